@@ -282,7 +282,7 @@ final class RefsSoakMain {
         reads.sumThenReset(),
         refsRead.sumThenReset(),
         comparisons,
-        totals.parses(),
+        totals.counts().parses.sum(),
         totals.loads());
     System.out.flush();
     comparisons = 0;

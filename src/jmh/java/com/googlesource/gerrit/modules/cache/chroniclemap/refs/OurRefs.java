@@ -90,7 +90,7 @@ public final class OurRefs implements AutoCloseable {
     long begun = System.nanoTime();
     RefsTotals now = cache.totals();
     while (now.disk().orElseThrow().queued() > 0
-        || now.disk().orElseThrow().entries() < now.blocks() + now.lists()) {
+        || now.disk().orElseThrow().entries() < now.memory().blocks() + now.lists().size()) {
       if (System.nanoTime() - begun > MOST_WAIT_NANOS) {
         throw new IllegalStateException("not all lists come to disk: " + now);
       }
@@ -102,7 +102,7 @@ public final class OurRefs implements AutoCloseable {
 
   /** How often a content was parsed since it was started. */
   public long parses() {
-    return cache.totals().parses();
+    return cache.totals().counts().parses.sum();
   }
 
   @Override

@@ -50,6 +50,10 @@ public final class CacheMetrics extends PublishedMetrics {
    */
   static final ImmutableList<Metric<CacheReport>> ALL = all();
 
+  /** All figures of each cache: its metrics, and those of its heap tier, which Gerrit publishes. */
+  static final ImmutableList<Metric<CacheReport>> WITH_HEAP =
+      ImmutableList.<Metric<CacheReport>>builder().addAll(ALL).addAll(heap()).build();
+
   /** The only metric that is not of a single cache: if it is 1, there are no others. */
   static final String MEMORY_ONLY = "caches/chroniclemap/memory_only";
 
@@ -99,6 +103,14 @@ public final class CacheMetrics extends PublishedMetrics {
         "keys and values that their serializer rejected",
         "entries",
         CacheReport::serializerErrors);
+    return t.all();
+  }
+
+  private static ImmutableList<Metric<CacheReport>> heap() {
+    Metric.Table<CacheReport> t = new Metric.Table<>("caches/memory/", "Heap tier: ");
+    t.gauge("heap_entries", "values on the heap", "entries", CacheReport::heapEntries);
+    t.count("heap_hits", "reads that found a value", "reads", r -> r.heap().hitCount());
+    t.count("heap_misses", "reads that found none", "reads", r -> r.heap().missCount());
     return t.all();
   }
 

@@ -72,9 +72,9 @@ final class CachesJson {
     StoreStats stats = report.disk();
     JsonObject out = store(stats);
     out.addProperty("name", report.name());
-    for (Metric<CacheReport> metric : CacheMetrics.ALL) {
+    for (Metric<CacheReport> metric : CacheMetrics.WITH_HEAP) {
       String name = metric.shortName();
-      if (!NOT_SHOWN.contains(name) && !name.contains("_latency_")) {
+      if (!NOT_SHOWN.contains(name) && !metric.isLatency()) {
         out.addProperty(DISK_READS.contains(name) ? "disk_" + name : name, metric.of(report));
       }
     }
@@ -83,9 +83,6 @@ final class CachesJson {
         .forEach(
             (operation, latency) ->
                 out.add(lower(operation) + "_latency", latency(latency, operation.unit)));
-    out.addProperty("heap_entries", report.heapEntries());
-    out.addProperty("heap_hits", report.heap().hitCount());
-    out.addProperty("heap_misses", report.heap().missCount());
     out.add("last_start", start(stats.start()));
     return out;
   }

@@ -24,7 +24,6 @@ import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
-import java.util.function.ToLongFunction;
 import java.util.stream.Stream;
 
 /** Prints caches as a table of {@link Tables#WIDTH} columns. */
@@ -52,17 +51,16 @@ final class CachesTable {
     Tables.printRule(out);
     reports.forEach(report -> printRow(out, report));
     Tables.printRule(out);
-    Tables.printRow(
+    Figures all = Figures.ofAll(CacheMetrics.ALL, reports);
+    Tables.printCells(
         out,
         ROW,
         Units.counted(reports.size(), "cache", "caches"),
-        Units.count(sum(reports, StoreStats::entries)),
-        Units.bytes(sum(reports, StoreStats::liveBytes)),
-        Units.bytes(sum(reports, StoreStats::diskBytes)));
+        all.fill("{entries}|{live_bytes}|{disk_bytes}"));
     Tables.printNotes(
         out,
         Stream.concat(
-                Stream.of(activity(reports)),
+                Stream.of(activity(all)),
                 reports.stream()
                     .flatMap(report -> Stream.of(note(report), damage(report)))
                     .flatMap(Optional::stream))
@@ -70,36 +68,24 @@ final class CachesTable {
   }
 
   private static void printRow(PrintWriter out, CacheReport report) {
-    StoreStats stats = report.disk();
-    long reads = stats.hits() + stats.misses();
-    Tables.printRow(
+    Figures figures = Figures.of(CacheMetrics.ALL, report);
+    Tables.printCells(
         out,
         ROW,
         Tables.shorten(report.name(), NAME_WIDTH),
-        Units.count(stats.entries()),
-        Units.bytes(stats.liveBytes()),
-        Units.bytes(stats.diskBytes()),
-        Units.bytes(stats.maxBytes()),
-        Units.count(reads),
-        Units.percent(stats.hits(), reads),
-        Units.count(stats.evictions()),
-        Units.count(stats.damaged()),
-        Units.count(stats.notStored() + report.serializerErrors()),
-        startOf(stats));
-  }
-
-  private static long sum(List<CacheReport> reports, ToLongFunction<StoreStats> figure) {
-    return reports.stream().map(CacheReport::disk).mapToLong(figure).sum();
+        figures.fill("{entries}|{live_bytes}|{disk_bytes}|{limit_bytes}|{reads}|")
+            + Units.percent(figures.get("hits"), figures.get("reads"))
+            + figures.fill("|{evicted}|{damaged}|")
+            + Units.count(figures.get("not_stored") + figures.get("serializer_errors"))
+            + "|"
+            + startOf(report.disk()));
   }
 
   /** Sums up the figures without a column. The JSON output has them for each cache. */
-  static String activity(List<CacheReport> reports) {
-    return lenientFormat(
-        "Since the start, %s values have expired and %s files have been replaced, by growth or"
-            + " upkeep. %s values are queued for writing.",
-        Units.count(sum(reports, StoreStats::expired)),
-        Units.count(sum(reports, StoreStats::growths)),
-        Units.count(sum(reports, StoreStats::queued)));
+  static String activity(Figures all) {
+    return all.fill(
+        "Since the start, {expired} values have expired and {growths} files have been replaced, by"
+            + " growth or upkeep. {queued} values are queued for writing.");
   }
 
   static String startOf(StoreStats stats) {

@@ -20,7 +20,6 @@ import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.Maps;
 import com.google.common.collect.Streams;
 import com.google.gerrit.common.Nullable;
-import com.google.gson.JsonObject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import java.time.Duration;
@@ -77,7 +76,7 @@ final class Events {
           StartReport.Kind.NONE, "neither opened nor created");
 
   /**
-   * Something that happened.
+   * Something that happened. The names are also those in JSON, which are documented.
    *
    * @param from when it was seen first, in milliseconds since the epoch
    * @param to when it was seen last
@@ -86,24 +85,13 @@ final class Events {
    * @param text the kind, for people
    * @param count by how much the figure rose
    */
-  record Event(long from, long to, String subject, String kind, String text, long count) {
-    JsonObject json() {
-      JsonObject out = new JsonObject();
-      out.addProperty("from", from);
-      out.addProperty("to", to);
-      out.addProperty("subject", subject);
-      out.addProperty("kind", kind);
-      out.addProperty("text", text);
-      out.addProperty("count", count);
-      return out;
-    }
-  }
+  record Event(long from, long to, String subject, String kind, String text, long count) {}
 
   private final Deque<Event> all = new ArrayDeque<>();
   private final Map<String, StartReport> starts = new HashMap<>();
 
   /** What is wrong at a moment, in sentences. */
-  static List<String> problems(String subject, Sample.Figures now) {
+  static List<String> problems(String subject, Figures now) {
     return PROBLEMS.keySet().stream()
         .filter(kind -> now.get(kind) > 0)
         .map(kind -> subject + ": " + Units.count(now.get(kind)) + " " + PROBLEMS.get(kind))
@@ -111,7 +99,7 @@ final class Events {
   }
 
   /** How much is wrong at a moment. */
-  static long countProblems(Sample.Figures now) {
+  static long countProblems(Figures now) {
     return PROBLEMS.keySet().stream().mapToLong(now::get).filter(count -> count > 0).sum();
   }
 
@@ -139,8 +127,7 @@ final class Events {
     }
   }
 
-  private void findRises(
-      long millis, String subject, @Nullable Sample.Figures before, Sample.Figures now) {
+  private void findRises(long millis, String subject, @Nullable Figures before, Figures now) {
     RISES.forEach(
         (kind, text) -> {
           long value = now.get(kind);

@@ -29,7 +29,6 @@ import com.google.inject.Inject;
 import com.google.inject.Singleton;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
 import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.RefsInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.transport.TransportCounts;
 import java.time.Duration;
@@ -55,8 +54,7 @@ final class History implements LifecycleListener {
   static final int MOST = 960;
 
   private final Supplier<List<CacheReport>> caches;
-  private final Supplier<RefsTotals> refs;
-  private final TransportCounts transport;
+  private final Supplier<Figures> refs;
   private final LongSupplier clock;
   private final ScheduledExecutorService executor =
       Executors.newSingleThreadScheduledExecutor(
@@ -74,20 +72,17 @@ final class History implements LifecycleListener {
       Optional<CacheInventory> caches, Optional<RefsInventory> refs, TransportCounts transport) {
     this(
         () -> caches.map(CacheInventory::reports).orElse(null),
-        () -> refs.filter(RefsInventory::isEnabled).map(RefsInventory::totals).orElse(null),
-        transport,
+        () ->
+            refs.filter(RefsInventory::isEnabled)
+                .map(installed -> RefsMetrics.read(installed.totals(), transport))
+                .orElse(null),
         System::currentTimeMillis);
   }
 
   /** Takes what is measured from elsewhere: null where a module is not installed. */
-  History(
-      Supplier<List<CacheReport>> caches,
-      Supplier<RefsTotals> refs,
-      TransportCounts transport,
-      LongSupplier clock) {
+  History(Supplier<List<CacheReport>> caches, Supplier<Figures> refs, LongSupplier clock) {
     this.caches = caches;
     this.refs = refs;
-    this.transport = transport;
     this.clock = clock;
   }
 
@@ -114,7 +109,7 @@ final class History implements LifecycleListener {
   /** Takes a sample. */
   void sample() {
     @Nullable List<CacheReport> reports = caches.get();
-    Sample now = Sample.of(clock.getAsLong(), reports, refs.get(), transport);
+    Sample now = Sample.of(clock.getAsLong(), reports, refs.get());
     synchronized (this) {
       Sample before = Iterables.getLast(samples, null);
       samples.add(now);
@@ -148,9 +143,7 @@ final class History implements LifecycleListener {
   }
 
   private JsonObject json(
-      List<Sample> samples,
-      Function<Sample, Sample.Figures> caches,
-      Predicate<Events.Event> isShown) {
+      List<Sample> samples, Function<Sample, Figures> caches, Predicate<Events.Event> isShown) {
     JsonObject out = new JsonObject();
     out.addProperty("interval_millis", INTERVAL.toMillis());
     JsonArray times = new JsonArray();
@@ -158,31 +151,35 @@ final class History implements LifecycleListener {
     out.add("times", times);
     out.add("caches", figures(samples, caches));
     JsonArray happened = new JsonArray();
-    events().stream().filter(isShown).forEach(event -> happened.add(event.json()));
+    events().stream()
+        .filter(isShown)
+        .forEach(event -> happened.add(CachesJson.GSON.toJsonTree(event)));
     out.add("events", happened);
     return out;
   }
 
   /** An array for each figure, with null for the times at which it did not exist. */
-  private static JsonObject figures(
-      List<Sample> samples, Function<Sample, Sample.Figures> subject) {
+  private static JsonObject figures(List<Sample> samples, Function<Sample, Figures> subject) {
     JsonObject out = new JsonObject();
     samples.stream()
         .map(subject)
         .filter(figures -> figures != null)
         .findFirst()
         .ifPresent(
-            some -> {
-              for (String name : some.names()) {
-                JsonArray values = new JsonArray();
-                for (Sample sample : samples) {
-                  Sample.Figures figures = subject.apply(sample);
-                  values.add(
-                      figures == null ? JsonNull.INSTANCE : new JsonPrimitive(figures.get(name)));
-                }
-                out.add(name, values);
-              }
-            });
+            some ->
+                some.forEach(
+                    (metric, value) -> {
+                      String name = metric.shortName();
+                      JsonArray values = new JsonArray();
+                      for (Sample sample : samples) {
+                        Figures figures = subject.apply(sample);
+                        values.add(
+                            figures == null
+                                ? JsonNull.INSTANCE
+                                : new JsonPrimitive(figures.get(name)));
+                      }
+                      out.add(name, values);
+                    }));
     return out;
   }
 }

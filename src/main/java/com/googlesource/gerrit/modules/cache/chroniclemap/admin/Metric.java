@@ -20,6 +20,8 @@ import static com.google.gerrit.metrics.Description.Units.NANOSECONDS;
 
 import com.google.common.collect.ImmutableList;
 import com.google.gerrit.metrics.Description;
+import java.util.List;
+import java.util.function.Function;
 import java.util.function.ToLongFunction;
 
 /**
@@ -43,6 +45,11 @@ record Metric<R>(
   /** The last part of the name. */
   String shortName() {
     return name.substring(name.lastIndexOf('/') + 1);
+  }
+
+  /** Whether it is a figure of a {@link CacheMetrics.Percentile}. */
+  boolean isLatency() {
+    return name.contains("_latency_");
   }
 
   long of(R report) {
@@ -82,6 +89,15 @@ record Metric<R>(
 
     void count(String name, String meaning, String unit, ToLongFunction<R> value) {
       metrics.add(new Metric<>(prefix + name, true, subject + meaning, unit, value));
+    }
+
+    /** Adds the metrics of a part of the report, under this table's prefix and subject. */
+    <P> void addAll(List<Metric<P>> others, Function<R, P> part) {
+      for (Metric<P> m : others) {
+        ToLongFunction<R> value = report -> m.of(part.apply(report));
+        metrics.add(
+            new Metric<>(prefix + m.name, m.cumulative, subject + m.meaning, m.unit, value));
+      }
     }
 
     ImmutableList<Metric<R>> all() {

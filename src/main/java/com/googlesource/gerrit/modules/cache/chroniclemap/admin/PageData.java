@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.admin.PageTable.bytes;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.admin.PageTable.cell;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.admin.PageTable.count;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.admin.PageTable.figure;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.admin.PageTable.link;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.admin.PageTable.nanos;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.admin.PageTable.time;
@@ -35,14 +36,13 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.caches.DiskOperation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
 import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.ProjectRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.LongFunction;
-import java.util.function.ToLongFunction;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** What the page shows to one user at one moment, as the template takes it. */
@@ -103,18 +103,15 @@ final class PageData {
     Optional<String> noRefs = refs.whyNone();
     out.put("noRefs", noRefs.orElse(""));
     @Nullable RefsTotals totals = noRefs.isPresent() ? null : refs.totals();
+    @Nullable Figures figures = totals == null ? null : refs.figures(totals);
     Sample now =
-        Sample.of(
-            System.currentTimeMillis(),
-            inventory.isPresent() ? caches : null,
-            totals,
-            refs.transport);
+        Sample.of(System.currentTimeMillis(), inventory.isPresent() ? caches : null, figures);
     inventory.ifPresent(
         installed -> {
           out.put("directory", installed.directory().map(Object::toString).orElse(""));
           out.put("memoryOnly", installed.memoryOnlyReason().orElse(""));
           out.put("caches", caches(selected, now).data());
-          out.put("cacheNote", CachesTable.activity(caches));
+          out.put("cacheNote", CachesTable.activity(Figures.ofAll(CacheMetrics.ALL, caches)));
           out.put("cacheHistory", cacheHistory(selected).data());
           out.put("tasks", tasks(selected));
         });
@@ -128,7 +125,7 @@ final class PageData {
       if (totals != null) {
         List<ProjectRefs> projects = refs.busiest(user, MOST_PROJECTS);
         out.put("projects", projects(projects).data());
-        out.put("refsNotes", RefsTable.notes(totals, refs.transport, projects));
+        out.put("refsNotes", RefsTable.notes(figures, totals, projects));
         out.put("refsHistory", refsHistory().data());
       }
       out.put("memory", memory(now).data());
@@ -162,95 +159,75 @@ final class PageData {
 
   private PageTable caches(String selected, Sample now) {
     PageTable table =
-        new PageTable()
-            .text("Cache")
-            .number("Entries")
-            .text("Live, on disk, limit")
-            .number("Heap hits")
-            .number("Disk hits")
-            .number("Reads/s")
-            .number("Puts/s")
-            .number("Read, 99 %")
-            .number("Put, 99 %")
-            .number("Evicted")
-            .number("Problems")
-            .text("Last start");
+        new PageTable(
+            "Cache|#Entries|Live, on disk, limit|#Heap hits|#Disk hits|#Reads/s|#Puts/s|#Read, 99 %|#Put, 99 %|#Evicted|#Problems|Last start");
     for (CacheReport report : caches) {
-      StoreStats disk = report.disk();
+      Figures figures = Figures.of(CacheMetrics.WITH_HEAP, report);
       boolean current = report.name().equals(selected);
-      Function<Sample, Sample.Figures> one = sample -> sample.caches().get(report.name());
+      Function<Sample, Figures> one = sample -> sample.caches().get(report.name());
       table.row(
           link(report.name(), "?cache=" + escaped(report.name()), current),
-          count(disk.entries()),
-          bar(disk),
-          percent(report.heap().hitCount(), report.heap().missCount()),
-          percent(disk.hits(), disk.misses()),
+          figure(figures, "entries"),
+          bar(figures),
+          percent(figures, "heap_hits", "heap_misses"),
+          percent(figures, "hits", "misses"),
           rate(one, "heap_hits", "heap_misses"),
           rate(one, "puts"),
           nanos(report.latencies().get(DiskOperation.READ).p99()),
           nanos(report.latencies().get(DiskOperation.PUT).p99()),
-          count(disk.evictions()),
-          count(Events.countProblems(now.caches().get(report.name()))),
-          cell(CachesTable.startOf(disk)));
+          figure(figures, "evicted"),
+          count(Events.countProblems(figures)),
+          cell(CachesTable.startOf(report.disk())));
     }
     table.row(
         cell(Units.counted(caches.size(), "cache", "caches")),
-        count(sum(report -> report.disk().entries())),
-        cell(
-            Units.bytes(sum(report -> report.disk().liveBytes()))
-                + " / "
-                + Units.bytes(sum(report -> report.disk().diskBytes()))),
-        percent(sum(report -> report.heap().hitCount()), sum(report -> report.heap().missCount())),
-        percent(sum(report -> report.disk().hits()), sum(report -> report.disk().misses())),
+        figure(now.all(), "entries"),
+        cell(now.all().fill("{live_bytes} / {disk_bytes}")),
+        percent(now.all(), "heap_hits", "heap_misses"),
+        percent(now.all(), "hits", "misses"),
         rate(Sample::all, "heap_hits", "heap_misses"),
         rate(Sample::all, "puts"),
         cell(""),
         cell(""),
-        count(sum(report -> report.disk().evictions())),
+        figure(now.all(), "evicted"),
         count(Events.countProblems(now.all())),
         cell(""));
     return table;
-  }
-
-  private long sum(ToLongFunction<CacheReport> figure) {
-    return caches.stream().mapToLong(figure).sum();
   }
 
   private static String escaped(String name) {
     return UrlEscapers.urlFormParameterEscaper().escape(name);
   }
 
-  private static PageTable.Cell percent(long hits, long misses) {
-    return cell(hits, Units.percent(hits, hits + misses));
+  private static PageTable.Cell percent(Figures figures, String hits, String misses) {
+    long found = figures.get(hits);
+    return cell(found, Units.percent(found, found + figures.get(misses)));
   }
 
   /** A bar as wide as the limit, or as the file while a second one takes its place. */
-  private static PageTable.Cell bar(StoreStats disk) {
-    long whole = Math.max(1, Math.max(disk.maxBytes(), disk.diskBytes()));
+  private static PageTable.Cell bar(Figures disk) {
+    long onDisk = disk.get("disk_bytes");
+    long whole = Math.max(1, Math.max(disk.get("limit_bytes"), onDisk));
     return new PageTable.Cell(
         Map.of(
             "text",
-            Units.bytes(disk.liveBytes())
-                + " / "
-                + Units.bytes(disk.diskBytes())
-                + " / "
-                + Units.bytes(disk.maxBytes()),
+            disk.fill("{live_bytes} / {disk_bytes} / {limit_bytes}"),
             "live",
-            100 * disk.liveBytes() / whole,
+            100 * disk.get("live_bytes") / whole,
             "disk",
-            100 * disk.diskBytes() / whole));
+            100 * onDisk / whole));
   }
 
   /** What was counted in the last interval, per second. */
-  private PageTable.Cell rate(Function<Sample, Sample.Figures> subject, String... names) {
+  private PageTable.Cell rate(Function<Sample, Figures> subject, String... names) {
     int last = samples.size() - 1;
     return last < 1 ? cell("") : rate(last - 1, last, subject, names);
   }
 
   private PageTable.Cell rate(
-      int from, int to, Function<Sample, Sample.Figures> subject, String... names) {
-    @Nullable Sample.Figures before = subject.apply(samples.get(from));
-    @Nullable Sample.Figures after = subject.apply(samples.get(to));
+      int from, int to, Function<Sample, Figures> subject, String... names) {
+    @Nullable Figures before = subject.apply(samples.get(from));
+    @Nullable Figures after = subject.apply(samples.get(to));
     long millis = samples.get(to).millis() - samples.get(from).millis();
     if (before == null || after == null || millis <= 0) {
       return cell("");
@@ -264,12 +241,14 @@ final class PageData {
 
   /** All figures of one cache, by their names in the metrics. */
   private static PageTable figures(CacheReport report) {
-    PageTable table = new PageTable().text("Figure").number("Value").text("Meaning");
-    for (Metric<CacheReport> metric : CacheMetrics.ALL) {
-      long value = metric.of(report);
-      table.row(
-          cell(metric.shortName()), cell(value, metric.format(value)), cell(metric.meaning()));
-    }
+    PageTable table = new PageTable("Figure|#Value|Meaning");
+    Figures.of(CacheMetrics.ALL, report)
+        .forEach(
+            (metric, value) ->
+                table.row(
+                    cell(metric.shortName()),
+                    cell(value, metric.format(value)),
+                    cell(metric.meaning())));
     return table;
   }
 
@@ -303,7 +282,7 @@ final class PageData {
   private record Column(String title, Period cell) {}
 
   private interface Period {
-    PageTable.Cell cell(int from, int to, Function<Sample, Sample.Figures> subject);
+    PageTable.Cell cell(int from, int to, Function<Sample, Figures> subject);
   }
 
   private Column rises(String title, String... names) {
@@ -316,9 +295,9 @@ final class PageData {
   }
 
   /** Splits the samples into the rows of a table, the newest one first. */
-  private PageTable history(Function<Sample, Sample.Figures> subject, Column... columns) {
-    PageTable table = new PageTable().text("From");
-    Stream.of(columns).forEach(column -> table.number(column.title));
+  private PageTable history(Function<Sample, Figures> subject, Column... columns) {
+    String titles = Stream.of(columns).map(Column::title).collect(Collectors.joining("|#"));
+    PageTable table = new PageTable("From|#" + titles);
     int last = samples.size() - 1;
     int rows = Math.min(HISTORY_ROWS, last);
     for (int row = rows; row > 0; row--) {
@@ -336,13 +315,7 @@ final class PageData {
   }
 
   private PageTable events(String selected) {
-    PageTable table =
-        new PageTable()
-            .text("Last seen")
-            .text("First seen")
-            .text("Where")
-            .number("Count")
-            .text("What");
+    PageTable table = new PageTable("Last seen|First seen|Where|#Count|What");
     for (Events.Event event : history.events()) {
       if (selected.isEmpty() || event.subject().equals(selected)) {
         table.row(
@@ -358,33 +331,26 @@ final class PageData {
 
   private static PageTable projects(List<ProjectRefs> projects) {
     PageTable table =
-        new PageTable()
-            .text("Project")
-            .number("Refs")
-            .number("packed-refs")
-            .number("Off heap")
-            .number("Bytes a ref")
-            .number("Parses")
-            .number("Files read")
-            .number("Lookups")
-            .text("Last parse");
-    projects.forEach(
-        refs ->
-            table.row(
-                cell(refs.project()),
-                count(refs.report().refs()),
-                bytes(refs.report().packedBytes()),
-                bytes(refs.report().offHeapBytes()),
-                cell(RefsTable.perRef(refs.report().offHeapBytes(), refs.report().refs())),
-                count(refs.report().parses()),
-                count(refs.report().checks()),
-                count(refs.report().lookups()),
-                time(refs.report().lastParse())));
+        new PageTable(
+            "Project|#Refs|#packed-refs|#Off heap|#Bytes a ref|#Parses|#Files read|#Lookups|Last parse");
+    for (ProjectRefs refs : projects) {
+      Figures figures = Figures.of(RefsMetrics.PROJECT, refs.report());
+      table.row(
+          cell(refs.project()),
+          figure(figures, "refs"),
+          figure(figures, "packed_bytes"),
+          figure(figures, "off_heap_bytes"),
+          cell(RefsTable.perRef(figures.get("off_heap_bytes"), figures.get("refs"))),
+          figure(figures, "parses"),
+          figure(figures, "checks"),
+          figure(figures, "lookups"),
+          time(figures.get("last_parse")));
+    }
     return table;
   }
 
   private static PageTable memory(Sample now) {
-    PageTable table = new PageTable().text("Memory").number("Used").number("Limit");
+    PageTable table = new PageTable("Memory|#Used|#Limit");
     memory(table, "Java heap of the process", now.process(), "heap_bytes", "heap_limit_bytes");
     memory(table, "Direct memory of the process", now.process(), "direct_bytes", "");
     if (now.refs() != null) {
@@ -397,7 +363,7 @@ final class PageData {
   }
 
   private static void memory(
-      PageTable table, String title, Sample.Figures figures, String used, String limit) {
+      PageTable table, String title, Figures figures, String used, String limit) {
     long most = figures.get(limit);
     table.row(cell(title), bytes(figures.get(used)), most < 0 ? cell("") : bytes(most));
   }

@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
+import com.google.common.base.Splitter;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -28,16 +29,16 @@ final class PageTable {
   private final List<Map<String, ?>> head = new ArrayList<>();
   private final List<List<Map<String, ?>>> rows = new ArrayList<>();
 
-  /** Adds a column of texts. */
-  PageTable text(String title) {
-    head.add(Map.of("text", title, "number", false));
-    return this;
-  }
-
-  /** Adds a column of figures. */
-  PageTable number(String title) {
-    head.add(Map.of("text", title, "number", true));
-    return this;
+  /**
+   * Makes a table without rows.
+   *
+   * @param titles of the columns, with a line between them; columns of figures start with #
+   */
+  PageTable(String titles) {
+    for (String title : Splitter.on('|').split(titles)) {
+      boolean number = title.startsWith("#");
+      head.add(Map.of("text", number ? title.substring(1) : title, "number", number));
+    }
   }
 
   /** Adds a row, whose first cell names it. */
@@ -56,6 +57,10 @@ final class PageTable {
   /** A figure, with the exact value for scripts and screen readers. */
   static Cell cell(long value, String text) {
     return new Cell(Map.of("text", text, "value", value));
+  }
+
+  static Cell figure(Figures figures, String name) {
+    return cell(figures.get(name), figures.text(name));
   }
 
   static Cell count(long value) {

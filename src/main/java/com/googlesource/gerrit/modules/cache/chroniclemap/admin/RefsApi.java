@@ -27,6 +27,7 @@ import com.google.inject.Inject;
 import com.google.inject.Provider;
 import com.google.inject.Singleton;
 import com.google.inject.TypeLiteral;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
 import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.ProjectRefs;
 import java.util.Optional;
 
@@ -51,7 +52,8 @@ final class RefsApi {
     @Override
     JsonObject all() throws RestApiException {
       VisibleRefs installed = installed();
-      return RefsJson.of(installed.totals(), installed.transport, installed.of(user.get()));
+      RefsTotals totals = installed.totals();
+      return RefsJson.of(installed.figures(totals), totals, installed.of(user.get()));
     }
 
     @Override

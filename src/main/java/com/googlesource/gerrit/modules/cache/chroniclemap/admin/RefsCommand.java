@@ -22,6 +22,7 @@ import com.google.gerrit.extensions.annotations.CapabilityScope;
 import com.google.gerrit.extensions.annotations.RequiresAnyCapability;
 import com.google.gerrit.sshd.CommandMetaData;
 import com.google.inject.Inject;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
 import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.ProjectRefs;
 import java.util.List;
 import java.util.Optional;
@@ -49,10 +50,12 @@ final class RefsCommand extends DocumentedCommand {
       throw die(whyNone.get());
     }
     List<ProjectRefs> reports = select();
+    RefsTotals totals = refs.totals();
+    Figures figures = refs.figures(totals);
     if (json) {
-      stdout.println(CachesJson.GSON.toJson(RefsJson.of(refs.totals(), refs.transport, reports)));
+      stdout.println(CachesJson.GSON.toJson(RefsJson.of(figures, totals, reports)));
     } else {
-      RefsTable.print(stdout, refs.totals(), refs.transport, reports);
+      RefsTable.print(stdout, figures, totals, reports);
     }
     stdout.flush();
   }

@@ -20,7 +20,6 @@ import com.google.gson.JsonObject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
 import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.ProjectRefs;
-import com.googlesource.gerrit.modules.cache.chroniclemap.transport.TransportCounts;
 import java.util.List;
 
 /** Prints parsed ref lists as JSON. The names of the fields are documented and never change. */
@@ -31,16 +30,11 @@ final class RefsJson {
 
   private RefsJson() {}
 
-  static JsonObject of(RefsTotals totals, TransportCounts transport, List<ProjectRefs> reports) {
+  static JsonObject of(Figures figures, RefsTotals totals, List<ProjectRefs> reports) {
     JsonObject root = new JsonObject();
     JsonObject all = new JsonObject();
-    RefsMetrics.ALL.forEach(
-        metric ->
-            all.addProperty(
-                NAMES.getOrDefault(metric.shortName(), metric.shortName()), metric.of(totals)));
-    RefsMetrics.TRANSPORT.forEach(
-        metric -> all.addProperty(metric.shortName(), metric.of(transport)));
-    all.addProperty("last_parse", totals.lastParse());
+    add(all, figures);
+    all.addProperty("last_parse", totals.counts().lastParse.get());
     totals.memoryOnlyReason().ifPresent(why -> all.addProperty("memory_only_reason", why));
     totals.disk().ifPresent(stats -> all.add("disk", CachesJson.store(stats)));
     root.add("totals", all);
@@ -50,31 +44,25 @@ final class RefsJson {
     return root;
   }
 
+  private static void add(JsonObject out, Figures figures) {
+    figures.forEach(
+        (metric, value) ->
+            out.addProperty(NAMES.getOrDefault(metric.shortName(), metric.shortName()), value));
+  }
+
   static JsonObject project(ProjectRefs refs) {
     RefsReport report = refs.report();
     JsonObject out = new JsonObject();
     out.addProperty("name", refs.project());
     out.addProperty("in_memory", report.inMemory());
-    out.addProperty("refs", report.refs());
-    out.addProperty("packed_bytes", report.packedBytes());
-    out.addProperty("off_heap_bytes", report.offHeapBytes());
+    add(out, Figures.of(RefsMetrics.PROJECT, report));
     if (report.refs() > 0) {
       out.addProperty("bytes_a_ref", Units.tenths(report.offHeapBytes(), report.refs()));
     }
-    out.addProperty("blocks", report.blocks());
-    out.addProperty("parses", report.parses());
-    out.addProperty("reused_blocks", report.reusedBlocks());
-    out.addProperty("found", report.found());
-    out.addProperty("checks", report.checks());
-    out.addProperty("lookups", report.lookups());
-    out.addProperty("left_to_jgit", report.leftToJGit());
     report.leftReason().ifPresent(why -> out.addProperty("left_reason", why));
     JsonArray bad = new JsonArray();
     report.badRefs().forEach(bad::add);
     out.add("bad_refs", bad);
-    out.addProperty("no_memory", report.noMemory());
-    out.addProperty("last_parse", report.lastParse());
-    out.addProperty("last_parse_micros", report.lastParseMicros());
     return out;
   }
 }

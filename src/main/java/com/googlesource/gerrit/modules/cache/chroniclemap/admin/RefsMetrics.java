@@ -15,12 +15,17 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import static com.google.gerrit.metrics.Description.Units.BYTES;
+import static com.google.gerrit.metrics.Description.Units.MICROSECONDS;
 
 import com.google.common.collect.ImmutableList;
 import com.google.gerrit.metrics.CallbackMetric0;
 import com.google.inject.Inject;
 import com.google.inject.Singleton;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.FileCounts;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.TablesFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.RefsInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
@@ -30,6 +35,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
+import java.util.function.ToLongFunction;
 
 /**
  * Publishes the metrics of parsed ref lists while the server runs. All of them are read at once,
@@ -43,39 +49,40 @@ public final class RefsMetrics extends PublishedMetrics {
   /** The metrics of pushes and fetches, under the same rule. */
   static final ImmutableList<Metric<TransportCounts>> TRANSPORT = transport();
 
+  /** The figures of one project, which are not published: there may be thousands of projects. */
+  static final ImmutableList<Metric<RefsReport>> PROJECT = ofProject();
+
   @Inject private RefsInventory inventory;
   @Inject private TransportCounts transport;
 
   private static ImmutableList<Metric<RefsTotals>> all() {
     Metric.Table<RefsTotals> t = new Metric.Table<>("refs/chroniclemap/", "Parsed ref lists: ");
-    t.gauge("projects", "projects in use", "projects", RefsTotals::repositories);
-    t.gauge("lists", "distinct lists in memory", "lists", RefsTotals::lists);
-    t.gauge("refs", "refs of the lists in memory", "refs", RefsTotals::refs);
-    t.gauge("packed_bytes", "size of their packed-refs files", BYTES, RefsTotals::packedBytes);
-    t.gauge("memory_bytes", "direct memory of the lists", BYTES, RefsTotals::memoryBytes);
-    t.gauge("id_index_bytes", "indexes of object ids", BYTES, RefsTotals::idIndexBytes);
-    t.gauge("heap_bytes", "heap of the lists", BYTES, RefsTotals::heapBytes);
+    ToLongFunction<RefsTotals> packedBytes = r -> sum(r.lists(), list -> list.root.textBytes());
+    ToLongFunction<RefsTotals> badRefs = r -> sum(r.reports(), each -> each.badRefs().size());
+    ToLongFunction<RefsTotals> tableBytes = r -> sum(r.tables(), TablesFile::bytes);
+    t.gauge("projects", "projects in use", "projects", r -> r.reports().size());
+    t.gauge("lists", "distinct lists in memory", "lists", r -> r.lists().size());
+    t.gauge("refs", "refs of the lists in memory", "refs", r -> sum(r.lists(), ParsedRefs::size));
+    t.gauge("packed_bytes", "size of their packed-refs files", BYTES, packedBytes);
+    t.gauge("memory_bytes", "direct memory of the lists", BYTES, r -> r.memory().bytes());
+    t.gauge("id_index_bytes", "indexes of object ids", BYTES, r -> r.memory().idIndexBytes());
+    t.gauge("heap_bytes", "heap of the lists", BYTES, r -> r.memory().heapBytes());
     t.gauge(
         "process_direct_bytes",
         "direct memory of the whole process",
         BYTES,
-        RefsTotals::processDirectBytes);
-    t.gauge("limit_bytes", "limit of the lists' memory", BYTES, RefsTotals::memoryLimit);
-    t.gauge("blocks", "distinct blocks in memory", "blocks", RefsTotals::blocks);
+        r -> Sample.directBytes());
+    t.gauge("limit_bytes", "limit of the lists' memory", BYTES, r -> r.memory().limit);
+    t.gauge("blocks", "distinct blocks in memory", "blocks", r -> r.memory().blocks());
     t.gauge("disk_bytes", "size of the file, or 0", BYTES, r -> diskBytes(r.disk()));
     t.gauge("memory_only", "1 if nothing is on disk", "flag", r -> isOnDisk(r.disk()) ? 0 : 1);
-    t.count("lookups", "lookups of refs", "lookups", RefsTotals::lookups);
-    t.count("checks", "reads of a packed-refs file", "readings", RefsTotals::checks);
-    t.count("parses", "lists made from text", "lists", RefsTotals::parses);
-    t.count("reused_blocks", "blocks that a parse reused", "blocks", RefsTotals::reusedBlocks);
+    t.addAll(ofCounts(), RefsTotals::counts);
     t.count("loads", "lists loaded from disk", "lists", RefsTotals::loads);
-    t.count("evicted", "lists evicted from memory", "lists", RefsTotals::evictions);
-    t.count("left_to_jgit", "files that only JGit can read", "lists", RefsTotals::leftToJGit);
-    t.count("no_memory", "lists without memory", "lists", RefsTotals::noMemory);
+    t.count("evicted", "lists evicted from memory", "lists", r -> r.memory().evictions());
     t.count("failures", "lookups left to JGit by a fault", "lookups", RefsTotals::failures);
-    t.gauge("bad_refs", "broken refs and such in the last hour", "refs", RefsTotals::badRefs);
-    t.gauge("reftables", "projects read from reftables", "projects", RefsTotals::reftables);
-    t.gauge("table_bytes", "size of these reftables", BYTES, RefsTotals::tableBytes);
+    t.gauge("bad_refs", "broken refs and such in the last hour", "refs", badRefs);
+    t.gauge("reftables", "projects read from reftables", "projects", r -> r.tables().size());
+    t.gauge("table_bytes", "size of these reftables", BYTES, tableBytes);
     t.count("table_lookups", "lookups in reftables", "lookups", RefsTotals::tableLookups);
     return t.all();
   }
@@ -92,6 +99,40 @@ public final class RefsMetrics extends PublishedMetrics {
     t.count("fetches_by_walk", "ids left to JGit", "fetches", c -> c.walks.sum());
     t.count("branches_by_rules", "judged with another", "branches", c -> c.branchesByRules.sum());
     return t.all();
+  }
+
+  private static ImmutableList<Metric<RefsReport>> ofProject() {
+    Metric.Table<RefsReport> t = new Metric.Table<>("refs/project/", "Parsed refs of a project: ");
+    t.gauge("refs", "packed refs", "refs", RefsReport::refs);
+    t.gauge("packed_bytes", "size of packed-refs", BYTES, RefsReport::packedBytes);
+    t.gauge("off_heap_bytes", "direct memory of its blocks", BYTES, RefsReport::offHeapBytes);
+    t.gauge("blocks", "blocks of the list", "blocks", RefsReport::blocks);
+    t.addAll(ofCounts(), RefsReport::counts);
+    t.count("found", "lists found in memory or on disk", "lists", r -> r.counts().found.sum());
+    t.gauge("last_parse", "time since the epoch", "millis", r -> r.counts().lastParse.get());
+    t.gauge("last_parse_micros", "duration", MICROSECONDS, r -> r.counts().lastParseNanos / 1000);
+    return t.all();
+  }
+
+  /** What is counted of each project, and of all. */
+  private static ImmutableList<Metric<FileCounts>> ofCounts() {
+    Metric.Table<FileCounts> t = new Metric.Table<>("", "");
+    t.count("lookups", "lookups of refs", "lookups", c -> c.lookups.sum());
+    t.count("checks", "reads of a packed-refs file", "readings", c -> c.readings.sum());
+    t.count("parses", "lists made from text", "lists", c -> c.parses.sum());
+    t.count("reused_blocks", "blocks that a parse reused", "blocks", c -> c.reusedBlocks.sum());
+    t.count("left_to_jgit", "files that only JGit can read", "lists", c -> c.notParsable.sum());
+    t.count("no_memory", "lists without memory", "lists", c -> c.noMemory.sum());
+    return t.all();
+  }
+
+  private static <T> long sum(List<T> all, ToLongFunction<T> figure) {
+    return all.stream().mapToLong(figure).sum();
+  }
+
+  /** Reads the figures of all projects, and of pushes and fetches. */
+  static Figures read(RefsTotals totals, TransportCounts transport) {
+    return Figures.of(ALL, totals).and(Figures.of(TRANSPORT, transport));
   }
 
   private static long diskBytes(Optional<StoreStats> disk) {

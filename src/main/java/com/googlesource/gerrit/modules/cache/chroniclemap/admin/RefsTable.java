@@ -19,7 +19,6 @@ import static com.google.common.base.Strings.lenientFormat;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
 import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.ProjectRefs;
-import com.googlesource.gerrit.modules.cache.chroniclemap.transport.TransportCounts;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
@@ -34,8 +33,7 @@ final class RefsTable {
 
   private RefsTable() {}
 
-  static void print(
-      PrintWriter out, RefsTotals totals, TransportCounts transport, List<ProjectRefs> reports) {
+  static void print(PrintWriter out, Figures all, RefsTotals totals, List<ProjectRefs> reports) {
     Tables.printRow(out, ROW, "", "", "Bytes", "Bytes", "Bytes", "", "", "Blocks", "", "", "Last");
     Tables.printRow(
         out, ROW, "Project", "Refs", "packed", "offheap", "a ref", "Blocks", "Parses", "reused",
@@ -43,39 +41,31 @@ final class RefsTable {
     Tables.printRule(out);
     reports.forEach(refs -> printRow(out, refs));
     Tables.printRule(out);
-    Tables.printRow(
+    Tables.printCells(
         out,
         ROW,
-        totals.repositories() + " projects",
-        Units.count(totals.refs()),
-        Units.bytes(totals.packedBytes()),
-        Units.bytes(totals.memoryBytes()),
-        perRef(totals.memoryBytes(), totals.refs()),
-        Units.count(totals.blocks()),
-        Units.count(totals.parses()),
-        Units.count(totals.reusedBlocks()),
-        Units.count(totals.checks()),
-        Units.count(totals.lookups()),
-        time(totals.lastParse()));
-    Tables.printNotes(out, notes(totals, transport, reports));
+        all.get("projects") + " projects",
+        all.fill("{refs}|{packed_bytes}|{memory_bytes}|")
+            + perRef(all.get("memory_bytes"), all.get("refs"))
+            + all.fill("|{blocks}|{parses}|{reused_blocks}|{checks}|{lookups}|")
+            + time(totals.counts().lastParse.get()));
+    Tables.printNotes(out, notes(all, totals, reports));
   }
 
   private static void printRow(PrintWriter out, ProjectRefs refs) {
     RefsReport report = refs.report();
-    Tables.printRow(
+    Figures figures = Figures.of(RefsMetrics.PROJECT, report);
+    Tables.printCells(
         out,
         ROW,
         Tables.shorten(refs.project(), NAME_WIDTH),
-        report.inMemory() ? Units.count(report.refs()) : "-",
-        report.inMemory() ? Units.bytes(report.packedBytes()) : "-",
-        report.inMemory() ? Units.bytes(report.offHeapBytes()) : "-",
-        perRef(report.offHeapBytes(), report.refs()),
-        report.inMemory() ? Units.count(report.blocks()) : "-",
-        Units.count(report.parses()),
-        Units.count(report.reusedBlocks()),
-        Units.count(report.checks()),
-        Units.count(report.lookups()),
-        time(report.lastParse()));
+        (report.inMemory()
+                ? figures.fill("{refs}|{packed_bytes}|{off_heap_bytes}|")
+                    + perRef(report.offHeapBytes(), report.refs())
+                    + figures.fill("|{blocks}")
+                : "-|-|-||-")
+            + figures.fill("|{parses}|{reused_blocks}|{checks}|{lookups}|")
+            + time(figures.get("last_parse")));
   }
 
   static String perRef(long bytes, long refs) {
@@ -87,21 +77,16 @@ final class RefsTable {
   }
 
   /** What the table has no column for, in sentences. */
-  static List<String> notes(
-      RefsTotals totals, TransportCounts transport, List<ProjectRefs> reports) {
+  static List<String> notes(Figures all, RefsTotals totals, List<ProjectRefs> reports) {
     List<String> notes = new ArrayList<>();
     notes.add(
-        lenientFormat(
-            "%s lists in memory, with shared blocks counted once; the limit is %s. %s were evicted to"
-                + " make room, %s were loaded from disk.",
-            Units.count(totals.lists()),
-            Units.bytes(totals.memoryLimit()),
-            Units.count(totals.evictions()),
-            Units.count(totals.loads())));
+        all.fill(
+            "{lists} lists in memory, with shared blocks counted once; the limit is {limit_bytes}."
+                + " {evicted} were evicted to make room, {loads} were loaded from disk."));
     notes.add(
-        lenientFormat(
-            "Direct memory of the indexes of object ids: %s; of the whole process: %s.",
-            Units.bytes(totals.idIndexBytes()), Units.bytes(totals.processDirectBytes())));
+        all.fill(
+            "Direct memory of the indexes of object ids: {id_index_bytes}; of the whole process:"
+                + " {process_direct_bytes}."));
     totals
         .disk()
         .ifPresent(
@@ -113,33 +98,25 @@ final class RefsTable {
                         Units.bytes(disk.diskBytes()),
                         Units.bytes(disk.maxBytes()))));
     notes.add(
-        lenientFormat(
-            "Pushes: %s lists of refs made without those of changes, %s looked up by name, %s left to"
-                + " Gerrit; %s checked against the refs that they build on, %s against all"
-                + " advertised refs. Fetches by id: %s of visible refs, %s checked by JGit. %s branches"
-                + " took the answer for another one under the same access rules.",
-            Units.count(transport.pushes.sum()),
-            Units.count(transport.pushesByName.sum()),
-            Units.count(transport.pushesLeft.sum()),
-            Units.count(transport.nearChecks.sum()),
-            Units.count(transport.fullChecks.sum()),
-            Units.count(transport.tips.sum()),
-            Units.count(transport.walks.sum()),
-            Units.count(transport.branchesByRules.sum())));
-    if (totals.reftables() > 0) {
-      notes.add(
-          lenientFormat(
-              "Reftables: those of %s projects, %s, were looked into %s times.",
-              Units.count(totals.reftables()),
-              Units.bytes(totals.tableBytes()),
-              Units.count(totals.tableLookups())));
-    }
+        all.fill(
+            "Pushes: {pushes} lists of refs made without those of changes, {pushes_by_name} looked"
+                + " up by name, {pushes_left} left to Gerrit; {checks_near} checked against the"
+                + " refs that they build on, {checks_full} against all advertised refs. Fetches by"
+                + " id: {fetches_by_tip} of visible refs, {fetches_by_walk} checked by JGit."
+                + " {branches_by_rules} branches took the answer for another one under the same"
+                + " access rules."));
+    addIfAny(
+        notes,
+        all,
+        "reftables",
+        "Reftables: those of {reftables} projects, {table_bytes}, were looked into {table_lookups}"
+            + " times.");
     totals.memoryOnlyReason().ifPresent(why -> notes.add("Lists are kept in memory only: " + why));
-    if (totals.leftToJGit() > 0) {
-      notes.add(
-          Units.count(totals.leftToJGit())
-              + " files could not be parsed: JGit answered for them, as without this module.");
-    }
+    addIfAny(
+        notes,
+        all,
+        "left_to_jgit",
+        "{left_to_jgit} files could not be parsed: JGit answered for them, as without this module.");
     for (ProjectRefs refs : reports) {
       refs.report()
           .leftReason()
@@ -148,17 +125,22 @@ final class RefsTable {
           .limit(MOST_BAD)
           .forEach(bad -> notes.add("Bad ref in " + refs.project() + ": " + bad + "."));
     }
-    if (totals.noMemory() > 0) {
-      notes.add(
-          lenientFormat(
-              "There was no memory for a list %s times: raise -XX:MaxDirectMemorySize.",
-              Units.count(totals.noMemory())));
-    }
-    if (totals.failures() > 0) {
-      notes.add(
-          Units.count(totals.failures())
-              + " lookups were left to JGit because of a fault; see the log.");
-    }
+    addIfAny(
+        notes,
+        all,
+        "no_memory",
+        "There was no memory for a list {no_memory} times: raise -XX:MaxDirectMemorySize.");
+    addIfAny(
+        notes,
+        all,
+        "failures",
+        "{failures} lookups were left to JGit because of a fault; see the log.");
     return notes;
+  }
+
+  private static void addIfAny(List<String> notes, Figures all, String figure, String note) {
+    if (all.get(figure) > 0) {
+      notes.add(all.fill(note));
+    }
   }
 }

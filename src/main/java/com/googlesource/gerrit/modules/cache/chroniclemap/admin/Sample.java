@@ -14,19 +14,19 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
+import static com.google.gerrit.metrics.Description.Units.BYTES;
+
+import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.Iterables;
 import com.google.gerrit.common.Nullable;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
-import com.googlesource.gerrit.modules.cache.chroniclemap.transport.TransportCounts;
 import java.lang.management.BufferPoolMXBean;
 import java.lang.management.ManagementFactory;
 import java.lang.management.MemoryUsage;
 import java.util.List;
-import java.util.Set;
-import java.util.stream.LongStream;
 
 /**
  * The figures at one moment, by their names in the metrics: about 6 KiB with 25 caches.
@@ -43,68 +43,39 @@ record Sample(
     @Nullable Figures all,
     @Nullable Figures refs,
     Figures process) {
-  /** What is returned for a figure that does not exist. */
-  static final long NONE = -1;
+  /** What is sampled of each cache. */
+  private static final ImmutableSet<String> NAMES =
+      ImmutableSet.copyOf(
+          Splitter.on(' ')
+              .split(
+                  "heap_hits heap_misses entries live_bytes disk_bytes limit_bytes failed hits"
+                      + " misses puts read_latency_p99 put_latency_p99 evicted growths damaged"
+                      + " unrepaired faults not_stored serializer_errors"));
 
-  private static final ImmutableList<Metric<CacheReport>> CACHE = ofCache();
-  private static final ImmutableList<String> CACHE_NAMES = names(CACHE);
-  private static final ImmutableList<String> REFS_NAMES =
-      ImmutableList.copyOf(Iterables.concat(names(RefsMetrics.ALL), names(RefsMetrics.TRANSPORT)));
-  private static final ImmutableList<String> PROCESS_NAMES =
-      ImmutableList.of("heap_bytes", "heap_limit_bytes", "direct_bytes");
+  private static final ImmutableList<Metric<CacheReport>> CACHE =
+      ImmutableList.copyOf(
+          Iterables.filter(CacheMetrics.WITH_HEAP, metric -> NAMES.contains(metric.shortName())));
 
-  /**
-   * Figures of one kind.
-   *
-   * @param names shared by all figures of this kind
-   * @param values in the order of the names
-   */
-  record Figures(ImmutableList<String> names, long[] values) {
-    long get(String name) {
-      int index = names.indexOf(name);
-      return index < 0 ? NONE : values[index];
-    }
+  private static final ImmutableList<Metric<MemoryUsage>> PROCESS = ofProcess();
+
+  private static ImmutableList<Metric<MemoryUsage>> ofProcess() {
+    Metric.Table<MemoryUsage> t = new Metric.Table<>("process/", "Java process: ");
+    t.gauge("heap_bytes", "heap in use", BYTES, MemoryUsage::getUsed);
+    t.gauge("heap_limit_bytes", "limit of the heap", BYTES, MemoryUsage::getMax);
+    t.gauge("direct_bytes", "direct memory", BYTES, heap -> directBytes());
+    return t.all();
   }
 
-  private static ImmutableList<Metric<CacheReport>> ofCache() {
-    Set<String> taken =
-        Set.of(
-            "entries",
-            "live_bytes",
-            "disk_bytes",
-            "limit_bytes",
-            "failed",
-            "hits",
-            "misses",
-            "puts",
-            "read_latency_p99",
-            "put_latency_p99",
-            "evicted",
-            "growths",
-            "damaged",
-            "unrepaired",
-            "faults",
-            "not_stored",
-            "serializer_errors");
-    Metric.Table<CacheReport> heap = new Metric.Table<>("caches/memory/", "Heap tier: ");
-    heap.count("heap_hits", "reads that found a value", "reads", r -> r.heap().hitCount());
-    heap.count("heap_misses", "reads that found none", "reads", r -> r.heap().missCount());
-    return ImmutableList.copyOf(
-        Iterables.concat(
-            heap.all(),
-            Iterables.filter(CacheMetrics.ALL, metric -> taken.contains(metric.shortName()))));
-  }
-
-  private static ImmutableList<String> names(List<? extends Metric<?>> metrics) {
-    return metrics.stream().map(Metric::shortName).collect(ImmutableList.toImmutableList());
+  /** The direct memory of all byte buffers of this process. */
+  static long directBytes() {
+    return ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class).stream()
+        .filter(pool -> pool.getName().equals("direct"))
+        .mapToLong(BufferPoolMXBean::getMemoryUsed)
+        .sum();
   }
 
   /** Takes a sample. The cost grows with the number of caches. */
-  static Sample of(
-      long millis,
-      @Nullable List<CacheReport> reports,
-      @Nullable RefsTotals totals,
-      TransportCounts transport) {
+  static Sample of(long millis, @Nullable List<CacheReport> reports, @Nullable Figures refs) {
     return new Sample(
         millis,
         reports == null
@@ -112,47 +83,11 @@ record Sample(
             : reports.stream()
                 .collect(
                     ImmutableMap.toImmutableMap(
-                        CacheReport::name, Sample::ofCache, (older, newer) -> newer)),
-        reports == null ? null : ofAll(reports),
-        totals == null ? null : ofRefs(totals, transport),
-        ofProcess());
-  }
-
-  private static Figures ofCache(CacheReport report) {
-    return new Figures(CACHE_NAMES, CACHE.stream().mapToLong(m -> m.of(report)).toArray());
-  }
-
-  /** Sums up, but takes the slowest cache for a latency. */
-  private static Figures ofAll(List<CacheReport> reports) {
-    return new Figures(
-        CACHE_NAMES,
-        CACHE.stream()
-            .mapToLong(
-                metric -> {
-                  LongStream each = reports.stream().mapToLong(metric::of);
-                  return metric.shortName().contains("_latency_")
-                      ? each.max().orElse(0)
-                      : each.sum();
-                })
-            .toArray());
-  }
-
-  private static Figures ofRefs(RefsTotals totals, TransportCounts transport) {
-    return new Figures(
-        REFS_NAMES,
-        LongStream.concat(
-                RefsMetrics.ALL.stream().mapToLong(metric -> metric.of(totals)),
-                RefsMetrics.TRANSPORT.stream().mapToLong(metric -> metric.of(transport)))
-            .toArray());
-  }
-
-  private static Figures ofProcess() {
-    MemoryUsage heap = ManagementFactory.getMemoryMXBean().getHeapMemoryUsage();
-    long direct =
-        ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class).stream()
-            .filter(pool -> pool.getName().equals("direct"))
-            .mapToLong(BufferPoolMXBean::getMemoryUsed)
-            .sum();
-    return new Figures(PROCESS_NAMES, new long[] {heap.getUsed(), heap.getMax(), direct});
+                        CacheReport::name,
+                        report -> Figures.of(CACHE, report),
+                        (older, newer) -> newer)),
+        reports == null ? null : Figures.ofAll(CACHE, reports),
+        refs,
+        Figures.of(PROCESS, ManagementFactory.getMemoryMXBean().getHeapMemoryUsage()));
   }
 }

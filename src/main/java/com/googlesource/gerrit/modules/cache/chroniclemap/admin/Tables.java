@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import com.google.common.base.CharMatcher;
+import com.google.common.collect.Lists;
 import java.io.PrintWriter;
 import java.util.Arrays;
 import java.util.List;
@@ -41,6 +42,11 @@ final class Tables {
     Arrays.fill(all, "");
     System.arraycopy(columns, 0, all, 0, columns.length);
     out.println(String.format(Locale.ROOT, format, all).stripTrailing());
+  }
+
+  /** Prints a row of a first cell and others, which a line separates from each other. */
+  static void printCells(PrintWriter out, String format, String first, String others) {
+    printRow(out, format, Lists.asList(first, others.split("\\|", -1)).toArray());
   }
 
   static void printRule(PrintWriter out) {

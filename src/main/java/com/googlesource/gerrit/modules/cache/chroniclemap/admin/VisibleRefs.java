@@ -33,7 +33,7 @@ import java.util.Optional;
 /** The parsed ref lists of the projects that a user may see. */
 final class VisibleRefs {
   @Inject private Optional<RefsInventory> installed;
-  @Inject TransportCounts transport;
+  @Inject private TransportCounts transport;
   @Inject private PermissionBackend permissions;
   @Inject private ProjectCache projects;
 
@@ -74,7 +74,9 @@ final class VisibleRefs {
     return visible(
         user,
         installed.orElseThrow().reports().stream()
-            .sorted(Comparator.comparingLong((ProjectRefs refs) -> -refs.report().lookups()))
+            .sorted(
+                Comparator.comparingLong(
+                    (ProjectRefs refs) -> -refs.report().counts().lookups.sum()))
             .limit(most)
             .toList());
   }
@@ -102,5 +104,10 @@ final class VisibleRefs {
 
   RefsTotals totals() {
     return installed.orElseThrow().totals();
+  }
+
+  /** Returns the figures of these totals, and of pushes and fetches. */
+  Figures figures(RefsTotals totals) {
+    return RefsMetrics.read(totals, transport);
   }
 }

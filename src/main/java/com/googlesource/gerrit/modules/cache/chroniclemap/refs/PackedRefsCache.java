@@ -41,8 +41,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreUnavailableException;
 import java.io.File;
 import java.io.IOException;
-import java.lang.management.BufferPoolMXBean;
-import java.lang.management.ManagementFactory;
 import java.lang.ref.Cleaner;
 import java.nio.file.Path;
 import java.util.Collections;
@@ -61,7 +59,6 @@ import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.function.ToLongFunction;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.internal.storage.file.FileReftableDatabase;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
@@ -118,6 +115,7 @@ public final class PackedRefsCache implements AutoCloseable {
 
   private final RefsSettings settings;
   private final UpdateSettings updates;
+  private final ListMemory memory;
   private final Failures failures = new Failures();
   private final ScheduledExecutorService upkeep;
 
@@ -152,6 +150,7 @@ public final class PackedRefsCache implements AutoCloseable {
   /** Makes a cache, without opening anything yet. */
   public PackedRefsCache(RefsSettings settings, UpdateSettings updates) {
     this.settings = settings;
+    this.memory = new ListMemory(settings.memoryLimit());
     this.updates = updates;
     this.upkeep = Executors.newSingleThreadScheduledExecutor(daemons("cache-chroniclemap-refs"));
     this.writer = Executors.newCachedThreadPool(daemons("cache-chroniclemap-refs-write"));
@@ -265,7 +264,6 @@ public final class PackedRefsCache implements AutoCloseable {
 
   private synchronized ListTiers openOnce() {
     if (tiers == null) {
-      ListMemory memory = new ListMemory(settings.memoryLimit());
       Optional<ListDisk> disk = Optional.empty();
       byte[] secret = null;
       try {
@@ -433,26 +431,19 @@ public final class PackedRefsCache implements AutoCloseable {
   }
 
   private static RefsReport report(PackedRefsFile file) {
-    FileCounts counts = file.counts;
     ParsedRefs list = file.lastList();
+    FileCounts counts = new FileCounts();
+    file.counts.addTo(counts);
     return new RefsReport(
         file.file.getParentFile(),
+        counts,
         list != null,
         list == null ? 0 : list.size(),
         list == null ? 0 : list.root.textBytes(),
         list == null ? 0 : list.blockBytes(),
         list == null ? 0 : list.blocks(),
-        counts.parses.sum(),
-        counts.reusedBlocks.sum(),
-        counts.found.sum(),
-        counts.readings.sum(),
-        counts.lookups.sum(),
-        counts.notParsable.sum(),
         leftReason(file),
-        file.looseMemory.bad(),
-        counts.noMemory.sum(),
-        counts.lastParse.get(),
-        TimeUnit.NANOSECONDS.toMicros(counts.lastParseNanos));
+        file.looseMemory.bad());
   }
 
   private static Optional<String> leftReason(PackedRefsFile file) {
@@ -461,52 +452,24 @@ public final class PackedRefsCache implements AutoCloseable {
         : file.isLeftToJGit() ? Optional.of(PackedRefsFile.IRREGULAR) : Optional.empty();
   }
 
-  /** The direct memory of all byte buffers of this process. */
-  private static long processDirectBytes() {
-    return ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class).stream()
-        .filter(pool -> pool.getName().equals("direct"))
-        .mapToLong(BufferPoolMXBean::getMemoryUsed)
-        .sum();
-  }
-
   /** Returns the totals of all repositories. */
   public RefsTotals totals() {
     ListTiers lists = tiers;
-    List<RefsReport> reports = reports();
-    List<ParsedRefs> held = lists == null ? List.of() : lists.memory.lists();
     Optional<ListDisk> disk = lists == null ? Optional.empty() : Optional.ofNullable(lists.disk);
+    List<RefsReport> reports = reports();
+    FileCounts counts = new FileCounts();
+    reports.forEach(report -> report.counts().addTo(counts));
+    forgotten.addTo(counts);
     return new RefsTotals(
-        reports.size(),
-        held.size(),
-        held.stream().mapToLong(ParsedRefs::size).sum(),
-        held.stream().mapToLong(each -> each.root.textBytes()).sum(),
-        lists == null ? 0 : lists.memory.bytes(),
-        lists == null ? 0 : lists.memory.idIndexBytes(),
-        lists == null ? 0 : lists.memory.rootBytes() + lists.memory.madeBytes(),
-        processDirectBytes(),
-        settings.memoryLimit(),
-        lists == null ? 0 : lists.memory.blocks(),
-        forgotten.parses.sum() + sum(reports, RefsReport::parses),
-        forgotten.reusedBlocks.sum() + sum(reports, RefsReport::reusedBlocks),
+        counts,
+        reports,
+        memory,
+        memory.lists(),
         disk.map(each -> each.loads.sum()).orElse(0L),
-        forgotten.readings.sum() + sum(reports, RefsReport::checks),
-        forgotten.lookups.sum() + sum(reports, RefsReport::lookups),
-        forgotten.notParsable.sum() + sum(reports, RefsReport::leftToJGit),
-        lists == null ? 0 : lists.memory.evictions(),
-        forgotten.noMemory.sum() + sum(reports, RefsReport::noMemory),
         failures.count.sum(),
-        sum(reports, report -> report.badRefs().size()),
-        Math.max(
-            forgotten.lastParse.get(),
-            reports.stream().mapToLong(RefsReport::lastParse).max().orElse(0)),
-        tables.size(),
-        tables.stream().mapToLong(table -> table.file.bytes()).sum(),
+        tables.stream().map(table -> table.file).toList(),
         tableLookups.sum(),
         disk.map(each -> each.store.stats()),
         disk.isPresent() ? Optional.empty() : Optional.of(memoryOnlyReason));
-  }
-
-  private static long sum(List<RefsReport> reports, ToLongFunction<RefsReport> figure) {
-    return reports.stream().mapToLong(figure).sum();
   }
 }

@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.FileCounts;
 import java.io.File;
 import java.util.List;
 import java.util.Optional;
@@ -23,39 +24,23 @@ import java.util.Optional;
  * first read of the repository's refs.
  *
  * @param folder the repository, with symbolic links resolved
+ * @param counts a copy of its counts
  * @param inMemory whether the list is in memory; if not, its figures are 0
  * @param refs number of packed refs
  * @param packedBytes size of {@code packed-refs}
  * @param offHeapBytes direct memory of the list's blocks, shared or not
  * @param blocks number of blocks
- * @param parses lists that were made from text
- * @param reusedBlocks blocks of these lists that existed already
- * @param found lists that were found in memory or on disk
- * @param checks reads of the file's content
- * @param lookups lookups of refs
- * @param leftToJGit contents that were left to JGit
  * @param leftReason why JGit answers for the current content; empty if it does not
  * @param badRefs what was found in the last hour, at most 100: refs that are broken, can't be read
  *     or whose objects are missing, and files whose names git refuses; each with what is wrong
- * @param noMemory lists for which there was no memory, so that JGit answered for a while
- * @param lastParse time of the last parse in milliseconds since the epoch; 0 if there was none
- * @param lastParseMicros duration of the last parse
  */
 public record RefsReport(
     File folder,
+    FileCounts counts,
     boolean inMemory,
     long refs,
     long packedBytes,
     long offHeapBytes,
     long blocks,
-    long parses,
-    long reusedBlocks,
-    long found,
-    long checks,
-    long lookups,
-    long leftToJGit,
     Optional<String> leftReason,
-    List<String> badRefs,
-    long noMemory,
-    long lastParse,
-    long lastParseMicros) {}
+    List<String> badRefs) {}

@@ -26,7 +26,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Latency;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
-import com.googlesource.gerrit.modules.cache.chroniclemap.transport.TransportCounts;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -36,8 +35,7 @@ import org.junit.jupiter.api.Test;
 class HistoryTest {
   private long now = 1_000_000;
   private final List<CacheReport> reports = new ArrayList<>();
-  private final History history =
-      new History(() -> reports, () -> null, new TransportCounts(), () -> now);
+  private final History history = new History(() -> reports, () -> null, () -> now);
 
   private static CacheReport report(
       String name, StoreState state, StartReport.Kind kind, long hits, long evicted, long damaged) {

@@ -34,7 +34,7 @@ class PageTemplateTest {
   }
 
   private static Map<String, ?> table() {
-    PageTable table = new PageTable().text(MARKUP).number("n");
+    PageTable table = new PageTable(MARKUP + "|#n");
     table.row(PageTable.link(MARKUP, "?cache=x", true), PageTable.cell(7, MARKUP));
     table.row(PageTable.cell(MARKUP), PageTable.time(1));
     return table.data();

@@ -100,15 +100,15 @@ class PackedRefsCacheTest {
     FileRepository repository = create("a.git", Lists.text(1, REFS));
     RefDatabase refs = refs(repository);
     assertSame(refs, repository);
-    long lookups = cache.totals().lookups();
+    long lookups = cache.totals().counts().lookups.sum();
     cache.forget(repository.getDirectory());
     assertThat(cache.reports()).isEmpty();
-    assertThat(cache.totals().lists()).isEqualTo(0);
-    assertThat(cache.totals().lookups()).isEqualTo(lookups);
+    assertThat(cache.totals().lists().size()).isEqualTo(0);
+    assertThat(cache.totals().counts().lookups.sum()).isEqualTo(lookups);
     assertSame(refs, repository);
     assertThat(cache.reports()).hasSize(1);
-    assertThat(cache.totals().lists()).isEqualTo(1);
-    assertThat(cache.totals().lookups()).isEqualTo(lookups + 1);
+    assertThat(cache.totals().lists().size()).isEqualTo(1);
+    assertThat(cache.totals().counts().lookups.sum()).isEqualTo(lookups + 1);
     repository.close();
   }
 
@@ -119,7 +119,7 @@ class PackedRefsCacheTest {
     byte[] text = (sorted + "1".repeat(40) + " refs/a\n").getBytes(UTF_8);
     FileRepository repository = create("a.git", text);
     assertSame(refs(repository), repository);
-    assertThat(cache.totals().leftToJGit()).isEqualTo(1);
+    assertThat(cache.totals().counts().notParsable.sum()).isEqualTo(1);
     assertThat(cache.reports().get(0).leftReason())
         .isEqualTo(Optional.of(PackedRefsFile.IRREGULAR));
     write(repository, Lists.text(1, REFS));
@@ -139,14 +139,14 @@ class PackedRefsCacheTest {
     disk.keep(list);
     cache = open(64 << 20, 16 << 20);
     assertSame(refs(repository), repository);
-    assertThat(cache.totals().parses()).isEqualTo(0);
+    assertThat(cache.totals().counts().parses.sum()).isEqualTo(0);
     repository.close();
   }
 
   @Test
   void nothingIsOpenedBeforeItIsNeeded() {
     assertThat(Files.exists(folder.resolve("stores"))).isFalse();
-    assertThat(cache.totals().lookups()).isEqualTo(0);
+    assertThat(cache.totals().counts().lookups.sum()).isEqualTo(0);
     assertThat(cache.totals().memoryOnlyReason()).isPresent();
     cache.close();
     assertThat(Files.exists(folder.resolve("stores"))).isFalse();
@@ -156,17 +156,17 @@ class PackedRefsCacheTest {
   void aRestartParsesNothing() throws Exception {
     FileRepository repository = create("a.git", Lists.text(1, REFS));
     assertSame(refs(repository), repository);
-    assertThat(cache.totals().parses()).isEqualTo(1);
+    assertThat(cache.totals().counts().parses.sum()).isEqualTo(1);
     for (int i = 0; i < 3; i++) {
       cache.close();
       cache = open(64 << 20, 16 << 20);
       cache.start();
       assertSame(refs(repository), repository);
       RefsTotals totals = cache.totals();
-      assertThat(totals.parses()).isEqualTo(0);
+      assertThat(totals.counts().parses.sum()).isEqualTo(0);
       assertThat(totals.loads()).isEqualTo(1);
       assertThat(totals.memoryOnlyReason()).isEmpty();
-      assertThat(cache.reports().get(0).found()).isEqualTo(1);
+      assertThat(cache.reports().get(0).counts().found.sum()).isEqualTo(1);
     }
   }
 
@@ -180,8 +180,8 @@ class PackedRefsCacheTest {
     assertSame(refs(other), repository);
     assertSame(refs(linked), repository);
     assertThat(cache.reports()).hasSize(1);
-    assertThat(cache.totals().parses()).isEqualTo(1);
-    assertThat(cache.totals().checks()).isEqualTo(1);
+    assertThat(cache.totals().counts().parses.sum()).isEqualTo(1);
+    assertThat(cache.totals().counts().readings.sum()).isEqualTo(1);
   }
 
   @Test
@@ -207,9 +207,9 @@ class PackedRefsCacheTest {
     assertSame(refs(a), a);
     assertSame(refs(b), b);
     RefsTotals totals = cache.totals();
-    assertThat(totals.parses()).isEqualTo(1);
-    assertThat(totals.lists()).isEqualTo(1);
-    assertThat(totals.repositories()).isEqualTo(2);
+    assertThat(totals.counts().parses.sum()).isEqualTo(1);
+    assertThat(totals.lists().size()).isEqualTo(1);
+    assertThat(totals.reports().size()).isEqualTo(2);
   }
 
   @Test
@@ -229,9 +229,9 @@ class PackedRefsCacheTest {
     assertSame(refs(a), a);
     assertSame(refs(b), b);
     assertSame(refs(a), a);
-    assertThat(cache.totals().parses()).isEqualTo(0);
+    assertThat(cache.totals().counts().parses.sum()).isEqualTo(0);
     assertThat(cache.totals().loads()).isEqualTo(3);
-    assertThat(cache.totals().lists()).isEqualTo(1);
+    assertThat(cache.totals().lists().size()).isEqualTo(1);
   }
 
   /** As at the default limit with one repository of ten million refs. */
@@ -254,22 +254,22 @@ class PackedRefsCacheTest {
           assertSame(refs(each), each);
         }
       }
-      assertThat(cache.totals().parses()).isEqualTo(all.size());
-      assertThat(cache.totals().evictions()).isEqualTo(0);
-      assertThat(cache.totals().noMemory()).isEqualTo(0);
+      assertThat(cache.totals().counts().parses.sum()).isEqualTo(all.size());
+      assertThat(cache.totals().memory().evictions()).isEqualTo(0);
+      assertThat(cache.totals().counts().noMemory.sum()).isEqualTo(0);
       // Another content of it is no news.
       write(all.get(0), Lists.textWith(0, 10 * REFS, "refs/heads/x"));
       for (FileRepository each : all) {
         assertSame(refs(each), each);
       }
-      assertThat(cache.totals().parses()).isEqualTo(all.size() + 1);
+      assertThat(cache.totals().counts().parses.sum()).isEqualTo(all.size() + 1);
       // A second one is left to JGit, without a parse at each look.
       FileRepository second = create("second.git", Lists.text(7, 10 * REFS));
       for (int round = 0; round < 5; round++) {
         assertSame(refs(second), second);
       }
-      assertThat(cache.totals().parses()).isEqualTo(all.size() + 2);
-      assertThat(cache.totals().noMemory()).isEqualTo(1);
+      assertThat(cache.totals().counts().parses.sum()).isEqualTo(all.size() + 2);
+      assertThat(cache.totals().counts().noMemory.sum()).isEqualTo(1);
       all.forEach(FileRepository::close);
       second.close();
     } finally {
@@ -305,9 +305,9 @@ class PackedRefsCacheTest {
     cache.forget(folder.resolve("b.git").toFile());
     cache.forget(folder.resolve("a.git").toFile());
     RefsTotals totals = cache.totals();
-    assertThat(totals.repositories()).isEqualTo(0);
-    assertThat(totals.lists()).isEqualTo(0);
-    assertThat(totals.parses()).isEqualTo(1); // the count stays
+    assertThat(totals.reports().size()).isEqualTo(0);
+    assertThat(totals.lists().size()).isEqualTo(0);
+    assertThat(totals.counts().parses.sum()).isEqualTo(1); // the count stays
     // Whoever has it still can use it.
     write(a, Lists.textWith(1, REFS, "refs/heads/new"));
     assertThat(refs.exactRef("refs/heads/new")).isNotNull();
@@ -327,7 +327,7 @@ class PackedRefsCacheTest {
     }
     assertThat(cache.reports()).hasSize(1);
     assertThat(cache.reports().get(0).folder().getName()).isEqualTo("a.git");
-    assertThat(cache.totals().lists()).isEqualTo(1);
+    assertThat(cache.totals().lists().size()).isEqualTo(1);
   }
 
   @Test
@@ -370,7 +370,7 @@ class PackedRefsCacheTest {
     Files.delete(folder.resolve("stores/secret"));
     cache = open(64 << 20, 16 << 20);
     assertSame(refs(a), a);
-    assertThat(cache.totals().parses()).isEqualTo(1);
+    assertThat(cache.totals().counts().parses.sum()).isEqualTo(1);
   }
 
   @Test
@@ -433,7 +433,7 @@ class PackedRefsCacheTest {
       assertThrows(IOException.class, () -> refs.exactRef("refs/heads/a"));
       assertThrows(IOException.class, () -> a.getRefDatabase().exactRef("refs/heads/a"));
     }
-    assertThat(cache.totals().leftToJGit()).isAtLeast(1);
+    assertThat(cache.totals().counts().notParsable.sum()).isAtLeast(1);
     assertThat(cache.totals().failures()).isEqualTo(0);
     write(a, Lists.text(2, REFS));
     assertSame(refs, a);

@@ -162,14 +162,14 @@ class ParsedRefsRepositoriesTest {
     assertThat(manager.list()).containsExactly(NAME);
     assertThat(manager.canPerformGC()).isTrue();
     assertThrows(RepositoryExistsException.class, () -> manager.createRepository(NAME));
-    assertThat(totals().repositories()).isEqualTo(1);
-    assertThat(totals().lookups()).isGreaterThan(0L);
+    assertThat(totals().reports().size()).isEqualTo(1);
+    assertThat(totals().counts().lookups.sum()).isGreaterThan(0L);
     assertThat(injector.getInstance(RefsInventory.class).reports().get(0).project())
         .isEqualTo(NAME.get());
 
     manager.repositoryDeleted(NAME);
-    assertThat(totals().repositories()).isEqualTo(0);
-    assertThat(totals().lists()).isEqualTo(0);
+    assertThat(totals().reports().size()).isEqualTo(0);
+    assertThat(totals().lists().size()).isEqualTo(0);
   }
 
   @Test
@@ -284,7 +284,7 @@ class ParsedRefsRepositoriesTest {
         assertThat(repository.getRefDatabase()).isSameInstanceAs(repository.getRefDatabase());
       }
     }
-    assertThat(totals().repositories()).isEqualTo(0);
+    assertThat(totals().reports().size()).isEqualTo(0);
   }
 
   @Test
@@ -317,7 +317,7 @@ class ParsedRefsRepositoriesTest {
     assertThat(injector.getInstance(RefsInventory.class).reports().get(0).project())
         .isEqualTo(far.get());
     manager.repositoryDeleted(far);
-    assertThat(totals().repositories()).isEqualTo(0);
+    assertThat(totals().reports().size()).isEqualTo(0);
   }
 
   /** Plugins look at the class of the manager. */
@@ -436,7 +436,7 @@ class ParsedRefsRepositoriesTest {
       }
     }
     before.close();
-    assertThat(totals().repositories()).isEqualTo(1);
+    assertThat(totals().reports().size()).isEqualTo(1);
     assertThat(totals().memoryOnlyReason()).isEmpty();
   }
 
@@ -453,7 +453,7 @@ class ParsedRefsRepositoriesTest {
     assertThat(names(before)).isEmpty();
     before.close();
     assertThat(init.isOfUse()).isFalse();
-    assertThat(totals().memoryLimit()).isEqualTo(1 << 20);
+    assertThat(totals().memory().limit).isEqualTo(1 << 20);
     assertThat(totals().memoryOnlyReason()).isEmpty();
   }
 

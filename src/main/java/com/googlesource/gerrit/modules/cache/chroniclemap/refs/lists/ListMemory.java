@@ -201,7 +201,7 @@ public final class ListMemory {
   }
 
   /** The heap of all Ref objects that are kept, in bytes, about: it is counted once a second. */
-  public long madeBytes() {
+  long madeBytes() {
     return madeBytes.get();
   }
 
@@ -476,9 +476,9 @@ public final class ListMemory {
     return lists.values().stream().map(shared -> shared.list).toList();
   }
 
-  /** The size of all roots, which are on the heap. */
-  public synchronized long rootBytes() {
-    return rootBytes;
+  /** The heap of all roots, and of all Ref objects that are kept, in bytes. */
+  public synchronized long heapBytes() {
+    return rootBytes + madeBytes.get();
   }
 
   /** The direct memory of the slabs and the index, in bytes. */

@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.ToLongFunction;
 
 /** The figures of one {@code packed-refs} file since its first use. Safe for any thread. */
 public final class FileCounts {
@@ -58,11 +59,21 @@ public final class FileCounts {
     lastParseNanos = nanos;
   }
 
+  /** Adds all counts to others. */
+  public void addTo(FileCounts other) {
+    addTo(other, LongAdder::sum);
+  }
+
   /** Adds all counts to others, and resets them. */
   public void moveTo(FileCounts other) {
+    addTo(other, LongAdder::sumThenReset);
+  }
+
+  private void addTo(FileCounts other, ToLongFunction<LongAdder> count) {
     for (int i = 0; i < all.size(); i++) {
-      other.all.get(i).add(all.get(i).sumThenReset());
+      other.all.get(i).add(count.applyAsLong(all.get(i)));
     }
     other.lastParse.accumulateAndGet(lastParse.get(), Math::max);
+    other.lastParseNanos = lastParseNanos;
   }
 }
