@@ -19,6 +19,7 @@ import static com.google.gerrit.metrics.Description.Units.MICROSECONDS;
 import static com.google.gerrit.metrics.Description.Units.NANOSECONDS;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.Maps;
 import com.google.gerrit.metrics.CallbackMetric;
 import com.google.gerrit.metrics.CallbackMetric1;
 import com.google.gerrit.metrics.Description;
@@ -32,7 +33,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.caches.DiskOperation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Latency;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
-import java.util.LinkedHashMap;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -44,6 +45,9 @@ import java.util.function.ToLongFunction;
  */
 @Singleton
 public final class CacheMetrics extends PublishedMetrics {
+  /** What is shown of each store, of caches and of parsed ref lists. */
+  static final ImmutableList<Metric<StoreStats>> OF_STORE = ofStore();
+
   /**
    * The metrics of each cache. Their names are documented and never change. No name is a prefix of
    * another one, so that a pattern which selects one metric of all caches selects nothing else.
@@ -76,12 +80,8 @@ public final class CacheMetrics extends PublishedMetrics {
 
   private static ImmutableList<Metric<CacheReport>> all() {
     Metric.Table<CacheReport> t = new Metric.Table<>("caches/chroniclemap/", "Disk cache: ");
-    t.gauge("entries", "values on disk", "entries", r -> r.disk().entries());
-    t.gauge("live_bytes", "size of keys and values", BYTES, r -> r.disk().liveBytes());
-    t.gauge("disk_bytes", "size of the file", BYTES, r -> r.disk().diskBytes());
-    t.gauge("limit_bytes", "limit of the file's size", BYTES, r -> r.disk().maxBytes());
+    t.addAll(OF_STORE, CacheReport::disk);
     t.gauge("failed", "1 if the file failed or cannot be opened", "flag", r -> isFailed(r) ? 1 : 0);
-    t.gauge("unrepaired", "damaged entries in the file", "entries", r -> r.disk().unrepaired());
     t.gauge("queued", "values queued for writing", "entries", r -> r.disk().queued());
     t.count("reads", "reads of the disk tier", "reads", r -> r.disk().hits() + r.disk().misses());
     t.count("hits", "reads that found a value", "reads", r -> r.disk().hits());
@@ -91,18 +91,28 @@ public final class CacheMetrics extends PublishedMetrics {
       addLatency(t, operation);
     }
     t.count("invalidated", "keys removed on request", "entries", r -> r.disk().invalidated());
-    t.count("evicted", "values evicted to make room", "entries", r -> r.disk().evictions());
     t.count("expired", "values past their maxAge", "entries", r -> r.disk().expired());
     t.count("growths", "replacements of the file", "files", r -> r.disk().growths());
     t.count("recoveries", "recoveries after a crash", "files", r -> isRecovered(r) ? 1 : 0);
-    t.count("damaged", "damaged entries found", "entries", r -> r.disk().damaged());
     t.count("faults", "errors of the disk", "faults", r -> r.disk().faults());
-    t.count("not_stored", "values without room", "entries", r -> r.disk().notStored());
     t.count(
         "serializer_errors",
         "keys and values that their serializer rejected",
         "entries",
         CacheReport::serializerErrors);
+    return t.all();
+  }
+
+  private static ImmutableList<Metric<StoreStats>> ofStore() {
+    Metric.Table<StoreStats> t = new Metric.Table<>("", "");
+    t.gauge("entries", "values on disk", "entries", StoreStats::entries);
+    t.gauge("live_bytes", "size of keys and values", BYTES, StoreStats::liveBytes);
+    t.gauge("disk_bytes", "size of the file", BYTES, StoreStats::diskBytes);
+    t.gauge("limit_bytes", "limit of the file's size", BYTES, StoreStats::maxBytes);
+    t.count("evicted", "values evicted to make room", "entries", StoreStats::evictions);
+    t.count("not_stored", "values without room", "entries", StoreStats::notStored);
+    t.count("damaged", "damaged entries found", "entries", StoreStats::damaged);
+    t.gauge("unrepaired", "damaged entries in the file", "entries", StoreStats::unrepaired);
     return t.all();
   }
 
@@ -144,11 +154,8 @@ public final class CacheMetrics extends PublishedMetrics {
             Long.class,
             new Description("1 if all caches are kept in memory only").setGauge().setUnit("flag"),
             () -> inventory.memoryOnlyReason().isPresent() ? 1L : 0L));
-    Map<Metric<CacheReport>, CallbackMetric1<String, Long>> metrics = new LinkedHashMap<>();
-    for (Metric<CacheReport> metric : ALL) {
-      metrics.put(
-          metric, maker.newCallbackMetric(metric.name(), Long.class, metric.description(), CACHE));
-    }
+    Map<Metric<CacheReport>, CallbackMetric1<String, Long>> metrics =
+        Maps.toMap(ALL, m -> maker.newCallbackMetric(m.name(), Long.class, m.description(), CACHE));
     read(
         metrics.values(),
         () -> {

@@ -57,14 +57,7 @@ final class CachesJson {
   static JsonObject store(StoreStats stats) {
     JsonObject out = new JsonObject();
     out.addProperty("state", lower(stats.state()));
-    out.addProperty("entries", stats.entries());
-    out.addProperty("live_bytes", stats.liveBytes());
-    out.addProperty("disk_bytes", stats.diskBytes());
-    out.addProperty("limit_bytes", stats.maxBytes());
-    out.addProperty("evicted", stats.evictions());
-    out.addProperty("not_stored", stats.notStored());
-    out.addProperty("damaged", stats.damaged());
-    out.addProperty("unrepaired", stats.unrepaired());
+    CacheMetrics.OF_STORE.forEach(metric -> out.addProperty(metric.name(), metric.of(stats)));
     return out;
   }
 

@@ -53,31 +53,20 @@ final class PageData {
   /** The rows of the history, which the charts show in full. */
   private static final int HISTORY_ROWS = 16;
 
-  private final Optional<CacheInventory> inventory;
-  private final VisibleRefs refs;
-  private final History history;
-  private final Provider<UpkeepTasks> tasks;
-  private final Rights rights;
-  private final CurrentUser user;
-  private final List<CacheReport> caches;
-  private final ImmutableList<Sample> samples;
+  @Inject private Optional<CacheInventory> inventory;
+  @Inject private VisibleRefs refs;
+  @Inject private History history;
+  @Inject private Provider<UpkeepTasks> tasks;
+  @Inject private Rights rights;
+  @Inject private CurrentUser user;
+  private List<CacheReport> caches;
+  private ImmutableList<Sample> samples;
 
+  /** Reads what is shown, when all fields above are set. */
   @Inject
-  PageData(
-      Optional<CacheInventory> inventory,
-      VisibleRefs refs,
-      History history,
-      Provider<UpkeepTasks> tasks,
-      Rights rights,
-      CurrentUser user) {
-    this.inventory = inventory;
-    this.refs = refs;
-    this.history = history;
-    this.tasks = tasks;
-    this.rights = rights;
-    this.user = user;
-    this.caches = inventory.map(CacheInventory::reports).orElse(List.of());
-    this.samples = history.samples();
+  void read() {
+    caches = inventory.map(CacheInventory::reports).orElse(List.of());
+    samples = history.samples();
   }
 
   /** Whether there is such a cache. */
@@ -160,7 +149,8 @@ final class PageData {
   private PageTable caches(String selected, Sample now) {
     PageTable table =
         new PageTable(
-            "Cache|#Entries|Live, on disk, limit|#Heap hits|#Disk hits|#Reads/s|#Puts/s|#Read, 99 %|#Put, 99 %|#Evicted|#Problems|Last start");
+            "Cache|#Entries|Live, on disk, limit|#Heap hits|#Disk hits|#Reads/s|#Puts/s"
+                + "|#Read, 99 %|#Put, 99 %|#Evicted|#Problems|Last start");
     for (CacheReport report : caches) {
       Figures figures = Figures.of(CacheMetrics.WITH_HEAP, report);
       boolean current = report.name().equals(selected);
@@ -332,7 +322,8 @@ final class PageData {
   private static PageTable projects(List<ProjectRefs> projects) {
     PageTable table =
         new PageTable(
-            "Project|#Refs|#packed-refs|#Off heap|#Bytes a ref|#Parses|#Files read|#Lookups|Last parse");
+            "Project|#Refs|#packed-refs|#Off heap|#Bytes a ref|#Parses|#Files read|#Lookups"
+                + "|Last parse");
     for (ProjectRefs refs : projects) {
       Figures figures = Figures.of(RefsMetrics.PROJECT, refs.report());
       table.row(

@@ -18,6 +18,7 @@ import static com.google.gerrit.metrics.Description.Units.BYTES;
 import static com.google.gerrit.metrics.Description.Units.MICROSECONDS;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.Maps;
 import com.google.gerrit.metrics.CallbackMetric0;
 import com.google.inject.Inject;
 import com.google.inject.Singleton;
@@ -30,10 +31,9 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.RefsInven
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
 import com.googlesource.gerrit.modules.cache.chroniclemap.transport.TransportCounts;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
 
@@ -57,6 +57,9 @@ public final class RefsMetrics extends PublishedMetrics {
 
   private static ImmutableList<Metric<RefsTotals>> all() {
     Metric.Table<RefsTotals> t = new Metric.Table<>("refs/chroniclemap/", "Parsed ref lists: ");
+    ToLongFunction<RefsTotals> diskBytes = r -> r.disk().map(StoreStats::diskBytes).orElse(0L);
+    Predicate<StoreStats> works = disk -> disk.state() != StoreState.FAILED;
+    ToLongFunction<RefsTotals> memoryOnly = r -> r.disk().filter(works).isPresent() ? 0 : 1;
     ToLongFunction<RefsTotals> packedBytes = r -> sum(r.lists(), list -> list.root.textBytes());
     ToLongFunction<RefsTotals> badRefs = r -> sum(r.reports(), each -> each.badRefs().size());
     ToLongFunction<RefsTotals> tableBytes = r -> sum(r.tables(), TablesFile::bytes);
@@ -74,8 +77,8 @@ public final class RefsMetrics extends PublishedMetrics {
         r -> Sample.directBytes());
     t.gauge("limit_bytes", "limit of the lists' memory", BYTES, r -> r.memory().limit);
     t.gauge("blocks", "distinct blocks in memory", "blocks", r -> r.memory().blocks());
-    t.gauge("disk_bytes", "size of the file, or 0", BYTES, r -> diskBytes(r.disk()));
-    t.gauge("memory_only", "1 if nothing is on disk", "flag", r -> isOnDisk(r.disk()) ? 0 : 1);
+    t.gauge("disk_bytes", "size of the file, or 0", BYTES, diskBytes);
+    t.gauge("memory_only", "1 if nothing is on disk", "flag", memoryOnly);
     t.addAll(ofCounts(), RefsTotals::counts);
     t.count("loads", "lists loaded from disk", "lists", RefsTotals::loads);
     t.count("evicted", "lists evicted from memory", "lists", r -> r.memory().evictions());
@@ -135,14 +138,6 @@ public final class RefsMetrics extends PublishedMetrics {
     return Figures.of(ALL, totals).and(Figures.of(TRANSPORT, transport));
   }
 
-  private static long diskBytes(Optional<StoreStats> disk) {
-    return disk.map(StoreStats::diskBytes).orElse(0L);
-  }
-
-  private static boolean isOnDisk(Optional<StoreStats> disk) {
-    return disk.isPresent() && disk.get().state() != StoreState.FAILED;
-  }
-
   @Override
   void publish() {
     if (!inventory.isEnabled()) {
@@ -153,10 +148,8 @@ public final class RefsMetrics extends PublishedMetrics {
   }
 
   private <R> void publish(List<Metric<R>> all, Supplier<R> report) {
-    Map<Metric<R>, CallbackMetric0<Long>> metrics = new LinkedHashMap<>();
-    for (Metric<R> metric : all) {
-      metrics.put(metric, maker.newCallbackMetric(metric.name(), Long.class, metric.description()));
-    }
+    Map<Metric<R>, CallbackMetric0<Long>> metrics =
+        Maps.toMap(all, m -> maker.newCallbackMetric(m.name(), Long.class, m.description()));
     read(
         metrics.values(),
         () -> {

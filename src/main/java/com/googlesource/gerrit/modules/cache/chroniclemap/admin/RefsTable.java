@@ -14,8 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
-import static com.google.common.base.Strings.lenientFormat;
-
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
 import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.ProjectRefs;
@@ -89,14 +87,9 @@ final class RefsTable {
                 + " {process_direct_bytes}."));
     totals
         .disk()
-        .ifPresent(
-            disk ->
-                notes.add(
-                    lenientFormat(
-                        "On disk: %s blocks, %s of at most %s.",
-                        Units.count(disk.entries()),
-                        Units.bytes(disk.diskBytes()),
-                        Units.bytes(disk.maxBytes()))));
+        .map(disk -> Figures.of(CacheMetrics.OF_STORE, disk))
+        .map(disk -> disk.fill("On disk: {entries} blocks, {disk_bytes} of at most {limit_bytes}."))
+        .ifPresent(notes::add);
     notes.add(
         all.fill(
             "Pushes: {pushes} lists of refs made without those of changes, {pushes_by_name} looked"

@@ -16,11 +16,12 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 import java.io.PrintWriter;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.function.Function;
 import java.util.function.LongFunction;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * Prints the results of long-running commands, as a table or as JSON. The names of the JSON fields
@@ -35,6 +36,11 @@ final class UpkeepShown {
   /** A column of figures. The last line of the table has their sum. */
   record Column(String head, String figure, LongFunction<String> inPrint) {
     static final Column TIME = new Column("Time", "millis", Units::millis);
+
+    /** The sum of the figures of results. */
+    String text(Stream<UpkeepResult> results) {
+      return inPrint.apply(results.mapToLong(result -> result.figure(figure)).sum());
+    }
   }
 
   static JsonObject json(UpkeepResult result) {
@@ -62,21 +68,12 @@ final class UpkeepShown {
     printRow(out, "Cache", columns, Column::head, "Result");
     Tables.printRule(out);
     for (UpkeepResult result : results) {
-      printRow(
-          out,
-          Tables.shorten(result.cache(), NAME_WIDTH),
-          columns,
-          column -> column.inPrint.apply(result.figure(column.figure)),
-          result.shown());
+      String name = Tables.shorten(result.cache(), NAME_WIDTH);
+      printRow(out, name, columns, c -> c.text(Stream.of(result)), result.shown());
     }
     Tables.printRule(out);
-    printRow(
-        out,
-        Units.counted(results.size(), "cache", "caches"),
-        columns,
-        column ->
-            column.inPrint.apply(results.stream().mapToLong(r -> r.figure(column.figure)).sum()),
-        "");
+    String all = Units.counted(results.size(), "cache", "caches");
+    printRow(out, all, columns, column -> column.text(results.stream()), "");
     Tables.printNotes(
         out,
         results.stream()
@@ -91,9 +88,7 @@ final class UpkeepShown {
       List<Column> columns,
       Function<Column, String> cell,
       String last) {
-    List<String> cells = new ArrayList<>(List.of(first));
-    columns.stream().map(cell).forEach(cells::add);
-    cells.add(last);
-    Tables.printRow(out, ROW, cells.toArray());
+    String figures = columns.stream().map(cell).collect(Collectors.joining("|"));
+    Tables.printCells(out, ROW, first, figures + "|" + last);
   }
 }
