@@ -46,7 +46,17 @@ import java.util.function.ToLongFunction;
 @Singleton
 public final class CacheMetrics extends PublishedMetrics {
   /** What is shown of each store, of caches and of parsed ref lists. */
-  static final ImmutableList<Metric<StoreStats>> OF_STORE = ofStore();
+  static final ImmutableList<Metric<StoreStats>> OF_STORE =
+      new Metric.Table<StoreStats>("", "")
+          .gauge("entries", "values on disk", "entries", StoreStats::entries)
+          .gauge("live_bytes", "size of keys and values", BYTES, StoreStats::liveBytes)
+          .gauge("disk_bytes", "size of the file", BYTES, StoreStats::diskBytes)
+          .gauge("limit_bytes", "limit of the file's size", BYTES, StoreStats::maxBytes)
+          .count("evicted", "values evicted to make room", "entries", StoreStats::evictions)
+          .count("not_stored", "values without room", "entries", StoreStats::notStored)
+          .count("damaged", "damaged entries found", "entries", StoreStats::damaged)
+          .gauge("unrepaired", "damaged entries in the file", "entries", StoreStats::unrepaired)
+          .all();
 
   /**
    * The metrics of each cache. Their names are documented and never change. No name is a prefix of
@@ -56,7 +66,12 @@ public final class CacheMetrics extends PublishedMetrics {
 
   /** All figures of each cache: its metrics, and those of its heap tier, which Gerrit publishes. */
   static final ImmutableList<Metric<CacheReport>> WITH_HEAP =
-      ImmutableList.<Metric<CacheReport>>builder().addAll(ALL).addAll(heap()).build();
+      new Metric.Table<CacheReport>("", "")
+          .addAll(ALL, report -> report)
+          .gauge("heap_entries", "values on the heap", "entries", CacheReport::heapEntries)
+          .count("heap_hits", "reads that found a value", "reads", r -> r.heap().hitCount())
+          .count("heap_misses", "reads that found none", "reads", r -> r.heap().missCount())
+          .all();
 
   /** The only metric that is not of a single cache: if it is 1, there are no others. */
   static final String MEMORY_ONLY = "caches/chroniclemap/memory_only";
@@ -80,8 +95,12 @@ public final class CacheMetrics extends PublishedMetrics {
 
   private static ImmutableList<Metric<CacheReport>> all() {
     Metric.Table<CacheReport> t = new Metric.Table<>("caches/chroniclemap/", "Disk cache: ");
+    StartReport.Kind crash = StartReport.Kind.RECOVERED;
+    ToLongFunction<CacheReport> recovered = r -> r.disk().start().kind() == crash ? 1 : 0;
+    ToLongFunction<CacheReport> failed = r -> r.disk().state() == StoreState.FAILED ? 1 : 0;
+    String rejected = "keys and values that their serializer rejected";
     t.addAll(OF_STORE, CacheReport::disk);
-    t.gauge("failed", "1 if the file failed or cannot be opened", "flag", r -> isFailed(r) ? 1 : 0);
+    t.gauge("failed", "1 if the file failed or cannot be opened", "flag", failed);
     t.gauge("queued", "values queued for writing", "entries", r -> r.disk().queued());
     t.count("reads", "reads of the disk tier", "reads", r -> r.disk().hits() + r.disk().misses());
     t.count("hits", "reads that found a value", "reads", r -> r.disk().hits());
@@ -93,43 +112,10 @@ public final class CacheMetrics extends PublishedMetrics {
     t.count("invalidated", "keys removed on request", "entries", r -> r.disk().invalidated());
     t.count("expired", "values past their maxAge", "entries", r -> r.disk().expired());
     t.count("growths", "replacements of the file", "files", r -> r.disk().growths());
-    t.count("recoveries", "recoveries after a crash", "files", r -> isRecovered(r) ? 1 : 0);
+    t.count("recoveries", "recoveries after a crash", "files", recovered);
     t.count("faults", "errors of the disk", "faults", r -> r.disk().faults());
-    t.count(
-        "serializer_errors",
-        "keys and values that their serializer rejected",
-        "entries",
-        CacheReport::serializerErrors);
+    t.count("serializer_errors", rejected, "entries", CacheReport::serializerErrors);
     return t.all();
-  }
-
-  private static ImmutableList<Metric<StoreStats>> ofStore() {
-    Metric.Table<StoreStats> t = new Metric.Table<>("", "");
-    t.gauge("entries", "values on disk", "entries", StoreStats::entries);
-    t.gauge("live_bytes", "size of keys and values", BYTES, StoreStats::liveBytes);
-    t.gauge("disk_bytes", "size of the file", BYTES, StoreStats::diskBytes);
-    t.gauge("limit_bytes", "limit of the file's size", BYTES, StoreStats::maxBytes);
-    t.count("evicted", "values evicted to make room", "entries", StoreStats::evictions);
-    t.count("not_stored", "values without room", "entries", StoreStats::notStored);
-    t.count("damaged", "damaged entries found", "entries", StoreStats::damaged);
-    t.gauge("unrepaired", "damaged entries in the file", "entries", StoreStats::unrepaired);
-    return t.all();
-  }
-
-  private static ImmutableList<Metric<CacheReport>> heap() {
-    Metric.Table<CacheReport> t = new Metric.Table<>("caches/memory/", "Heap tier: ");
-    t.gauge("heap_entries", "values on the heap", "entries", CacheReport::heapEntries);
-    t.count("heap_hits", "reads that found a value", "reads", r -> r.heap().hitCount());
-    t.count("heap_misses", "reads that found none", "reads", r -> r.heap().missCount());
-    return t.all();
-  }
-
-  private static boolean isFailed(CacheReport report) {
-    return report.disk().state() == StoreState.FAILED;
-  }
-
-  private static boolean isRecovered(CacheReport report) {
-    return report.disk().start().kind() == StartReport.Kind.RECOVERED;
   }
 
   private static void addLatency(Metric.Table<CacheReport> t, DiskOperation operation) {

@@ -22,9 +22,9 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
 import java.io.PrintWriter;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.Stream;
 
 /** Prints caches as a table of {@link Tables#WIDTH} columns. */
 final class CachesTable {
@@ -45,9 +45,8 @@ final class CachesTable {
     }
     out.println("Stores in " + directory.get() + System.lineSeparator());
     Tables.printRow(out, ROW, "", "", "Bytes", "Bytes", "Disk", "Disk", "", "", "", "Not", "Last");
-    Tables.printRow(
-        out, ROW, "Cache", "Entries", "live", "on disk", "limit", "reads", "Hits", "Evicted",
-        "Damaged", "stored", "start");
+    String heads = "Entries|live|on disk|limit|reads|Hits|Evicted|Damaged|stored|start";
+    Tables.printCells(out, ROW, "Cache", heads);
     Tables.printRule(out);
     reports.forEach(report -> printRow(out, report));
     Tables.printRule(out);
@@ -57,14 +56,17 @@ final class CachesTable {
         ROW,
         Units.counted(reports.size(), "cache", "caches"),
         all.fill("{entries}|{live_bytes}|{disk_bytes}"));
-    Tables.printNotes(
-        out,
-        Stream.concat(
-                Stream.of(activity(all)),
-                reports.stream()
-                    .flatMap(report -> Stream.of(note(report), damage(report)))
-                    .flatMap(Optional::stream))
-            .toList());
+    List<String> notes = new ArrayList<>();
+    notes.add(activity(all));
+    for (CacheReport report : reports) {
+      note(report).ifPresent(note -> notes.add(report.name() + ": " + note));
+      long found = report.disk().unrepaired();
+      if (found > 0) {
+        String counted = Units.counted(found, "damaged entry", "damaged entries");
+        notes.add(report.name() + ": " + counted + " in the file: run verify --repair");
+      }
+    }
+    Tables.printNotes(out, notes);
   }
 
   private static void printRow(PrintWriter out, CacheReport report) {
@@ -103,45 +105,30 @@ final class CachesTable {
     };
   }
 
-  private static Optional<String> damage(CacheReport report) {
-    long found = report.disk().unrepaired();
-    String counted = Units.counted(found, "damaged entry", "damaged entries");
-    return Optional.of(report.name() + ": " + counted + " in the file: run verify --repair")
-        .filter(text -> found > 0);
-  }
-
   /** Why a cache is in memory only, and the way out; empty if it has its file. */
   static Optional<String> failure(CacheReport report) {
     String reason = report.disk().start().detail();
     return report.disk().state() == StoreState.FAILED
-        ? Optional.of(
-            report.name() + ": kept in memory only: " + (reason.isEmpty() ? "see the log" : reason))
+        ? Optional.of("kept in memory only: " + (reason.isEmpty() ? "see the log" : reason))
         : Optional.empty();
   }
 
   private static Optional<String> note(CacheReport report) {
-    Optional<String> failure = failure(report);
-    if (failure.isPresent()) {
-      return failure;
-    }
     StartReport start = report.disk().start();
-    return switch (start.kind()) {
-      case RECOVERED ->
-          Optional.of(
-              lenientFormat(
-                  "%s: recovered after a crash in %s ms, %s kept",
-                  report.name(),
-                  start.millis(),
-                  Units.counted(start.entries(), "entry", "entries")));
-      case SHRUNK ->
-          Optional.of(
-              lenientFormat(
-                  "%s: had %s and was made smaller: %s",
-                  report.name(),
-                  Units.counted(start.entries(), "entry", "entries"),
-                  start.detail()));
-      case REPLACED -> Optional.of(report.name() + ": started empty: " + start.detail());
-      default -> Optional.empty();
-    };
+    String entries = Units.counted(start.entries(), "entry", "entries");
+    return failure(report)
+        .or(
+            () ->
+                switch (start.kind()) {
+                  case RECOVERED ->
+                      Optional.of(
+                          lenientFormat(
+                              "recovered after a crash in %s ms, %s kept",
+                              start.millis(), entries));
+                  case SHRUNK ->
+                      Optional.of("had " + entries + " and was made smaller: " + start.detail());
+                  case REPLACED -> Optional.of("started empty: " + start.detail());
+                  default -> Optional.empty();
+                });
   }
 }

@@ -14,28 +14,30 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
+import static com.google.gerrit.metrics.Description.Units.BYTES;
+
 import com.google.common.collect.ImmutableList;
-import com.google.common.collect.ImmutableMap;
-import com.googlesource.gerrit.modules.cache.chroniclemap.admin.UpkeepShown.Column;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport.Outcome;
 
 /** Makes the file of a cache as small as its entries allow. */
 final class CompactWork {
-  static final ImmutableList<Column> COLUMNS =
-      ImmutableList.of(
-          new Column("Entries", "entries", Units::count),
-          new Column("Before", "bytes_before", Units::bytes),
-          new Column("After", "bytes_after", Units::bytes),
-          Column.TIME);
+  /** The figures by their names in JSON. Those with a head are columns of the table. */
+  static final ImmutableList<Metric<CompactReport>> FIGURES =
+      new Metric.Table<CompactReport>("", "")
+          .gauge("entries", "Entries", "entries", CompactReport::entries)
+          .gauge("bytes_before", "Before", BYTES, CompactReport::bytesBefore)
+          .gauge("bytes_after", "After", BYTES, CompactReport::bytesAfter)
+          .gauge("millis", "Time", "millis", CompactReport::millis)
+          .all();
 
   private CompactWork() {}
 
   static UpkeepWork of(CacheInventory inventory) {
     return new UpkeepWork(
         "compact",
-        COLUMNS,
+        FIGURES,
         (cache, progress) -> result(cache, inventory.compact(cache, progress)),
         (cache, why) -> result(cache, new CompactReport(Outcome.ABANDONED, 0, 0, 0, 0), why));
   }
@@ -70,11 +72,6 @@ final class CompactWork {
         detail,
         detail,
         done ? "" : cache + " was not compacted",
-        ImmutableMap.<String, Object>builder()
-            .put("entries", report.entries())
-            .put("bytes_before", report.bytesBefore())
-            .put("bytes_after", report.bytesAfter())
-            .put("millis", report.millis())
-            .build());
+        Figures.of(FIGURES, report));
   }
 }

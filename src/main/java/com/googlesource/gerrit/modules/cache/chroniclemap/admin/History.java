@@ -18,7 +18,6 @@ import com.google.common.collect.EvictingQueue;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.Iterables;
 import com.google.common.flogger.FluentLogger;
-import com.google.common.util.concurrent.ThreadFactoryBuilder;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.extensions.events.LifecycleListener;
 import com.google.gson.JsonArray;
@@ -58,10 +57,7 @@ final class History implements LifecycleListener {
   private final LongSupplier clock;
   private final ScheduledExecutorService executor =
       Executors.newSingleThreadScheduledExecutor(
-          new ThreadFactoryBuilder()
-              .setDaemon(true)
-              .setNameFormat(AdminPlugin.NAME + "-history")
-              .build());
+          Thread.ofPlatform().daemon().name(AdminPlugin.NAME + "-history").factory());
 
   // Both guarded by this.
   private final EvictingQueue<Sample> samples = EvictingQueue.create(MOST);

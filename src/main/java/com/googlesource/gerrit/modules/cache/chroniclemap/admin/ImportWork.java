@@ -14,9 +14,9 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
+import static com.google.gerrit.metrics.Description.Units.BYTES;
+
 import com.google.common.collect.ImmutableList;
-import com.google.common.collect.ImmutableMap;
-import com.googlesource.gerrit.modules.cache.chroniclemap.admin.UpkeepShown.Column;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport.State;
@@ -25,12 +25,19 @@ import java.util.List;
 
 /** Imports the values of a cache from Gerrit's H2 file. */
 final class ImportWork {
-  static final ImmutableList<Column> COLUMNS =
-      ImmutableList.of(
-          new Column("In H2", "rows", Units::count),
-          new Column("Imported", "imported", Units::count),
-          new Column("Bytes", "bytes", Units::bytes),
-          Column.TIME);
+  /** The figures by their names in JSON. Those with a head are columns of the table. */
+  static final ImmutableList<Metric<ImportReport>> FIGURES =
+      new Metric.Table<ImportReport>("", "")
+          .gauge("rows", "In H2", "entries", ImportReport::rows)
+          .gauge("read", "", "entries", ImportReport::read)
+          .gauge("imported", "Imported", "entries", ImportReport::imported)
+          .gauge("bytes", "Bytes", BYTES, ImportReport::bytes)
+          .gauge("known", "", "entries", ImportReport::known)
+          .gauge("other_version", "", "entries", ImportReport::otherVersion)
+          .gauge("too_old", "", "entries", ImportReport::tooOld)
+          .gauge("too_large", "", "entries", ImportReport::tooLarge)
+          .gauge("millis", "Time", "millis", ImportReport::millis)
+          .all();
 
   private ImportWork() {}
 
@@ -42,7 +49,7 @@ final class ImportWork {
   static UpkeepWork of(CacheInventory inventory, boolean dryRun) {
     return new UpkeepWork(
         "import",
-        COLUMNS,
+        FIGURES,
         (cache, progress) -> result(inventory.importFromH2(cache, dryRun, progress), dryRun),
         (cache, why) -> result(ImportReport.of(cache, State.FAILED, why), dryRun));
   }
@@ -67,17 +74,7 @@ final class ImportWork {
         state == State.FAILED || state == State.INTERRUPTED
             ? report.cache() + " was not imported"
             : "",
-        ImmutableMap.<String, Object>builder()
-            .put("rows", report.rows())
-            .put("read", report.read())
-            .put("imported", report.imported())
-            .put("bytes", report.bytes())
-            .put("known", report.known())
-            .put("other_version", report.otherVersion())
-            .put("too_old", report.tooOld())
-            .put("too_large", report.tooLarge())
-            .put("millis", report.millis())
-            .build());
+        Figures.of(FIGURES, report));
   }
 
   /** Why values were skipped; empty if none was. */

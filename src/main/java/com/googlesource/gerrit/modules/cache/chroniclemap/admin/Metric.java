@@ -19,6 +19,7 @@ import static com.google.gerrit.metrics.Description.Units.MICROSECONDS;
 import static com.google.gerrit.metrics.Description.Units.NANOSECONDS;
 
 import com.google.common.collect.ImmutableList;
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.gerrit.metrics.Description;
 import java.util.List;
 import java.util.function.Function;
@@ -62,11 +63,13 @@ record Metric<R>(
       case BYTES -> Units.bytes(value);
       case NANOSECONDS -> Units.nanos(value);
       case MICROSECONDS -> Units.nanos(1000 * value);
+      case "millis" -> Units.millis(value);
       default -> Units.count(value);
     };
   }
 
   /** A builder of the metrics of one kind of report. */
+  @CanIgnoreReturnValue
   static final class Table<R> {
     private final ImmutableList.Builder<Metric<R>> metrics = ImmutableList.builder();
     private final String prefix;
@@ -83,21 +86,24 @@ record Metric<R>(
       this.subject = subject;
     }
 
-    void gauge(String name, String meaning, String unit, ToLongFunction<R> value) {
+    Table<R> gauge(String name, String meaning, String unit, ToLongFunction<R> value) {
       metrics.add(new Metric<>(prefix + name, false, subject + meaning, unit, value));
+      return this;
     }
 
-    void count(String name, String meaning, String unit, ToLongFunction<R> value) {
+    Table<R> count(String name, String meaning, String unit, ToLongFunction<R> value) {
       metrics.add(new Metric<>(prefix + name, true, subject + meaning, unit, value));
+      return this;
     }
 
     /** Adds the metrics of a part of the report, under this table's prefix and subject. */
-    <P> void addAll(List<Metric<P>> others, Function<R, P> part) {
+    <P> Table<R> addAll(List<Metric<P>> others, Function<R, P> part) {
       for (Metric<P> m : others) {
         ToLongFunction<R> value = report -> m.of(part.apply(report));
         metrics.add(
             new Metric<>(prefix + m.name, m.cumulative, subject + m.meaning, m.unit, value));
       }
+      return this;
     }
 
     ImmutableList<Metric<R>> all() {

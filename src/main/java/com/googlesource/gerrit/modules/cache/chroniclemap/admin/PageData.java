@@ -130,7 +130,9 @@ final class PageData {
   private List<String> problems(Sample now, @Nullable RefsTotals totals) {
     List<String> all = new ArrayList<>();
     now.caches().forEach((name, figures) -> all.addAll(Events.problems(name, figures)));
-    caches.forEach(report -> CachesTable.failure(report).ifPresent(all::add));
+    for (CacheReport report : caches) {
+      CachesTable.failure(report).ifPresent(why -> all.add(report.name() + ": " + why));
+    }
     if (totals != null) {
       all.addAll(Events.problems(Events.REFS, now.refs()));
       totals

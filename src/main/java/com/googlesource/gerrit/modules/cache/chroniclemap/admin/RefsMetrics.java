@@ -43,14 +43,47 @@ import java.util.function.ToLongFunction;
  */
 @Singleton
 public final class RefsMetrics extends PublishedMetrics {
+  /** What is counted of each project, and of all. */
+  private static final ImmutableList<Metric<FileCounts>> COUNTS =
+      new Metric.Table<FileCounts>("", "")
+          .count("lookups", "lookups of refs", "lookups", c -> c.lookups.sum())
+          .count("checks", "reads of a packed-refs file", "readings", c -> c.readings.sum())
+          .count("parses", "lists made from text", "lists", c -> c.parses.sum())
+          .count("reused_blocks", "blocks that a parse reused", "blocks", c -> c.reusedBlocks.sum())
+          .count("left_to_jgit", "files that only JGit can read", "lists", c -> c.notParsable.sum())
+          .count("no_memory", "lists without memory", "lists", c -> c.noMemory.sum())
+          .all();
+
   /** All metrics. Their names are documented and never change. */
   static final ImmutableList<Metric<RefsTotals>> ALL = all();
 
   /** The metrics of pushes and fetches, under the same rule. */
-  static final ImmutableList<Metric<TransportCounts>> TRANSPORT = transport();
+  static final ImmutableList<Metric<TransportCounts>> TRANSPORT =
+      new Metric.Table<TransportCounts>("refs/chroniclemap/", "Pushes and fetches: ")
+          .count("pushes", "advertisements without changes read", "pushes", c -> c.pushes.sum())
+          .count("pushes_by_name", "refs looked up by name", "pushes", c -> c.pushesByName.sum())
+          .count("pushes_left", "advertisements by Gerrit", "pushes", c -> c.pushesLeft.sum())
+          .count("checks_near", "checks of a few refs", "pushes", c -> c.nearChecks.sum())
+          .count("checks_full", "checks of all advertised refs", "pushes", c -> c.fullChecks.sum())
+          .count("fetches_by_tip", "ids of visible refs", "fetches", c -> c.tips.sum())
+          .count("fetches_by_walk", "ids left to JGit", "fetches", c -> c.walks.sum())
+          .count(
+              "branches_by_rules", "judged with another", "branches", c -> c.branchesByRules.sum())
+          .all();
 
   /** The figures of one project, which are not published: there may be thousands of projects. */
-  static final ImmutableList<Metric<RefsReport>> PROJECT = ofProject();
+  static final ImmutableList<Metric<RefsReport>> PROJECT =
+      new Metric.Table<RefsReport>("refs/project/", "Parsed refs of a project: ")
+          .gauge("refs", "packed refs", "refs", RefsReport::refs)
+          .gauge("packed_bytes", "size of packed-refs", BYTES, RefsReport::packedBytes)
+          .gauge("off_heap_bytes", "direct memory of its blocks", BYTES, RefsReport::offHeapBytes)
+          .gauge("blocks", "blocks of the list", "blocks", RefsReport::blocks)
+          .addAll(COUNTS, RefsReport::counts)
+          .count("found", "lists found in memory or on disk", "lists", r -> r.counts().found.sum())
+          .gauge("last_parse", "time since the epoch", "time", r -> r.counts().lastParse.get())
+          .gauge(
+              "last_parse_micros", "duration", MICROSECONDS, r -> r.counts().lastParseNanos / 1000)
+          .all();
 
   @Inject private RefsInventory inventory;
   @Inject private TransportCounts transport;
@@ -79,7 +112,7 @@ public final class RefsMetrics extends PublishedMetrics {
     t.gauge("blocks", "distinct blocks in memory", "blocks", r -> r.memory().blocks());
     t.gauge("disk_bytes", "size of the file, or 0", BYTES, diskBytes);
     t.gauge("memory_only", "1 if nothing is on disk", "flag", memoryOnly);
-    t.addAll(ofCounts(), RefsTotals::counts);
+    t.addAll(COUNTS, RefsTotals::counts);
     t.count("loads", "lists loaded from disk", "lists", RefsTotals::loads);
     t.count("evicted", "lists evicted from memory", "lists", r -> r.memory().evictions());
     t.count("failures", "lookups left to JGit by a fault", "lookups", RefsTotals::failures);
@@ -87,45 +120,6 @@ public final class RefsMetrics extends PublishedMetrics {
     t.gauge("reftables", "projects read from reftables", "projects", r -> r.tables().size());
     t.gauge("table_bytes", "size of these reftables", BYTES, tableBytes);
     t.count("table_lookups", "lookups in reftables", "lookups", RefsTotals::tableLookups);
-    return t.all();
-  }
-
-  private static ImmutableList<Metric<TransportCounts>> transport() {
-    Metric.Table<TransportCounts> t =
-        new Metric.Table<>("refs/chroniclemap/", "Pushes and fetches: ");
-    t.count("pushes", "advertisements without changes read", "pushes", c -> c.pushes.sum());
-    t.count("pushes_by_name", "refs looked up by name", "pushes", c -> c.pushesByName.sum());
-    t.count("pushes_left", "advertisements by Gerrit", "pushes", c -> c.pushesLeft.sum());
-    t.count("checks_near", "checks of a few refs", "pushes", c -> c.nearChecks.sum());
-    t.count("checks_full", "checks of all advertised refs", "pushes", c -> c.fullChecks.sum());
-    t.count("fetches_by_tip", "ids of visible refs", "fetches", c -> c.tips.sum());
-    t.count("fetches_by_walk", "ids left to JGit", "fetches", c -> c.walks.sum());
-    t.count("branches_by_rules", "judged with another", "branches", c -> c.branchesByRules.sum());
-    return t.all();
-  }
-
-  private static ImmutableList<Metric<RefsReport>> ofProject() {
-    Metric.Table<RefsReport> t = new Metric.Table<>("refs/project/", "Parsed refs of a project: ");
-    t.gauge("refs", "packed refs", "refs", RefsReport::refs);
-    t.gauge("packed_bytes", "size of packed-refs", BYTES, RefsReport::packedBytes);
-    t.gauge("off_heap_bytes", "direct memory of its blocks", BYTES, RefsReport::offHeapBytes);
-    t.gauge("blocks", "blocks of the list", "blocks", RefsReport::blocks);
-    t.addAll(ofCounts(), RefsReport::counts);
-    t.count("found", "lists found in memory or on disk", "lists", r -> r.counts().found.sum());
-    t.gauge("last_parse", "time since the epoch", "millis", r -> r.counts().lastParse.get());
-    t.gauge("last_parse_micros", "duration", MICROSECONDS, r -> r.counts().lastParseNanos / 1000);
-    return t.all();
-  }
-
-  /** What is counted of each project, and of all. */
-  private static ImmutableList<Metric<FileCounts>> ofCounts() {
-    Metric.Table<FileCounts> t = new Metric.Table<>("", "");
-    t.count("lookups", "lookups of refs", "lookups", c -> c.lookups.sum());
-    t.count("checks", "reads of a packed-refs file", "readings", c -> c.readings.sum());
-    t.count("parses", "lists made from text", "lists", c -> c.parses.sum());
-    t.count("reused_blocks", "blocks that a parse reused", "blocks", c -> c.reusedBlocks.sum());
-    t.count("left_to_jgit", "files that only JGit can read", "lists", c -> c.notParsable.sum());
-    t.count("no_memory", "lists without memory", "lists", c -> c.noMemory.sum());
     return t.all();
   }
 

@@ -33,9 +33,8 @@ final class RefsTable {
 
   static void print(PrintWriter out, Figures all, RefsTotals totals, List<ProjectRefs> reports) {
     Tables.printRow(out, ROW, "", "", "Bytes", "Bytes", "Bytes", "", "", "Blocks", "", "", "Last");
-    Tables.printRow(
-        out, ROW, "Project", "Refs", "packed", "offheap", "a ref", "Blocks", "Parses", "reused",
-        "Checks", "Lookups", "parse");
+    String heads = "Refs|packed|offheap|a ref|Blocks|Parses|reused|Checks|Lookups|parse";
+    Tables.printCells(out, ROW, "Project", heads);
     Tables.printRule(out);
     reports.forEach(refs -> printRow(out, refs));
     Tables.printRule(out);

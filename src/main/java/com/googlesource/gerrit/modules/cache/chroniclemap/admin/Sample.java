@@ -56,15 +56,12 @@ record Sample(
       ImmutableList.copyOf(
           Iterables.filter(CacheMetrics.WITH_HEAP, metric -> NAMES.contains(metric.shortName())));
 
-  private static final ImmutableList<Metric<MemoryUsage>> PROCESS = ofProcess();
-
-  private static ImmutableList<Metric<MemoryUsage>> ofProcess() {
-    Metric.Table<MemoryUsage> t = new Metric.Table<>("process/", "Java process: ");
-    t.gauge("heap_bytes", "heap in use", BYTES, MemoryUsage::getUsed);
-    t.gauge("heap_limit_bytes", "limit of the heap", BYTES, MemoryUsage::getMax);
-    t.gauge("direct_bytes", "direct memory", BYTES, heap -> directBytes());
-    return t.all();
-  }
+  private static final ImmutableList<Metric<MemoryUsage>> PROCESS =
+      new Metric.Table<MemoryUsage>("process/", "Java process: ")
+          .gauge("heap_bytes", "heap in use", BYTES, MemoryUsage::getUsed)
+          .gauge("heap_limit_bytes", "limit of the heap", BYTES, MemoryUsage::getMax)
+          .gauge("direct_bytes", "direct memory", BYTES, heap -> directBytes())
+          .all();
 
   /** The direct memory of all byte buffers of this process. */
   static long directBytes() {

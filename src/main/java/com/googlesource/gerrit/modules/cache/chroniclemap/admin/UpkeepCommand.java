@@ -98,7 +98,7 @@ abstract class UpkeepCommand extends CachesCommand {
     if (json) {
       stdout.println(CachesJson.GSON.toJson(UpkeepShown.json(results)));
     } else {
-      UpkeepShown.print(stdout, work.columns(), results);
+      UpkeepShown.print(stdout, work.figures(), results);
     }
     stdout.flush();
     List<String> failures =

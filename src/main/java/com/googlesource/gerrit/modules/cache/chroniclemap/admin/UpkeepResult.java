@@ -13,8 +13,6 @@
 // limitations under the License.
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
-import com.google.common.collect.ImmutableMap;
-
 /**
  * The result of a long-running command on one cache.
  *
@@ -24,7 +22,7 @@ import com.google.common.collect.ImmutableMap;
  * @param detail why the work is incomplete, for people; empty if it is complete
  * @param note a note below the table; empty for none
  * @param failure why the command failed; empty if it did not
- * @param figures numbers and booleans, by their names in JSON
+ * @param figures by their names in JSON
  */
 record UpkeepResult(
     String cache,
@@ -33,10 +31,4 @@ record UpkeepResult(
     String detail,
     String note,
     String failure,
-    ImmutableMap<String, Object> figures) {
-
-  /** Returns a figure of the table. */
-  long figure(String name) {
-    return ((Number) figures.get(name)).longValue();
-  }
-}
+    Figures figures) {}

@@ -15,11 +15,12 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
+import com.google.gson.JsonPrimitive;
 import java.io.PrintWriter;
 import java.util.List;
 import java.util.Locale;
 import java.util.function.Function;
-import java.util.function.LongFunction;
+import java.util.function.ToLongFunction;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -33,22 +34,16 @@ final class UpkeepShown {
 
   private UpkeepShown() {}
 
-  /** A column of figures. The last line of the table has their sum. */
-  record Column(String head, String figure, LongFunction<String> inPrint) {
-    static final Column TIME = new Column("Time", "millis", Units::millis);
-
-    /** The sum of the figures of results. */
-    String text(Stream<UpkeepResult> results) {
-      return inPrint.apply(results.mapToLong(result -> result.figure(figure)).sum());
-    }
-  }
-
   static JsonObject json(UpkeepResult result) {
     JsonObject out = new JsonObject();
     out.addProperty("name", result.cache());
     out.addProperty("result", result.outcome().name().toLowerCase(Locale.ROOT));
     out.addProperty("detail", result.detail());
-    result.figures().forEach((name, figure) -> out.add(name, CachesJson.GSON.toJsonTree(figure)));
+    for (Metric<?> metric : result.figures().metrics()) {
+      long value = result.figures().get(metric.name());
+      boolean isFlag = metric.unit().equals("flag");
+      out.add(metric.name(), isFlag ? new JsonPrimitive(value == 1) : new JsonPrimitive(value));
+    }
     return out;
   }
 
@@ -64,16 +59,19 @@ final class UpkeepShown {
    * Prints a table of {@link Tables#WIDTH} columns: a line for each cache, a line for all, and
    * notes on single caches.
    */
-  static void print(PrintWriter out, List<Column> columns, List<UpkeepResult> results) {
-    printRow(out, "Cache", columns, Column::head, "Result");
+  static void print(
+      PrintWriter out, List<? extends Metric<?>> figures, List<UpkeepResult> results) {
+    printRow(out, "Cache", figures, Metric::meaning, "Result");
     Tables.printRule(out);
     for (UpkeepResult result : results) {
       String name = Tables.shorten(result.cache(), NAME_WIDTH);
-      printRow(out, name, columns, c -> c.text(Stream.of(result)), result.shown());
+      printRow(out, name, figures, m -> result.figures().text(m.name()), result.shown());
     }
     Tables.printRule(out);
+    ToLongFunction<Metric<?>> sum =
+        metric -> results.stream().mapToLong(r -> r.figures().get(metric.name())).sum();
     String all = Units.counted(results.size(), "cache", "caches");
-    printRow(out, all, columns, column -> column.text(results.stream()), "");
+    printRow(out, all, figures, metric -> metric.format(sum.applyAsLong(metric)), "");
     Tables.printNotes(
         out,
         results.stream()
@@ -85,10 +83,11 @@ final class UpkeepShown {
   private static void printRow(
       PrintWriter out,
       String first,
-      List<Column> columns,
-      Function<Column, String> cell,
+      List<? extends Metric<?>> figures,
+      Function<Metric<?>, String> cell,
       String last) {
-    String figures = columns.stream().map(cell).collect(Collectors.joining("|"));
-    Tables.printCells(out, ROW, first, figures + "|" + last);
+    Stream<Metric<?>> columns = figures.stream().filter(m -> !m.meaning().isEmpty()).map(m -> m);
+    String cells = columns.map(cell).collect(Collectors.joining("|"));
+    Tables.printCells(out, ROW, first, cells + "|" + last);
   }
 }

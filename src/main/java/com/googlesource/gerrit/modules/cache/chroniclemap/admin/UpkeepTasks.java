@@ -18,7 +18,6 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.flogger.FluentLogger;
 import com.google.common.primitives.Ints;
-import com.google.common.util.concurrent.ThreadFactoryBuilder;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.entities.Account;
 import com.google.gerrit.extensions.events.LifecycleListener;
@@ -46,10 +45,7 @@ final class UpkeepTasks implements LifecycleListener {
 
   private final ExecutorService executor =
       Executors.newSingleThreadExecutor(
-          new ThreadFactoryBuilder()
-              .setDaemon(true)
-              .setNameFormat(AdminPlugin.NAME + "-upkeep")
-              .build());
+          Thread.ofPlatform().daemon().name(AdminPlugin.NAME + "-upkeep").factory());
 
   /** By id. Guarded by this. */
   private final TreeMap<Integer, Task> tasks = new TreeMap<>();

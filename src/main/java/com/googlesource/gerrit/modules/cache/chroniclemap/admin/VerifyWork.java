@@ -14,9 +14,9 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
+import static com.google.gerrit.metrics.Description.Units.BYTES;
+
 import com.google.common.collect.ImmutableList;
-import com.google.common.collect.ImmutableMap;
-import com.googlesource.gerrit.modules.cache.chroniclemap.admin.UpkeepShown.Column;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheUpkeepException;
@@ -26,12 +26,15 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
 
 /** Reads and checks every entry of a cache on disk. */
 record VerifyWork(CacheInventory inventory, boolean repair) {
-  static final ImmutableList<Column> COLUMNS =
-      ImmutableList.of(
-          new Column("Entries", "entries", Units::count),
-          new Column("Bytes", "bytes", Units::bytes),
-          new Column("Damaged", "damaged", Units::count),
-          Column.TIME);
+  /** The figures by their names in JSON. Those with a head are columns of the table. */
+  static final ImmutableList<Metric<VerifyReport>> FIGURES =
+      new Metric.Table<VerifyReport>("", "")
+          .gauge("entries", "Entries", "entries", VerifyReport::values)
+          .gauge("bytes", "Bytes", BYTES, VerifyReport::bytes)
+          .gauge("damaged", "Damaged", "entries", VerifyReport::damaged)
+          .gauge("complete", "", "flag", report -> report.complete() ? 1 : 0)
+          .gauge("millis", "Time", "millis", VerifyReport::millis)
+          .all();
 
   /** How often a check is repeated that ended because its file was replaced by a growth. */
   private static final int ATTEMPTS = 5;
@@ -55,7 +58,7 @@ record VerifyWork(CacheInventory inventory, boolean repair) {
   static UpkeepWork of(CacheInventory inventory, boolean repair) {
     return new UpkeepWork(
         "verify",
-        COLUMNS,
+        FIGURES,
         new VerifyWork(inventory, repair)::work,
         (cache, why) -> result(cache, new VerifyReport(0, 0, 0, false, false, 0), why, repair));
   }
@@ -117,12 +120,6 @@ record VerifyWork(CacheInventory inventory, boolean repair) {
                   : cache + " is damaged; --repair drops the damaged entries";
           case INCOMPLETE -> cache + " was not checked completely";
         },
-        ImmutableMap.<String, Object>builder()
-            .put("entries", report.values())
-            .put("bytes", report.bytes())
-            .put("damaged", report.damaged())
-            .put("complete", report.complete())
-            .put("millis", report.millis())
-            .build());
+        Figures.of(FIGURES, report));
   }
 }

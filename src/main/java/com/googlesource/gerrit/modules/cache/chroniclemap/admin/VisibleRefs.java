@@ -29,6 +29,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.transport.TransportCou
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /** The parsed ref lists of the projects that a user may see. */
 final class VisibleRefs {
@@ -53,16 +54,12 @@ final class VisibleRefs {
 
   /** Returns those of all projects that the user may see. An administrator sees all. */
   List<ProjectRefs> of(CurrentUser user) {
-    return visible(user, installed.orElseThrow().reports());
+    return visible(user, all());
   }
 
   /** Returns that of a project; empty if there is none that the user may see. */
   Optional<ProjectRefs> of(CurrentUser user, String project) {
-    List<ProjectRefs> named =
-        installed.orElseThrow().reports().stream()
-            .filter(refs -> refs.project().equals(project))
-            .toList();
-    return visible(user, named).stream().findAny();
+    return visible(user, all().filter(refs -> refs.project().equals(project))).stream().findAny();
   }
 
   /**
@@ -71,21 +68,20 @@ final class VisibleRefs {
    * @param most how many projects are looked at
    */
   List<ProjectRefs> busiest(CurrentUser user, int most) {
-    return visible(
-        user,
-        installed.orElseThrow().reports().stream()
-            .sorted(
-                Comparator.comparingLong(
-                    (ProjectRefs refs) -> -refs.report().counts().lookups.sum()))
-            .limit(most)
-            .toList());
+    Comparator<ProjectRefs> byLookups =
+        Comparator.comparingLong(refs -> -refs.report().counts().lookups.sum());
+    return visible(user, all().sorted(byLookups).limit(most));
   }
 
-  private List<ProjectRefs> visible(CurrentUser user, List<ProjectRefs> all) {
+  private Stream<ProjectRefs> all() {
+    return installed.orElseThrow().reports().stream();
+  }
+
+  private List<ProjectRefs> visible(CurrentUser user, Stream<ProjectRefs> some) {
     PermissionBackend.WithUser caller = permissions.user(user);
-    return caller.testOrFalse(GlobalPermission.ADMINISTRATE_SERVER)
-        ? all
-        : all.stream().filter(refs -> mayRead(caller, Project.nameKey(refs.project()))).toList();
+    boolean seesAll = caller.testOrFalse(GlobalPermission.ADMINISTRATE_SERVER);
+    return some.filter(refs -> seesAll || mayRead(caller, Project.nameKey(refs.project())))
+        .toList();
   }
 
   /** A project may have been deleted since its refs were read, or hidden. */

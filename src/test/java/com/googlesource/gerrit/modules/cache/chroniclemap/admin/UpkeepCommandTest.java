@@ -146,10 +146,13 @@ class UpkeepCommandTest {
           (cache, reason) -> result(cache, "refused " + reason));
     }
 
+    private static final ImmutableList<Metric<Integer>> ENTRIES =
+        new Metric.Table<Integer>("", "").gauge("entries", "", "entries", count -> count).all();
+
     private static UpkeepResult result(String cache, String shown) {
       String failure = shown.equals("good") ? "" : "not good: " + shown;
       return new UpkeepResult(
-          cache, StoreState.READY, shown, "", "", failure, ImmutableMap.of("entries", 1));
+          cache, StoreState.READY, shown, "", "", failure, Figures.of(ENTRIES, 1));
     }
 
     /** The results in the table. */

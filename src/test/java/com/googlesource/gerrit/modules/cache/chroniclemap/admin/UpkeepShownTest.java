@@ -20,7 +20,6 @@ import static com.google.common.truth.Truth.assertWithMessage;
 import com.google.common.base.Splitter;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
-import com.googlesource.gerrit.modules.cache.chroniclemap.admin.UpkeepShown.Column;
 import com.googlesource.gerrit.modules.cache.chroniclemap.admin.VerifyWork.Verdict;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport.State;
@@ -60,7 +59,7 @@ class UpkeepShownTest {
     return CompactWork.result(name, new CompactReport(outcome, figure, figure, figure, figure));
   }
 
-  private static List<String> table(List<Column> columns, List<UpkeepResult> results) {
+  private static List<String> table(List<? extends Metric<?>> columns, List<UpkeepResult> results) {
     return lines(out -> UpkeepShown.print(out, columns, results));
   }
 
@@ -106,7 +105,7 @@ class UpkeepShownTest {
   void theTableOfAVerifyTellsAll() {
     List<String> lines =
         table(
-            VerifyWork.COLUMNS,
+            VerifyWork.FIGURES,
             List.of(verified("ours", 0, false, true), verified("bad", 3, false, false)));
     assertThat(lines.get(2)).matches("ours +20 +4.0 KiB +0 +1.5 s +sound");
     assertThat(lines.get(3)).matches("bad +20 +4.0 KiB +3 +1.5 s +DAMAGED");
@@ -118,7 +117,7 @@ class UpkeepShownTest {
   void theTableOfACompactTellsAll() {
     List<String> lines =
         table(
-            CompactWork.COLUMNS,
+            CompactWork.FIGURES,
             List.of(
                 CompactWork.result(
                     "ours", new CompactReport(Outcome.REBUILT, 8 << 20, 4 << 20, 7, 60)),
@@ -143,7 +142,7 @@ class UpkeepShownTest {
             ImportReport.of("locked", State.FAILED, "it is in use"));
     List<UpkeepResult> results =
         reports.stream().map(report -> ImportWork.result(report, false)).toList();
-    List<String> lines = table(ImportWork.COLUMNS, results);
+    List<String> lines = table(ImportWork.FIGURES, results);
     assertThat(lines.get(2)).matches("ours +7 +7 +7 B +7 ms +done");
     assertThat(lines.get(3)).matches("none +0 +0 +0 B +0 ms +nothing in H2");
     assertThat(lines.get(4)).matches("locked +0 +0 +0 B +0 ms +FAILED");
@@ -203,9 +202,9 @@ class UpkeepShownTest {
         imported.add(ImportWork.result(imported(name, state, "a word ".repeat(40), figure), false));
       }
     }
-    List<String> all = new ArrayList<>(table(VerifyWork.COLUMNS, verified));
-    all.addAll(table(CompactWork.COLUMNS, compacted));
-    all.addAll(table(ImportWork.COLUMNS, imported));
+    List<String> all = new ArrayList<>(table(VerifyWork.FIGURES, verified));
+    all.addAll(table(CompactWork.FIGURES, compacted));
+    all.addAll(table(ImportWork.FIGURES, imported));
     for (String line : all) {
       assertWithMessage(line).that(line.length()).isAtMost(Tables.WIDTH);
     }

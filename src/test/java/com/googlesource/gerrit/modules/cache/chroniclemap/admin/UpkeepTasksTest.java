@@ -18,7 +18,6 @@ import static com.google.common.truth.Truth.assertThat;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.google.common.collect.ImmutableList;
-import com.google.common.collect.ImmutableMap;
 import com.google.gerrit.entities.Account;
 import com.google.gerrit.extensions.restapi.ResourceConflictException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
@@ -42,7 +41,8 @@ class UpkeepTasksTest {
   }
 
   private static UpkeepResult result(String cache, String shown) {
-    return new UpkeepResult(cache, StoreState.READY, shown, "", "", shown, ImmutableMap.of());
+    Figures none = new Figures(ImmutableList.of(), new long[0]);
+    return new UpkeepResult(cache, StoreState.READY, shown, "", "", shown, none);
   }
 
   /** Work until it is cancelled. */
