@@ -34,7 +34,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Latency;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
-import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.ToLongFunction;
@@ -119,7 +118,7 @@ public final class CacheMetrics extends PublishedMetrics {
   }
 
   private static void addLatency(Metric.Table<CacheReport> t, DiskOperation operation) {
-    String prefix = operation.name().toLowerCase(Locale.ROOT) + "_latency_";
+    String prefix = CachesJson.lower(operation) + "_latency_";
     String unit = operation.unit == TimeUnit.MICROSECONDS ? MICROSECONDS : NANOSECONDS;
     for (Percentile percentile : Percentile.ALL) {
       t.gauge(

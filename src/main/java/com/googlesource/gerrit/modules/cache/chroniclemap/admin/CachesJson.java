@@ -100,7 +100,7 @@ final class CachesJson {
     return out;
   }
 
-  private static String lower(Enum<?> value) {
+  static String lower(Enum<?> value) {
     return value.name().toLowerCase(Locale.ROOT);
   }
 }

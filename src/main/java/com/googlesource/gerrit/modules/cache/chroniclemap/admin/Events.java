@@ -27,7 +27,6 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 
 /**
@@ -108,7 +107,7 @@ final class Events {
     for (CacheReport report : reports) {
       StartReport start = report.disk().start();
       if (!start.equals(starts.put(report.name(), start)) && STARTS.containsKey(start.kind())) {
-        String kind = start.kind().name().toLowerCase(Locale.ROOT);
+        String kind = CachesJson.lower(start.kind());
         String text =
             STARTS.get(start.kind()) + (start.detail().isEmpty() ? "" : ": " + start.detail());
         add(new Event(now.millis(), now.millis(), report.name(), kind, text, 1));

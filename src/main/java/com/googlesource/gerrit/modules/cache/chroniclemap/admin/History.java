@@ -17,13 +17,12 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 import com.google.common.collect.EvictingQueue;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.Iterables;
+import com.google.common.collect.Lists;
 import com.google.common.flogger.FluentLogger;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.extensions.events.LifecycleListener;
 import com.google.gson.JsonArray;
-import com.google.gson.JsonNull;
 import com.google.gson.JsonObject;
-import com.google.gson.JsonPrimitive;
 import com.google.inject.Inject;
 import com.google.inject.Singleton;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
@@ -32,6 +31,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.RefsInven
 import com.googlesource.gerrit.modules.cache.chroniclemap.transport.TransportCounts;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
@@ -142,40 +142,25 @@ final class History implements LifecycleListener {
       List<Sample> samples, Function<Sample, Figures> caches, Predicate<Events.Event> isShown) {
     JsonObject out = new JsonObject();
     out.addProperty("interval_millis", INTERVAL.toMillis());
-    JsonArray times = new JsonArray();
-    samples.forEach(sample -> times.add(sample.millis()));
-    out.add("times", times);
+    out.add("times", CachesJson.GSON.toJsonTree(Lists.transform(samples, Sample::millis)));
     out.add("caches", figures(samples, caches));
-    JsonArray happened = new JsonArray();
-    events().stream()
-        .filter(isShown)
-        .forEach(event -> happened.add(CachesJson.GSON.toJsonTree(event)));
-    out.add("events", happened);
+    List<Events.Event> happened = events().stream().filter(isShown).toList();
+    out.add("events", CachesJson.GSON.toJsonTree(happened));
     return out;
   }
 
   /** An array for each figure, with null for the times at which it did not exist. */
   private static JsonObject figures(List<Sample> samples, Function<Sample, Figures> subject) {
     JsonObject out = new JsonObject();
-    samples.stream()
-        .map(subject)
-        .filter(figures -> figures != null)
-        .findFirst()
-        .ifPresent(
-            some ->
-                some.forEach(
-                    (metric, value) -> {
-                      String name = metric.shortName();
-                      JsonArray values = new JsonArray();
-                      for (Sample sample : samples) {
-                        Figures figures = subject.apply(sample);
-                        values.add(
-                            figures == null
-                                ? JsonNull.INSTANCE
-                                : new JsonPrimitive(figures.get(name)));
-                      }
-                      out.add(name, values);
-                    }));
+    Optional<Figures> some = samples.stream().map(subject).filter(Objects::nonNull).findFirst();
+    for (Metric<?> metric : some.map(Figures::metrics).orElse(ImmutableList.of())) {
+      JsonArray values = new JsonArray();
+      for (Sample sample : samples) {
+        Figures figures = subject.apply(sample);
+        values.add(figures == null ? null : (Number) figures.get(metric.shortName()));
+      }
+      out.add(metric.shortName(), values);
+    }
     return out;
   }
 }

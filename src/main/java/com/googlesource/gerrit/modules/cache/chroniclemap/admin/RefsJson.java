@@ -60,9 +60,7 @@ final class RefsJson {
       out.addProperty("bytes_a_ref", Units.tenths(report.offHeapBytes(), report.refs()));
     }
     report.leftReason().ifPresent(why -> out.addProperty("left_reason", why));
-    JsonArray bad = new JsonArray();
-    report.badRefs().forEach(bad::add);
-    out.add("bad_refs", bad);
+    out.add("bad_refs", CachesJson.GSON.toJsonTree(report.badRefs()));
     return out;
   }
 }

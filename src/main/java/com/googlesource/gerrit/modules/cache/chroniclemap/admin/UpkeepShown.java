@@ -18,7 +18,6 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonPrimitive;
 import java.io.PrintWriter;
 import java.util.List;
-import java.util.Locale;
 import java.util.function.Function;
 import java.util.function.ToLongFunction;
 import java.util.stream.Collectors;
@@ -37,7 +36,7 @@ final class UpkeepShown {
   static JsonObject json(UpkeepResult result) {
     JsonObject out = new JsonObject();
     out.addProperty("name", result.cache());
-    out.addProperty("result", result.outcome().name().toLowerCase(Locale.ROOT));
+    out.addProperty("result", CachesJson.lower(result.outcome()));
     out.addProperty("detail", result.detail());
     for (Metric<?> metric : result.figures().metrics()) {
       long value = result.figures().get(metric.name());

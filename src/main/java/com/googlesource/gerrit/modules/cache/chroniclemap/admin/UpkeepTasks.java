@@ -102,6 +102,12 @@ final class UpkeepTasks implements LifecycleListener {
 
   /** Work on one cache. */
   static final class Task implements Runnable {
+    private enum State {
+      WAITING,
+      RUNNING,
+      ENDED
+    }
+
     private final int id;
     private final UpkeepWork work;
     final String cache;
@@ -112,8 +118,7 @@ final class UpkeepTasks implements LifecycleListener {
     private final WatchedTask watched = new WatchedTask();
 
     // Guarded by this.
-    private boolean isRunning;
-    private boolean hasEnded;
+    private State state = State.WAITING;
     private String failure = "";
     @Nullable private UpkeepResult result;
 
@@ -127,10 +132,10 @@ final class UpkeepTasks implements LifecycleListener {
     @Override
     public void run() {
       synchronized (this) {
-        if (hasEnded) {
+        if (state == State.ENDED) {
           return;
         }
-        isRunning = true;
+        state = State.RUNNING;
       }
       UpkeepResult done = null;
       try {
@@ -141,23 +146,23 @@ final class UpkeepTasks implements LifecycleListener {
       synchronized (this) {
         result = done;
         failure = done == null ? "it failed; see the log" : done.failure();
-        hasEnded = true;
+        state = State.ENDED;
       }
     }
 
     /** Cancels the task, unless it has ended. The file is left as it was. */
     synchronized void cancel() {
-      if (!hasEnded) {
+      if (!hasEnded()) {
         watched.cancel();
-        if (!isRunning) {
+        if (state == State.WAITING) {
           failure = "cancelled before it began";
-          hasEnded = true;
+          state = State.ENDED;
         }
       }
     }
 
     synchronized boolean hasEnded() {
-      return hasEnded;
+      return state == State.ENDED;
     }
 
     /**
@@ -167,16 +172,14 @@ final class UpkeepTasks implements LifecycleListener {
      */
     synchronized ImmutableMap<String, ?> shown(boolean mayCancel) {
       WatchedTask.Steps steps = watched.steps;
-      String state =
-          !hasEnded
-              ? isRunning ? "running" : "waiting"
-              : !failure.isEmpty() ? failure : result.shown();
+      String ended = failure.isEmpty() && result != null ? result.shown() : failure;
+      String going = watched.isCancelled() ? "cancelled, ending" : CachesJson.lower(state);
       return ImmutableMap.<String, Object>builder()
           .put("id", id)
           .put("kind", work.name())
           .put("cache", cache)
-          .put("state", watched.isCancelled() && !hasEnded ? "cancelled, ending" : state)
-          .put("mayCancel", mayCancel && !hasEnded)
+          .put("state", hasEnded() ? ended : going)
+          .put("mayCancel", mayCancel && !hasEnded())
           .put("done", steps.done())
           .put("total", steps.total())
           .build();
@@ -188,7 +191,7 @@ final class UpkeepTasks implements LifecycleListener {
       out.addProperty("kind", work.name());
       out.addProperty("cache", cache);
       out.addProperty("account_id", by.get());
-      out.addProperty("state", hasEnded ? "ended" : isRunning ? "running" : "waiting");
+      out.addProperty("state", CachesJson.lower(state));
       out.addProperty("cancelled", watched.isCancelled());
       WatchedTask.Steps steps = watched.steps;
       out.addProperty("steps_done", steps.done());
