@@ -93,6 +93,7 @@ public final class RefsMetrics extends PublishedMetrics {
     ToLongFunction<RefsTotals> diskBytes = r -> r.disk().map(StoreStats::diskBytes).orElse(0L);
     Predicate<StoreStats> works = disk -> disk.state() != StoreState.FAILED;
     ToLongFunction<RefsTotals> memoryOnly = r -> r.disk().filter(works).isPresent() ? 0 : 1;
+    ToLongFunction<RefsTotals> direct = r -> Sample.directBytes();
     ToLongFunction<RefsTotals> packedBytes = r -> sum(r.lists(), list -> list.root.textBytes());
     ToLongFunction<RefsTotals> badRefs = r -> sum(r.reports(), each -> each.badRefs().size());
     ToLongFunction<RefsTotals> tableBytes = r -> sum(r.tables(), TablesFile::bytes);
@@ -103,11 +104,7 @@ public final class RefsMetrics extends PublishedMetrics {
     t.gauge("memory_bytes", "direct memory of the lists", BYTES, r -> r.memory().bytes());
     t.gauge("id_index_bytes", "indexes of object ids", BYTES, r -> r.memory().idIndexBytes());
     t.gauge("heap_bytes", "heap of the lists", BYTES, r -> r.memory().heapBytes());
-    t.gauge(
-        "process_direct_bytes",
-        "direct memory of the whole process",
-        BYTES,
-        r -> Sample.directBytes());
+    t.gauge("process_direct_bytes", "direct memory of the whole process", BYTES, direct);
     t.gauge("limit_bytes", "limit of the lists' memory", BYTES, r -> r.memory().limit);
     t.gauge("blocks", "distinct blocks in memory", "blocks", r -> r.memory().blocks());
     t.gauge("disk_bytes", "size of the file, or 0", BYTES, diskBytes);

@@ -97,18 +97,11 @@ final class RefsTable {
                 + " id: {fetches_by_tip} of visible refs, {fetches_by_walk} checked by JGit."
                 + " {branches_by_rules} branches took the answer for another one under the same"
                 + " access rules."));
-    addIfAny(
-        notes,
-        all,
-        "reftables",
-        "Reftables: those of {reftables} projects, {table_bytes}, were looked into {table_lookups}"
-            + " times.");
+    String reftables = "Reftables: those of {reftables} projects, {table_bytes}, were looked into";
+    addIfAny(notes, all, "reftables", reftables + " {table_lookups} times.");
     totals.memoryOnlyReason().ifPresent(why -> notes.add("Lists are kept in memory only: " + why));
-    addIfAny(
-        notes,
-        all,
-        "left_to_jgit",
-        "{left_to_jgit} files could not be parsed: JGit answered for them, as without this module.");
+    String left = "{left_to_jgit} files could not be parsed: JGit answered for them,";
+    addIfAny(notes, all, "left_to_jgit", left + " as without this module.");
     for (ProjectRefs refs : reports) {
       refs.report()
           .leftReason()
@@ -117,16 +110,10 @@ final class RefsTable {
           .limit(MOST_BAD)
           .forEach(bad -> notes.add("Bad ref in " + refs.project() + ": " + bad + "."));
     }
-    addIfAny(
-        notes,
-        all,
-        "no_memory",
-        "There was no memory for a list {no_memory} times: raise -XX:MaxDirectMemorySize.");
-    addIfAny(
-        notes,
-        all,
-        "failures",
-        "{failures} lookups were left to JGit because of a fault; see the log.");
+    String noMemory = "There was no memory for a list {no_memory} times:";
+    addIfAny(notes, all, "no_memory", noMemory + " raise -XX:MaxDirectMemorySize.");
+    String faults = "{failures} lookups were left to JGit because of a fault; see the log.";
+    addIfAny(notes, all, "failures", faults);
     return notes;
   }
 
