@@ -44,14 +44,14 @@ final class CachesTable {
       return;
     }
     out.println("Stores in " + directory.get() + System.lineSeparator());
-    Tables.printRow(out, ROW, "", "", "Bytes", "Bytes", "Disk", "Disk", "", "", "", "Not", "Last");
+    Tables.printRow(out, ROW, "", "|Bytes|Bytes|Disk|Disk||||Not|Last");
     String heads = "Entries|live|on disk|limit|reads|Hits|Evicted|Damaged|stored|start";
-    Tables.printCells(out, ROW, "Cache", heads);
+    Tables.printRow(out, ROW, "Cache", heads);
     Tables.printRule(out);
     reports.forEach(report -> printRow(out, report));
     Tables.printRule(out);
     Figures all = Figures.ofAll(CacheMetrics.ALL, reports);
-    Tables.printCells(
+    Tables.printRow(
         out,
         ROW,
         Units.counted(reports.size(), "cache", "caches"),
@@ -71,7 +71,7 @@ final class CachesTable {
 
   private static void printRow(PrintWriter out, CacheReport report) {
     Figures figures = Figures.of(CacheMetrics.ALL, report);
-    Tables.printCells(
+    Tables.printRow(
         out,
         ROW,
         Tables.shorten(report.name(), NAME_WIDTH),

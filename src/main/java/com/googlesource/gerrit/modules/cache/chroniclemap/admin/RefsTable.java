@@ -32,13 +32,13 @@ final class RefsTable {
   private RefsTable() {}
 
   static void print(PrintWriter out, Figures all, RefsTotals totals, List<ProjectRefs> reports) {
-    Tables.printRow(out, ROW, "", "", "Bytes", "Bytes", "Bytes", "", "", "Blocks", "", "", "Last");
+    Tables.printRow(out, ROW, "", "|Bytes|Bytes|Bytes|||Blocks|||Last");
     String heads = "Refs|packed|offheap|a ref|Blocks|Parses|reused|Checks|Lookups|parse";
-    Tables.printCells(out, ROW, "Project", heads);
+    Tables.printRow(out, ROW, "Project", heads);
     Tables.printRule(out);
     reports.forEach(refs -> printRow(out, refs));
     Tables.printRule(out);
-    Tables.printCells(
+    Tables.printRow(
         out,
         ROW,
         all.get("projects") + " projects",
@@ -52,7 +52,7 @@ final class RefsTable {
   private static void printRow(PrintWriter out, ProjectRefs refs) {
     RefsReport report = refs.report();
     Figures figures = Figures.of(RefsMetrics.PROJECT, report);
-    Tables.printCells(
+    Tables.printRow(
         out,
         ROW,
         Tables.shorten(refs.project(), NAME_WIDTH),

@@ -35,18 +35,15 @@ final class Tables {
   /**
    * Prints a row.
    *
-   * @param columns the cells; empty cells at the end may be left out
+   * @param others the cells after the first, with a line between them; those at the end may be left
+   *     out
    */
-  static void printRow(PrintWriter out, String format, Object... columns) {
+  static void printRow(PrintWriter out, String format, String first, String others) {
+    Object[] cells = Lists.asList(first, others.split("\\|", -1)).toArray();
     Object[] all = new Object[CharMatcher.is('%').countIn(format)];
     Arrays.fill(all, "");
-    System.arraycopy(columns, 0, all, 0, columns.length);
+    System.arraycopy(cells, 0, all, 0, cells.length);
     out.println(String.format(Locale.ROOT, format, all).stripTrailing());
-  }
-
-  /** Prints a row of a first cell and others, which a line separates from each other. */
-  static void printCells(PrintWriter out, String format, String first, String others) {
-    printRow(out, format, Lists.asList(first, others.split("\\|", -1)).toArray());
   }
 
   static void printRule(PrintWriter out) {

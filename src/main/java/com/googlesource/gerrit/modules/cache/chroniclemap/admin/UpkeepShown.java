@@ -87,6 +87,6 @@ final class UpkeepShown {
       String last) {
     Stream<Metric<?>> columns = figures.stream().filter(m -> !m.meaning().isEmpty()).map(m -> m);
     String cells = columns.map(cell).collect(Collectors.joining("|"));
-    Tables.printCells(out, ROW, first, cells + "|" + last);
+    Tables.printRow(out, ROW, first, cells + "|" + last);
   }
 }
