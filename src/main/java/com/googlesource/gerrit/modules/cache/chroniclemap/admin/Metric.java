@@ -19,7 +19,6 @@ import static com.google.gerrit.metrics.Description.Units.MICROSECONDS;
 import static com.google.gerrit.metrics.Description.Units.NANOSECONDS;
 
 import com.google.common.collect.ImmutableList;
-import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.gerrit.metrics.Description;
 import java.util.List;
 import java.util.function.Function;
@@ -69,7 +68,6 @@ record Metric<R>(
   }
 
   /** A builder of the metrics of one kind of report. */
-  @CanIgnoreReturnValue
   static final class Table<R> {
     private final ImmutableList.Builder<Metric<R>> metrics = ImmutableList.builder();
     private final String prefix;

@@ -773,7 +773,6 @@ public final class Store {
     FileInUse file = holder.file();
     StoreContext.Counters counters = context.counters;
     return new StoreStats(
-        context.settings.name(),
         holder.state(),
         holder.report(),
         file == null ? 0 : file.values().entries(),

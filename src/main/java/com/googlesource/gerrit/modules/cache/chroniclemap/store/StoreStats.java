@@ -17,7 +17,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 /**
  * Figures of a store, all taken at about the same moment. Counts are since the store was opened.
  *
- * @param name of the cache
  * @param state what the store is doing
  * @param start how its file was found
  * @param entries values on disk
@@ -38,7 +37,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
  * @param unrepaired damaged entries that the last check found and that are still in the file
  */
 public record StoreStats(
-    String name,
     StoreState state,
     StartReport start,
     long entries,

@@ -48,8 +48,8 @@ class CachesShownTest {
     StartReport start = new StartReport(kind, detail, figure, figure);
     StoreStats disk =
         new StoreStats(
-            name, state, start, figure, figure, figure, figure, figure, figure, figure, figure,
-            figure, figure, figure, figure, figure, figure, figure, figure);
+            state, start, figure, figure, figure, figure, figure, figure, figure, figure, figure,
+            figure, figure, figure, figure, figure, figure, figure);
     return new CacheReport(
         name,
         figure,

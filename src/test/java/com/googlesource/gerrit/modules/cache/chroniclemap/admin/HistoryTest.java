@@ -41,7 +41,6 @@ class HistoryTest {
       String name, StoreState state, StartReport.Kind kind, long hits, long evicted, long damaged) {
     StoreStats disk =
         new StoreStats(
-            name,
             state,
             new StartReport(kind, kind == StartReport.Kind.RECOVERED ? "killed" : "", 1, 2),
             10,
@@ -92,6 +91,28 @@ class HistoryTest {
     assertThat(all.getAsJsonObject("caches").get("disk_bytes").toString()).isEqualTo("[30,60]");
     // A latency of all caches is that of the slowest one.
     assertThat(all.getAsJsonObject("caches").get("read_latency_p99").toString()).isEqualTo("[1,7]");
+    // Scripts and the page read them by these names.
+    assertThat(all.getAsJsonObject("caches").keySet())
+        .containsExactly(
+            "heap_hits",
+            "heap_misses",
+            "entries",
+            "live_bytes",
+            "disk_bytes",
+            "limit_bytes",
+            "failed",
+            "hits",
+            "misses",
+            "puts",
+            "read_latency_p99",
+            "put_latency_p99",
+            "evicted",
+            "growths",
+            "damaged",
+            "unrepaired",
+            "faults",
+            "not_stored",
+            "serializer_errors");
     assertThat(all.getAsJsonObject("refs").size()).isEqualTo(0);
     assertThat(all.getAsJsonObject("process").getAsJsonArray("heap_bytes").get(1).getAsLong())
         .isGreaterThan(0);

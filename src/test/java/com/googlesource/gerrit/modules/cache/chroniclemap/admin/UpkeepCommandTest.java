@@ -68,8 +68,7 @@ class UpkeepCommandTest {
     private static CacheReport report(String name) {
       StartReport start = new StartReport(StartReport.Kind.NEW, "", 0, 0);
       StoreStats stats =
-          new StoreStats(
-              name, StoreState.READY, start, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+          new StoreStats(StoreState.READY, start, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
       return new CacheReport(
           name, 0, new CacheStats(0, 0, 0, 0, 0, 0), stats, 0, ImmutableMap.of());
     }
