@@ -91,8 +91,11 @@ final class ChronicleMapCacheFactory
   /** Why this server must not start; empty if it may. */
   private Optional<String> refusal = Optional.empty();
 
+  /** Whether there may be stores that cannot be read now, and hence miss changes. */
+  private boolean isUnread;
+
   /** Whether the stores may be stale at the next start and this could not be recorded. */
-  private boolean isDistrustUnrecorded;
+  private volatile boolean isDistrustUnrecorded;
 
   @Inject
   ChronicleMapCacheFactory(
@@ -145,9 +148,8 @@ final class ChronicleMapCacheFactory
                 + " start Gerrit again");
         return memoryOnly(e.getMessage());
       }
-      Optional<StoreDirectory> none = memoryOnly(e.getMessage());
-      distrust();
-      return none;
+      isUnread = true;
+      return memoryOnly(e.getMessage());
     }
   }
 
@@ -169,10 +171,34 @@ final class ChronicleMapCacheFactory
     }
   }
 
+  /** Has the first change of a cache noted in whose store that change is missing. */
+  private <C extends Cache<?, ?>> C inMemory(PersistentCacheDef<?, ?> def, C cache) {
+    return isUnread && canBeStale(def)
+        ? MissedChanges.noted(cache, () -> noteMissedChange(def))
+        : cache;
+  }
+
+  /** Notes that the store of a cache misses a change; returns whether that is recorded. */
+  private boolean noteMissedChange(PersistentCacheDef<?, ?> def) {
+    try {
+      StoreDirectory.markForDiscard(settings.directory().orElseThrow(), def.name(), def.version());
+      return true;
+    } catch (IOException | RuntimeException e) {
+      // The folder may not be there yet, while H2's files are.
+      distrust();
+      return !isDistrustUnrecorded;
+    }
+  }
+
   /**
-   * Records that the stores may be stale at the next start, as they miss the invalidations of a
-   * server with caches in memory only. An offline program only invalidates what it has computed.
+   * Whether the store of a cache must not be used once it misses a change. An offline program only
+   * invalidates what it has computed.
    */
+  private boolean canBeStale(PersistentCacheDef<?, ?> def) {
+    return !PureCaches.NAMES.contains(def.name()) && !settings.isOfflineProgram();
+  }
+
+  /** Records that all stores that can be stale may be stale at the next start. */
   private void distrust() {
     if (settings.isOfflineProgram()) {
       return;
@@ -181,19 +207,21 @@ final class ChronicleMapCacheFactory
       H2Imports.forget(settings.h2Directory().orElseThrow());
       isDistrustUnrecorded = false;
     } catch (IOException | RuntimeException e) {
+      if (!isDistrustUnrecorded) {
+        log.warn(
+            "The caches on disk and the H2 files may be stale at the next start, and this cannot be"
+                + lenientFormat(
+                    " recorded: %s. %s",
+                    e, H2Imports.remedyIn(settings.h2Directory().orElseThrow())));
+      }
       isDistrustUnrecorded = true;
-      warnOfStale(e);
     }
   }
 
-  private void warnOfStale(Exception e) {
-    log.warn(
-        "The caches on disk and the H2 files may be stale at the next start, and this cannot be"
-            + lenientFormat(
-                " recorded: %s. %s", e, H2Imports.remedyIn(settings.h2Directory().orElseThrow())));
-  }
-
-  /** Compares the stores with H2's files. Returns false if stale stores cannot be deleted. */
+  /**
+   * Compares the stores with H2's files. Returns false if that cannot be done now, or if stale
+   * stores cannot be deleted.
+   */
   private boolean openImports(StoreDirectory opened) {
     H2Imports made;
     try {
@@ -204,6 +232,14 @@ final class ChronicleMapCacheFactory
               opened.hasStores(),
               importsByItself(),
               log::tell);
+    } catch (IOException | RuntimeException e) {
+      // That says nothing of the stores, which stay as they are.
+      opened.close();
+      isUnread = true;
+      var unused = memoryOnly("it cannot be read whether they are stale: " + e);
+      return false;
+    }
+    try {
       Optional<String> stale = made.whyStoresAreStale();
       if (stale.isPresent()) {
         log.warn("The files of caches that can be stale are deleted: " + stale.get());
@@ -300,13 +336,13 @@ final class ChronicleMapCacheFactory
   @Override
   public <K, V> Cache<K, V> build(PersistentCacheDef<K, V> def) {
     Optional<DiskTier<K, V>> disk = disk(def);
-    return disk.isEmpty() ? memory.build(def) : add(def, disk.get(), null);
+    return disk.isEmpty() ? inMemory(def, memory.build(def)) : add(def, disk.get(), null);
   }
 
   @Override
   public <K, V> LoadingCache<K, V> build(PersistentCacheDef<K, V> def, CacheLoader<K, V> loader) {
     Optional<DiskTier<K, V>> disk = disk(def);
-    return disk.isEmpty() ? memory.build(def, loader) : add(def, disk.get(), loader);
+    return disk.isEmpty() ? inMemory(def, memory.build(def, loader)) : add(def, disk.get(), loader);
   }
 
   private <K, V> ChronicleMapCache<K, V> add(
@@ -377,7 +413,7 @@ final class ChronicleMapCacheFactory
 
   /** Deletes the store of a cache in memory only, which would miss the invalidations. */
   private void discard(PersistentCacheDef<?, ?> def) {
-    if (PureCaches.NAMES.contains(def.name()) || settings.isOfflineProgram()) {
+    if (!canBeStale(def)) {
       return;
     }
     try {

@@ -245,6 +245,16 @@ public final class StoreDirectory implements AutoCloseable {
   }
 
   /**
+   * Ensures that no later start uses the values of a cache in a folder that this process could not
+   * open, but whose change it has not got.
+   *
+   * @throws IOException if that fails, for example as there is no such folder
+   */
+  public static void markForDiscard(Path folder, String name, int version) throws IOException {
+    FilesOnDisk.discard(Disk.REAL, folder, List.of(FilesOnDisk.storeOf(name, version)));
+  }
+
+  /**
    * Whether an import into a store was begun and may continue; to be asked before the store is
    * opened.
    *

@@ -554,8 +554,12 @@ class H2ImportTest {
     assertThat(cache.getIfPresent("ours")).isEqualTo("session");
   }
 
+  private interface Use {
+    void of(Cache<String, String> cache);
+  }
+
   /** The folder of the stores can't be used: it belongs to somebody else, say. */
-  private void startInMemoryOnly(TestCacheDef def) throws IOException {
+  private void startInMemoryOnly(TestCacheDef def, Use use) throws IOException {
     Path stores = temp.resolve("cache/cache-chroniclemap");
     Path aside = temp.resolve("aside");
     close();
@@ -565,6 +569,7 @@ class H2ImportTest {
     Files.createFile(stores);
     start(def);
     assertThat(site.inventory().memoryOnlyReason()).isPresent();
+    use.of(cache);
     close();
     site = null;
     Files.delete(stores);
@@ -577,7 +582,7 @@ class H2ImportTest {
   void whoWasToldToSignInWhileAllWasInMemoryIsNotSignedInLater() throws Exception {
     withH2(def(SESSIONS), h2 -> putMany(h2, 10));
     withH2(def("diff_summary"), h2 -> putMany(h2, 10));
-    startInMemoryOnly(def(SESSIONS));
+    startInMemoryOnly(def(SESSIONS), sessions -> sessions.put("again", "session"));
     start(def(SESSIONS));
     assertThat(run(SESSIONS).imported()).isEqualTo(0);
     assertThat(cache.getIfPresent("key1")).isNull();
@@ -587,7 +592,7 @@ class H2ImportTest {
     assertThat(run("diff_summary").state()).isEqualTo(State.DONE);
     assertHasAll(10);
 
-    startInMemoryOnly(def(SESSIONS));
+    startInMemoryOnly(def(SESSIONS), sessions -> sessions.put("again", "session"));
     start(def(SESSIONS));
     assertThat(cache.getIfPresent("ours")).isNull();
     cache.put("later", "session");
@@ -595,6 +600,69 @@ class H2ImportTest {
     assertHasAll(10);
     start(def(SESSIONS));
     assertThat(cache.getIfPresent("later")).isEqualTo("session");
+  }
+
+  @Test
+  void whatWasOnlyReadWhileAllWasInMemoryStays() throws Exception {
+    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
+    start(def(SESSIONS));
+    cache.put("ours", "session");
+    startInMemoryOnly(
+        def(SESSIONS), sessions -> assertThat(sessions.getIfPresent("ours")).isNull());
+    start(def(SESSIONS));
+    assertThat(cache.getIfPresent("ours")).isEqualTo("session");
+    assertHasAll(10);
+  }
+
+  /** Too many open files at the start, say, or a file of another user: that is no evidence. */
+  @Test
+  void whatCannotBeReadIsNoReasonToDeleteStores() throws Exception {
+    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
+    for (Path unreadable : ImmutableList.of(note(), h2File(SESSIONS))) {
+      start(def(SESSIONS));
+      cache.put("ours", "session");
+      cache = site.build(def("plugin.c"));
+      cache.put("key", "old");
+      close();
+      Path aside = Files.move(unreadable, temp.resolve("aside"));
+      Files.createDirectory(unreadable);
+      start(def(SESSIONS));
+      assertThat(site.inventory().memoryOnlyReason().get()).contains("cannot be read");
+      assertThat(cache.getIfPresent("ours")).isNull();
+      cache = site.build(def("plugin.c").loader(new CountingLoader()));
+      cache.invalidate("key");
+      close();
+      Files.delete(unreadable);
+      Files.move(aside, unreadable);
+
+      start(def(SESSIONS));
+      assertHasAll(10);
+      assertThat(cache.getIfPresent("ours")).isEqualTo("session");
+      cache = site.build(def("plugin.c"));
+      assertThat(cache.getIfPresent("key")).isNull();
+    }
+  }
+
+  /** A change that could not be noted is not forgotten: the next one is noted for both. */
+  @Test
+  void aChangeIsNotedOnceThatIsPossible() throws Exception {
+    start(def(SESSIONS));
+    cache.put("ours", "session");
+    close();
+    Path stores = temp.resolve("cache/cache-chroniclemap");
+    Path aside = Files.move(stores, temp.resolve("aside"));
+    Files.createFile(stores);
+    Path ledger = Files.move(note(), temp.resolve("ledger"));
+    Files.createDirectory(note());
+    site = new TestSite(temp, Backend.CHRONICLE);
+    cache = site.build(def(SESSIONS));
+    cache.invalidate("ours");
+    Files.delete(stores);
+    Files.delete(note());
+    Files.move(aside, stores);
+    Files.move(ledger, note());
+    cache.put("another", "session");
+    assertThat(Files.exists(stores.resolve("web_sessions-v1.discard"))).isTrue();
   }
 
   /** A second server that is started by mistake: the first one has the stores. */
@@ -646,6 +714,7 @@ class H2ImportTest {
     Files.createDirectory(note());
     site = new TestSite(temp, Backend.CHRONICLE);
     assertThat(site.inventory().memoryOnlyReason()).isPresent();
+    site.build(def(SESSIONS)).invalidate("ours");
     Files.delete(stores);
     Files.delete(note());
     Files.move(aside, stores);
@@ -659,7 +728,7 @@ class H2ImportTest {
   void whoDoesWhatTheLogAsksForLetsNobodyIn() throws Exception {
     withH2(def(SESSIONS), h2 -> putMany(h2, 10));
     Files.createDirectory(note());
-    startInMemoryOnly(def(SESSIONS));
+    startInMemoryOnly(def(SESSIONS), sessions -> sessions.put("again", "session"));
     assertThat(H2Imports.remedyIn(temp.resolve("cache")))
         .contains("make " + note() + " an empty file");
     Files.delete(note());
@@ -674,7 +743,7 @@ class H2ImportTest {
   void aNoteThatCannotBeOpenedIsReplaced() throws Exception {
     withH2(def(SESSIONS), h2 -> putMany(h2, 10));
     Files.createSymbolicLink(note(), temp.resolve("nowhere/note"));
-    startInMemoryOnly(def(SESSIONS));
+    startInMemoryOnly(def(SESSIONS), sessions -> sessions.put("again", "session"));
     assertThat(Files.isRegularFile(note(), LinkOption.NOFOLLOW_LINKS)).isTrue();
     start(def(SESSIONS));
     assertThat(run(SESSIONS).imported()).isEqualTo(0);

@@ -29,6 +29,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -115,13 +116,15 @@ public final class H2Imports {
    * @param hasStores whether there are files of stores
    * @param automatic whether to import without a command
    * @param log gets messages for people, with their level
+   * @throws IOException if the records, or what they are compared with, cannot be read now
    */
   public H2Imports(
       Path folder,
       Set<String> neverStale,
       boolean hasStores,
       boolean automatic,
-      BiConsumer<Level, String> log) {
+      BiConsumer<Level, String> log)
+      throws IOException {
     this.folder = folder;
     this.neverStale = neverStale;
     this.log = log;
@@ -150,11 +153,10 @@ public final class H2Imports {
   }
 
   private Set<String> h2Caches() throws IOException {
-    if (!Files.isDirectory(folder)) {
-      return Set.of();
-    }
     try (Stream<Path> files = Files.list(folder)) {
       return files.filter(H2File::isOne).map(H2File::cacheOf).collect(toImmutableSet());
+    } catch (NoSuchFileException e) {
+      return Set.of();
     } catch (UncheckedIOException e) {
       throw e.getCause();
     }
@@ -175,8 +177,8 @@ public final class H2Imports {
       case DOUBT ->
           Optional.of(
               ledger.doubt
-                  + ", so invalidations may be missing; for the same reason nothing is imported from"
-                  + " H2");
+                  + ", so invalidations may be missing; for the same reason nothing is imported"
+                  + " from H2");
     };
   }
 
@@ -291,8 +293,8 @@ public final class H2Imports {
       cause.addSuppressed(e);
     }
     logger.atWarning().withCause(cause).log(
-        "Cannot record in %s what was imported from H2. If that file is empty, the next start trusts"
-            + " neither H2's files nor the stores. %s",
+        "Cannot record in %s what was imported from H2. If that file is empty, the next start"
+            + " trusts neither H2's files nor the stores. %s",
         folder.resolve(ImportLedger.FILE), remedyIn(folder));
   }
 
@@ -398,7 +400,8 @@ public final class H2Imports {
           log.accept(
               Level.WARNING,
               lenientFormat(
-                  "Cache %s could not be imported from H2: %s. To try again: ssh HOST cache-chroniclemap import %s",
+                  "Cache %s could not be imported from H2: %s. To try again: ssh HOST"
+                      + " cache-chroniclemap import %s",
                   cache, report.detail(), cache));
       case NOTHING, WAITING, RUNNING, IN_USE -> {}
     }

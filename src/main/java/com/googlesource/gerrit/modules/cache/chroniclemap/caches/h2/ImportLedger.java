@@ -23,9 +23,9 @@ import com.google.common.io.ByteSource;
 import com.google.common.io.MoreFiles;
 import java.io.IOException;
 import java.io.OutputStream;
-import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -38,8 +38,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 
 /**
  * A persistent ledger: which H2 files existed when this module was first in use, and whether a
@@ -52,7 +52,7 @@ import java.util.stream.Stream;
  *
  * <p>The ledger is a file beside those of H2, so that nobody brings H2's old values back by
  * deleting the folder of the stores. It consists of lines of text: the format and the fingerprint
- * of H2's file of the web sessions ("none" or "unknown" without one), the names of caches, and a
+ * of H2's file of the web sessions ("none" without one), the names of caches, and a
  * SHA-256 of all other lines.
  *
  * <p>Safe for any thread.
@@ -65,6 +65,7 @@ final class ImportLedger {
   /** The file names, made of cache and version, of the other known Chronicle-Map module. */
   private static final Pattern OTHERS = Pattern.compile(".+_-?\\d+\\.dat");
 
+  /** The fingerprint by which earlier versions noted that the file could not be read. */
   private static final String UNKNOWN = "unknown";
 
   private static final FileAttribute<Set<PosixFilePermission>> OWNER_ONLY =
@@ -96,7 +97,7 @@ final class ImportLedger {
   final String doubt;
 
   /** The current fingerprint of H2's file of the web sessions. */
-  private String witnessNow;
+  private final String witnessNow;
 
   /** The fingerprint in the ledger. */
   private final String witnessBefore;
@@ -115,8 +116,9 @@ final class ImportLedger {
    *
    * @param folder of H2's files
    * @param hasStores whether there are files of stores
+   * @throws IOException if it cannot be read now, or what it is compared with
    */
-  ImportLedger(Path folder, boolean hasStores) {
+  ImportLedger(Path folder, boolean hasStores) throws IOException {
     this.file = folder.resolve(FILE);
     this.witnessFile = H2File.pathOf(folder, WITNESS_CACHE);
     this.witnessNow = fingerprint(witnessFile);
@@ -124,12 +126,13 @@ final class ImportLedger {
     String why = "";
     boolean first = false;
     try {
-      String text = Files.readString(file);
+      String text = new String(Files.readAllBytes(file), UTF_8);
       lines = text.lines().toList();
       if (text.isEmpty()) {
         why =
             file
-                + " is empty: caches were in memory only, or the files in use could not be recorded";
+                + " is empty: caches were in memory only, or the files in use could not be"
+                + " recorded";
       } else if (lines.size() < 2
           || !lines.get(0).startsWith(FORMAT)
           || !text.equals(textOf(lines.subList(0, lines.size() - 1)))) {
@@ -138,8 +141,6 @@ final class ImportLedger {
     } catch (NoSuchFileException e) {
       first = !hasStores;
       why = first ? "" : "there is no " + file;
-    } catch (IOException e) {
-      why = file + " cannot be read: " + e;
     }
     if (why.isEmpty()) {
       why = whoElseRan(folder, first ? witnessFile : file);
@@ -148,9 +149,7 @@ final class ImportLedger {
     this.witnessBefore = known ? lines.get(0).substring(FORMAT.length()) : NONE;
     this.seen = new TreeSet<>(known ? lines.subList(1, lines.size() - 1) : List.of());
     this.seenBefore = seen;
-    if (why.isEmpty() && witnessNow.equals(UNKNOWN)) {
-      why = witnessFile + " cannot be read";
-    } else if (known && witnessBefore.equals(UNKNOWN)) {
+    if (known && witnessBefore.equals(UNKNOWN)) {
       why = witnessFile + " could not be read before";
     } else if (known && witnessBefore.equals(NONE) && !witnessNow.equals(NONE)) {
       why = witnessFile + " did not exist before";
@@ -166,18 +165,20 @@ final class ImportLedger {
     }
     if (verdict == Verdict.H2_RAN) {
       // Such a cache may be that of a plugin that was not installed meanwhile.
-      seen.stream()
-          .filter(cache -> !isNewer(H2File.pathOf(folder, cache), file))
-          .forEach(untouched::add);
+      for (String cache : seen) {
+        if (time(H2File.pathOf(folder, cache)) <= time(file)) {
+          untouched.add(cache);
+        }
+      }
     }
   }
 
-  /** Whether a file was written after another one; false in case of doubt. */
-  private static boolean isNewer(Path one, Path other) {
+  /** When a file was written, in nanoseconds since the epoch; 0 if there is none. */
+  private static long time(Path file) throws IOException {
     try {
-      return Files.getLastModifiedTime(one).compareTo(Files.getLastModifiedTime(other)) > 0;
-    } catch (IOException e) {
-      return false;
+      return Files.getLastModifiedTime(file).to(TimeUnit.NANOSECONDS);
+    } catch (NoSuchFileException e) {
+      return 0;
     }
   }
 
@@ -186,20 +187,17 @@ final class ImportLedger {
    * out with that module may still be signed in with H2 and with this module. Empty if there is no
    * such file.
    */
-  private static String whoElseRan(Path folder, Path since) {
-    try (Stream<Path> files = Files.list(folder)) {
-      return files
-          .filter(one -> OTHERS.matcher(one.getFileName().toString()).matches())
-          .filter(one -> !Files.exists(since) || isNewer(one, since))
-          .findFirst()
-          .map(one -> "another module has written " + one)
-          .orElse("");
+  private static String whoElseRan(Path folder, Path since) throws IOException {
+    try (DirectoryStream<Path> files = Files.newDirectoryStream(folder)) {
+      for (Path one : files) {
+        if (OTHERS.matcher(one.getFileName().toString()).matches() && time(one) > time(since)) {
+          return "another module has written " + one;
+        }
+      }
     } catch (NoSuchFileException e) {
       // A new site.
-      return "";
-    } catch (IOException | UncheckedIOException e) {
-      return folder + " cannot be read: " + e;
     }
+    return "";
   }
 
   private static String textOf(List<String> lines) {
@@ -207,7 +205,7 @@ final class ImportLedger {
     return text + Hashing.sha256().hashString(text, UTF_8) + "\n";
   }
 
-  private static String fingerprint(Path h2) {
+  private static String fingerprint(Path h2) throws IOException {
     try {
       ByteSource bytes = MoreFiles.asByteSource(h2);
       long size = bytes.size();
@@ -218,8 +216,6 @@ final class ImportLedger {
       return hasher.hash().toString();
     } catch (NoSuchFileException e) {
       return NONE;
-    } catch (IOException e) {
-      return UNKNOWN;
     }
   }
 
@@ -282,16 +278,12 @@ final class ImportLedger {
     if (verdict != Verdict.CURRENT) {
       seen = new TreeSet<>(untouched);
     }
-    if (witnessNow.equals(UNKNOWN)) {
-      // The error may have been temporary, and nothing is imported at this start anyway.
-      witnessNow = fingerprint(witnessFile);
-    }
     seenBefore = new TreeSet<>(seen);
     seenBefore.addAll(names);
     if (verdict == Verdict.CURRENT && witnessNow.equals(witnessBefore) && seen.containsAll(names)) {
       return;
     }
-    if (!witnessNow.equals(NONE) && !witnessNow.equals(UNKNOWN)) {
+    if (!witnessNow.equals(NONE)) {
       // After a loss of power the file could be another one, as if H2 had run, unless it is synced.
       try (FileChannel channel = FileChannel.open(witnessFile)) {
         channel.force(true);

@@ -141,7 +141,7 @@ public final class FilesOnDisk {
     this.prefix = escape(cache);
     this.version = version;
     this.keepsOthers = keepsOthers;
-    this.versioned = prefix + "-v" + version;
+    this.versioned = storeOf(cache, version);
   }
 
   /**
@@ -186,6 +186,11 @@ public final class FilesOnDisk {
     CRC32C crc = new CRC32C();
     crc.update(all.getBytes(StandardCharsets.UTF_8));
     return (int) crc.getValue();
+  }
+
+  /** The name of a store, with which the names of its files begin. */
+  public static String storeOf(String cache, int version) {
+    return escape(cache) + "-v" + version;
   }
 
   /** Escapes the name of a cache, which a plugin may choose: it must not lead out of the folder. */

@@ -1,0 +1,74 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
+
+import com.google.common.cache.Cache;
+import com.google.common.cache.LoadingCache;
+import com.google.common.collect.ImmutableSet;
+import com.google.gerrit.common.Nullable;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import java.util.function.BooleanSupplier;
+
+/**
+ * The changes of a cache that is in memory only while there may be a store of it, which cannot be
+ * read now. The first change is noted before it is made, since the store still holds what the
+ * change invalidates. Until then the store is as good as it was.
+ *
+ * <p>Safe for any thread.
+ */
+final class MissedChanges implements InvocationHandler {
+  /** The methods that change a cache, or return a view that does. A load changes nothing. */
+  private static final ImmutableSet<String> CHANGES =
+      ImmutableSet.of("put", "putAll", "invalidate", "invalidateAll", "asMap");
+
+  private final Cache<?, ?> cache;
+  private final BooleanSupplier note;
+  private volatile boolean isNoted;
+
+  private MissedChanges(Cache<?, ?> cache, BooleanSupplier note) {
+    this.cache = cache;
+    this.note = note;
+  }
+
+  /**
+   * Returns the cache, for users whose changes are noted.
+   *
+   * @param note notes a change; returns false if the next one has to be noted, too
+   */
+  @SuppressWarnings("unchecked")
+  static <C extends Cache<?, ?>> C noted(C cache, BooleanSupplier note) {
+    Class<?> type = cache instanceof LoadingCache ? LoadingCache.class : Cache.class;
+    return (C)
+        Proxy.newProxyInstance(
+            MissedChanges.class.getClassLoader(),
+            new Class<?>[] {type},
+            new MissedChanges(cache, note));
+  }
+
+  @Override
+  public Object invoke(Object proxy, Method method, @Nullable Object[] arguments) throws Throwable {
+    if (!isNoted && CHANGES.contains(method.getName())) {
+      isNoted = note.getAsBoolean();
+    }
+    try {
+      return method.invoke(cache, arguments);
+    } catch (InvocationTargetException e) {
+      throw e.getCause();
+    }
+  }
+}
