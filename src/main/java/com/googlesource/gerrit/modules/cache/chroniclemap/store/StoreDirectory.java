@@ -256,13 +256,17 @@ public final class StoreDirectory implements AutoCloseable {
 
   /**
    * Whether an import into a store was begun and may continue; to be asked before the store is
-   * opened.
+   * opened. False if that cannot be read.
    *
    * @param name of the cache
    * @param version of its keys and values
    */
   public synchronized boolean mayResumeImport(String name, int version) {
-    return files(name, version).isMarkedForImport();
+    try {
+      return files(name, version).isMarkedForImport();
+    } catch (IOException e) {
+      return false;
+    }
   }
 
   /**

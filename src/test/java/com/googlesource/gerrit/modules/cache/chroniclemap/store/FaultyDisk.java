@@ -288,19 +288,6 @@ final class FaultyDisk implements Disk {
   }
 
   @Override
-  public boolean surelyExists(Path file) {
-    try {
-      return call(Kind.READ, file, () -> REAL.surelyExists(file));
-    } catch (IOException e) {
-      synchronized (this) {
-        // Nobody is told.
-        hits--;
-      }
-      return false;
-    }
-  }
-
-  @Override
   public long size(Path file) throws IOException {
     return call(Kind.READ, file, () -> REAL.size(file));
   }

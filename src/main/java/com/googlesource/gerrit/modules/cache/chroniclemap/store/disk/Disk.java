@@ -38,9 +38,6 @@ public interface Disk {
    */
   boolean exists(Path file) throws IOException;
 
-  /** Whether a file certainly exists; false if the file system cannot tell. */
-  boolean surelyExists(Path file);
-
   /** The length of a file in bytes. */
   long size(Path file) throws IOException;
 

@@ -85,11 +85,6 @@ public class FolderDisk implements Disk {
   }
 
   @Override
-  public boolean surelyExists(Path file) {
-    return disk.surelyExists(file);
-  }
-
-  @Override
   public long size(Path file) throws IOException {
     return disk.size(file);
   }

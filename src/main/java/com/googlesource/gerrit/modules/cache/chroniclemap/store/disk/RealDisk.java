@@ -44,12 +44,12 @@ final class RealDisk implements Disk {
   private static final FileTime NO_TIME = FileTime.fromMillis(0);
 
   /** The only way in Java 21 to unmap a buffer; null if this runtime has no such method. */
-  private static final Method CLEANER;
-
-  private static final Object UNSAFE;
+  private static final Method CLEANER =
+      method("sun.misc.Unsafe", "invokeCleaner", ByteBuffer.class);
 
   /** Has interrupts not close a channel; null if this runtime has no such method. */
-  private static final Method UNINTERRUPTIBLE = uninterruptible();
+  private static final Method UNINTERRUPTIBLE =
+      method("sun.nio.ch.FileChannelImpl", "setUninterruptible");
 
   /** The folder in which the kernel describes its devices. */
   private final Path sys;
@@ -62,20 +62,13 @@ final class RealDisk implements Disk {
     this.sys = sys;
   }
 
-  static {
-    Method cleaner = null;
-    Object unsafe = null;
+  private static Method method(String type, String name, Class<?>... parameters) {
     try {
-      Class<?> type = Class.forName("sun.misc.Unsafe");
-      Field instance = type.getDeclaredField("theUnsafe");
-      instance.setAccessible(true);
-      unsafe = instance.get(null);
-      cleaner = type.getMethod("invokeCleaner", ByteBuffer.class);
-    } catch (ReflectiveOperationException | RuntimeException e) {
-      logger.atFine().withCause(e).log("mapped files are unmapped as garbage only");
+      return Class.forName(type).getMethod(name, parameters);
+    } catch (ReflectiveOperationException e) {
+      logger.atFine().withCause(e).log("this runtime lacks %s", name);
+      return null;
     }
-    CLEANER = cleaner;
-    UNSAFE = unsafe;
   }
 
   @Override
@@ -85,11 +78,6 @@ final class RealDisk implements Disk {
     } catch (NoSuchFileException e) {
       return false;
     }
-  }
-
-  @Override
-  public boolean surelyExists(Path file) {
-    return Files.exists(file);
   }
 
   @Override
@@ -148,15 +136,6 @@ final class RealDisk implements Disk {
     return channel;
   }
 
-  private static Method uninterruptible() {
-    try {
-      return Class.forName("sun.nio.ch.FileChannelImpl").getMethod("setUninterruptible");
-    } catch (ReflectiveOperationException e) {
-      logger.atFine().withCause(e).log("an interrupt closes the files that a thread uses");
-      return null;
-    }
-  }
-
   @Override
   public void write(Path file, byte[] bytes) throws IOException {
     Files.write(file, bytes);
@@ -174,7 +153,9 @@ final class RealDisk implements Disk {
   public void unmap(MappedByteBuffer mapped) {
     if (CLEANER != null) {
       try {
-        CLEANER.invoke(UNSAFE, mapped);
+        Field unsafe = CLEANER.getDeclaringClass().getDeclaredField("theUnsafe");
+        unsafe.setAccessible(true);
+        CLEANER.invoke(unsafe.get(null), mapped);
       } catch (ReflectiveOperationException e) {
         throw new IllegalStateException(e);
       }

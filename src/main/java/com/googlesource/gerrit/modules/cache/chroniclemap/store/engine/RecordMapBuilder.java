@@ -43,9 +43,10 @@ public final class RecordMapBuilder {
    */
   public static RecordMap create(Disk disk, Path path, Path statePath, Geometry geometry)
       throws IOException {
+    FileState state = null;
     RecordMap file = null;
     try {
-      FileState state = FileState.create(disk, statePath, geometry.segments());
+      state = FileState.create(disk, statePath, geometry.segments());
       disk.create(path);
       state.mapping(path);
       disk.mapping(path);
@@ -59,6 +60,8 @@ public final class RecordMapBuilder {
       if (file != null) {
         // A deleted file takes disk as long as it is mapped.
         file.close();
+      } else if (state != null) {
+        state.release();
       }
       deleteAfter(e, disk, path);
       deleteAfter(e, disk, statePath);
@@ -108,14 +111,6 @@ public final class RecordMapBuilder {
     } catch (IOException e) {
       failure.addSuppressed(e);
     }
-  }
-
-  private static RecordMap map(
-      Disk disk, Path path, Geometry geometry, FileState state, LongAdder damaged)
-      throws IOException {
-    disk.mapping(path);
-    return recordMap(
-        builder(geometry).createPersistedTo(path.toFile()), disk, path, geometry, state, damaged);
   }
 
   private static RecordMap recordMap(
@@ -178,7 +173,9 @@ public final class RecordMapBuilder {
       throws IOException {
     checkReady(disk, path);
     try {
-      return map(disk, path, geometry, state, damaged);
+      disk.mapping(path);
+      return recordMap(
+          builder(geometry).createPersistedTo(path.toFile()), disk, path, geometry, state, damaged);
     } catch (FileReplacedException e) {
       throw e;
     } catch (IOException | RuntimeException | Error e) {

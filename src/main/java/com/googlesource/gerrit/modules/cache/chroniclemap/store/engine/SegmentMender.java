@@ -15,13 +15,13 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
 import com.google.common.flogger.FluentLogger;
+import com.google.common.util.concurrent.Striped;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.stream.Stream;
+import java.util.concurrent.locks.Lock;
 
 /**
  * The mender of a mapped file's segments: repairs each of them before its first use after a kill or
@@ -43,16 +43,8 @@ record SegmentMender(
     LongAdder damaged) {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  /** This many segments are repaired at a time in the whole process. */
-  private static final List<Stripe> STRIPES = Stream.generate(Stripe::new).limit(4).toList();
-
-  /** A lock that is held while one of its segments is repaired. */
-  private static final class Stripe {
-    private static final byte[] NONE = {};
-
-    /** Memory for the copy of a segment; kept until all segments of a file are checked. */
-    volatile byte[] room = NONE;
-  }
+  /** This many segments are repaired at a time in the whole process, for the sake of the heap. */
+  private static final Striped<Lock> LOCKS = Striped.lock(4);
 
   /**
    * Repairs a segment if it is unchecked.
@@ -61,32 +53,23 @@ record SegmentMender(
    * @throws StoreBusyException if there is too little memory
    */
   void mend(int segment) {
-    Stripe stripe = STRIPES.get(Math.floorMod(path.hashCode() + segment, STRIPES.size()));
-    synchronized (stripe) {
-      if (!state.isUnchecked(segment)) {
-        return;
-      }
-      try {
-        byte[] room = stripe.room;
-        if (room.length < layout.segmentBytes()) {
-          room = new byte[layout.segmentBytes()];
-          stripe.room = room;
-        }
-        SegmentRepair repair = new SegmentRepair(layout, places, room);
+    Lock lock = LOCKS.get(path.hashCode() + segment);
+    lock.lock();
+    try {
+      if (state.isUnchecked(segment)) {
+        SegmentRepair repair = new SegmentRepair(layout, places);
         repair.mend(segment, file, state, headers);
         damaged.add(repair.damaged);
-        if (state.unchecked() == 0) {
-          // If another file needs memory, it is allocated again.
-          STRIPES.forEach(each -> each.room = Stripe.NONE);
-        }
-      } catch (IOException e) {
-        throw new IllegalStateException("cannot repair a segment", e);
-      } catch (OutOfMemoryError e) {
-        // The file has not changed.
-        logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.MINUTES).log(
-            "no memory to repair a segment of %s", path);
-        throw new StoreBusyException();
       }
+    } catch (IOException e) {
+      throw new IllegalStateException("cannot repair a segment", e);
+    } catch (OutOfMemoryError e) {
+      // The file has not changed.
+      logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.MINUTES).log(
+          "no memory to repair a segment of %s", path);
+      throw new StoreBusyException();
+    } finally {
+      lock.unlock();
     }
   }
 }

@@ -52,17 +52,11 @@ final class SegmentRepair {
 
   private boolean slotsChange;
 
-  /**
-   * Prepares a repair.
-   *
-   * @param room memory for the copy, at least as long as a segment
-   */
-  SegmentRepair(FileLayout layout, KeyPlaces places, byte[] room) {
+  SegmentRepair(FileLayout layout, KeyPlaces places) {
     this.layout = layout;
     this.places = places;
-    bytes = room;
-    segment =
-        ByteBuffer.wrap(room, 0, layout.segmentBytes()).slice().order(ByteOrder.LITTLE_ENDIAN);
+    bytes = new byte[layout.segmentBytes()];
+    segment = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
     slots = ByteBuffer.allocate(layout.slots() * layout.slotBytes()).order(ByteOrder.LITTLE_ENDIAN);
     used = new long[layout.freeListBytes() / Long.BYTES];
   }

@@ -261,9 +261,9 @@ public final class FilesOnDisk {
     return directory.resolve(versioned + ".import");
   }
 
-  /** Whether values from elsewhere may still be imported; false if in doubt. */
-  public boolean isMarkedForImport() {
-    return disk.surelyExists(importMarker());
+  /** Whether values from elsewhere may still be imported. */
+  public boolean isMarkedForImport() throws IOException {
+    return disk.exists(importMarker());
   }
 
   /** Creates the marker for import. */

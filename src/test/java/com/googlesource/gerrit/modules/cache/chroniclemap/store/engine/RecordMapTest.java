@@ -16,13 +16,18 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Random;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -66,6 +71,49 @@ class RecordMapTest {
       assertThat(found.payload()).isEqualTo(payload(i));
     }
     assertThat(file.read(key(count))).isNull();
+  }
+
+  /** Each attempt to make a file on a full disk, say, once a minute. */
+  @Test
+  void aFileThatCannotBeMadeTakesNoHandle() throws Exception {
+    Disk full =
+        new FolderDisk(Disk.REAL) {
+          @Override
+          public void mapping(Path file) throws IOException {
+            throw new IOException("No space left on device (a test)");
+          }
+        };
+    Path none = temp.resolve("none.chm");
+    for (int i = 0; i < 10; i++) {
+      assertThrows(
+          IOException.class,
+          () ->
+              RecordMapBuilder.create(
+                  full,
+                  none,
+                  FileState.pathOf(none),
+                  Geometry.forFileOf(1 << 20, Geometry.DEFAULT_BYTES_PER_SLOT)));
+    }
+    assertThat(openOf(FileState.pathOf(none))).isEqualTo(0);
+    assertThat(openOf(FileState.pathOf(path))).isGreaterThan(0L);
+  }
+
+  /** How many file handles and mappings this process has of a file, which may be deleted. */
+  private static long openOf(Path file) throws IOException {
+    long count = 0;
+    try (Stream<Path> handles = Files.list(Path.of("/proc/self/fd"))) {
+      for (Path handle : handles.toList()) {
+        try {
+          count += Files.readSymbolicLink(handle).startsWith(file) ? 1 : 0;
+          count += Files.readSymbolicLink(handle).toString().startsWith(file + " ") ? 1 : 0;
+        } catch (NoSuchFileException e) {
+          // It was that of the listing.
+        }
+      }
+    }
+    try (Stream<String> mappings = Files.lines(Path.of("/proc/self/maps"))) {
+      return count + mappings.filter(line -> line.contains(file.toString())).count();
+    }
   }
 
   @Test
