@@ -257,27 +257,26 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
   /** See {@link CacheInventory#verify}. */
   VerifyReport verify(boolean repair, Progress progress)
       throws CacheUpkeepException, InterruptedException {
-    beginUpkeep();
-    try {
-      return disk.store.verify(repair, progress);
-    } finally {
-      upkeep.set(false);
-    }
+    return alone(() -> disk.store.verify(repair, progress));
   }
 
   /** See {@link CacheInventory#compact}. */
   CompactReport compact(Progress progress) throws CacheUpkeepException, InterruptedException {
-    beginUpkeep();
-    try {
-      return disk.store.compact(progress);
-    } finally {
-      upkeep.set(false);
-    }
+    return alone(() -> disk.store.compact(progress));
   }
 
-  private void beginUpkeep() throws CacheUpkeepException {
+  private interface Command<R> {
+    R run() throws InterruptedException;
+  }
+
+  private <R> R alone(Command<R> command) throws CacheUpkeepException, InterruptedException {
     if (!upkeep.compareAndSet(false, true)) {
       throw new CacheUpkeepException("another command is verifying or compacting the cache");
+    }
+    try {
+      return command.run();
+    } finally {
+      upkeep.set(false);
     }
   }
 

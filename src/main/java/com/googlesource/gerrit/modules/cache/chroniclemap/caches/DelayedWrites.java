@@ -57,17 +57,7 @@ final class DelayedWrites<V> {
   private static final int ROOM = 512;
 
   /** A value that is not written yet. Each put makes a new one, even of the same object. */
-  private static final class Waiting<V> {
-    final byte[] key;
-    final V value;
-    final long created;
-
-    Waiting(byte[] key, V value, long created) {
-      this.key = key;
-      this.value = value;
-      this.created = created;
-    }
-  }
+  private record Waiting<V>(byte[] key, V value, long created) {}
 
   private final Store store;
   private final Function<V, byte[]> serializer;
@@ -102,7 +92,7 @@ final class DelayedWrites<V> {
   @Nullable
   Held<V> get(byte[] key, Ticket ticket) {
     Waiting<V> last = waiting.get(ByteBuffer.wrap(key));
-    return last == null ? null : new Held<>(last.value, last.created, ticket);
+    return last == null ? null : new Held<>(last.value(), last.created(), ticket);
   }
 
   /** Like {@link Store#beginPut}, but the older value may be found again after a kill. */
@@ -151,7 +141,7 @@ final class DelayedWrites<V> {
     // First, so that no value that was computed before is put after this.
     store.endAllTickets();
     for (Waiting<V> last : waiting.values()) {
-      remove(last.key).close();
+      remove(last.key()).close();
     }
     store.clear();
   }
@@ -203,10 +193,10 @@ final class DelayedWrites<V> {
       return;
     }
     try {
-      byte[] bytes = serializer.apply(last.value);
+      byte[] bytes = serializer.apply(last.value());
       var unused =
           waiting.computeIfPresent(
-              ByteBuffer.wrap(last.key),
+              ByteBuffer.wrap(last.key()),
               (k, present) -> {
                 if (present != last || readOnly.get()) {
                   // A value that was put meanwhile stays.
@@ -215,9 +205,9 @@ final class DelayedWrites<V> {
                 // Without a condition, so that the older value is gone even if this one has no
                 // room.
                 if (bytes == null) {
-                  store.remove(last.key);
+                  store.remove(last.key());
                 } else {
-                  store.put(last.key, bytes, last.created);
+                  store.put(last.key(), bytes, last.created());
                 }
                 return null;
               });

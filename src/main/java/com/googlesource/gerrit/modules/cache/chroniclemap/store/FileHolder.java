@@ -345,7 +345,7 @@ final class FileHolder {
    */
   void checkAll(FileInUse checked, boolean leaveTime) {
     try {
-      for (int i = 0; uses(checked) && checked.unchecked() > 0; i++) {
+      for (int i = 0; uses(checked) && checked.current().state().unchecked() > 0; i++) {
         long begun = System.nanoTime();
         if (!checked.check(i)) {
           return;

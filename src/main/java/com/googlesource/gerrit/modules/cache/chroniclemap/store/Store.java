@@ -722,15 +722,6 @@ public final class Store {
   }
 
   /**
-   * Closes the store like {@link #closeAndRelease}, for another store of the same files that is
-   * about to be opened. Later changes of this store are made in the other one.
-   */
-  void closeFor(Store other) {
-    forwardTo(other);
-    closeAndRelease();
-  }
-
-  /**
    * Has later changes of this store, once it is closed, made in another store of the same files. A
    * user that still has this store, such as the old version of a plugin being replaced, thus
    * invalidates what both stores read.

@@ -326,7 +326,8 @@ public final class StoreDirectory implements AutoCloseable {
       keeping.add(files);
     }
     Store store = new Store(new StoreContext(settings, files, importMode, keeping, threads, clock));
-    other.ifPresent(old -> old.closeFor(store));
+    other.ifPresent(old -> old.forwardTo(store));
+    other.ifPresent(Store::closeAndRelease);
     WeakReference<Store> before = last.put(filesOf(settings), new WeakReference<>(store));
     Store closedOne = before == null ? null : before.get();
     if (closedOne != null) {

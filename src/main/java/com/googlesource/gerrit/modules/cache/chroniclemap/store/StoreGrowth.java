@@ -286,7 +286,7 @@ final class StoreGrowth {
   }
 
   private boolean copyAll(FileInUse file, Rebuild rebuild, Progress progress) throws IOException {
-    int segments = file.segments();
+    int segments = file.values().map.segments();
     for (int i = 0; i < segments; i++) {
       if (progress.isCancelled() || !file.isRebuilding()) {
         abandon(file);

@@ -124,9 +124,9 @@ final class StoreLife {
     }
     if (result.file().diskBytes() >= LARGE) {
       // At once, as the page cache may be cold; for smaller files, the periodic upkeep does this.
-      context.threads.settle(result.file()::expectRandomAccess);
+      context.threads.settle(result.file().current()::expectRandomAccess);
     }
-    if (result.file().unchecked() > 0) {
+    if (result.file().current().state().unchecked() > 0) {
       Runnable check = () -> holder.checkAll(result.file(), /* leaveTime= */ true);
       context.threads.later(
           () -> {
@@ -318,7 +318,7 @@ final class StoreLife {
     if (closedFile != null) {
       closedFile.saveUsage();
       try {
-        closedFile.settle(ours);
+        closedFile.current().settle(ours);
       } catch (IOException | RuntimeException | InternalError | LinkageError e) {
         if (LostContentException.in(e).isPresent()) {
           context.faults.warn(e, "the disk did not take all of its file, so it will start empty");

@@ -95,7 +95,8 @@ final class StoreOpener {
       context.faults.warn(e, "cannot note which of its versions is in use");
     }
     try {
-      context.importGuard.opened(kind == StartReport.Kind.NEW, opened.file().wasChanged());
+      context.importGuard.opened(
+          kind == StartReport.Kind.NEW, opened.file().current().state().isChanged());
     } catch (IOException e) {
       context.faults.warn(e, "cannot mark its file; nothing is imported into it");
     }
@@ -184,28 +185,20 @@ final class StoreOpener {
         throw e;
       }
     }
-    long entries = file.values().entries();
+    StartReport.Kind kind = StartReport.Kind.RECOVERED;
+    String detail =
+        "it was not closed before the machine stopped, or it is a copy: what is in it is checked"
+            + " when it is first used";
     if (settings.maxBytes() < found.bytes()) {
-      return new Opened(
-          file,
-          report(
-              StartReport.Kind.SHRUNK,
-              lenientFormat("cache.%s.diskLimit is less than it was", settings.name()),
-              entries));
+      kind = StartReport.Kind.SHRUNK;
+      detail = lenientFormat("cache.%s.diskLimit is less than it was", settings.name());
+    } else if (verdict == FileState.Verdict.CLEAN) {
+      kind = StartReport.Kind.CLEAN;
+      detail = "";
+    } else if (verdict == FileState.Verdict.KILLED) {
+      detail = "it was not closed";
     }
-    return new Opened(
-        file,
-        switch (verdict) {
-          case CLEAN -> report(StartReport.Kind.CLEAN, "", entries);
-          case KILLED -> report(StartReport.Kind.RECOVERED, "it was not closed", entries);
-          case UNSURE ->
-              report(
-                  StartReport.Kind.RECOVERED,
-                  "it was not closed before the machine stopped, or it is a copy: what is in it is"
-                      + " checked when it is first used",
-                  entries);
-          case LOST -> throw new AssertionError();
-        });
+    return new Opened(file, report(kind, detail, file.values().entries()));
   }
 
   private Opened replace(LostContentException evidence) throws IOException {

@@ -56,17 +56,17 @@ final class StoreThreads {
 
   /** Queues a task that opens a file or writes; returns false if the threads were stopped. */
   boolean write(Runnable task) {
-    return execute(writers, task);
+    return unlessStopped(() -> writers.execute(task));
   }
 
   /** Queues a task that takes long; returns false if the threads were stopped. */
   boolean maintain(Runnable task) {
-    return execute(upkeep, task);
+    return unlessStopped(() -> upkeep.execute(task));
   }
 
   /** Queues a task that waits for the disk; drops it if the threads were stopped. */
   void settle(Runnable task) {
-    boolean unused = execute(settler, () -> doOnce(task));
+    boolean unused = unlessStopped(() -> settler.execute(() -> doOnce(task)));
   }
 
   /** Returns when the tasks that {@link #settle} has queued before are done. */
@@ -76,9 +76,9 @@ final class StoreThreads {
     done.await();
   }
 
-  private static boolean execute(ExecutorService executor, Runnable task) {
+  private static boolean unlessStopped(Runnable queueing) {
     try {
-      executor.execute(task);
+      queueing.run();
       return true;
     } catch (RejectedExecutionException e) {
       logger.atFine().log("the threads have stopped");
@@ -88,11 +88,11 @@ final class StoreThreads {
 
   /** Runs a short task after a delay, unless the threads are stopped before. */
   void later(Runnable task, long seconds) {
-    try {
-      var unused = timer.schedule(task, seconds, TimeUnit.SECONDS);
-    } catch (RejectedExecutionException e) {
-      logger.atFine().log("the threads have stopped");
-    }
+    boolean unused =
+        unlessStopped(
+            () -> {
+              var unusedToo = timer.schedule(task, seconds, TimeUnit.SECONDS);
+            });
   }
 
   /** Repeats a task until the threads are stopped; other tasks of the timer wait for it. */

@@ -24,6 +24,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueTable.VerifyCounts;
 import java.io.IOException;
 import java.nio.channels.ClosedChannelException;
+import java.nio.file.NoSuchFileException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -114,7 +115,7 @@ final class StoreUpkeep {
     growth.await();
     Generation checked = file.current();
     try (SegmentReader reader = checked.reader()) {
-      int segments = file.segments();
+      int segments = file.values().map.segments();
       for (int i = 0; i < segments; i++) {
         context.lock.giveWay();
         int segment = i;
@@ -233,20 +234,32 @@ final class StoreUpkeep {
     FileInUse file = holder.file();
     if (file != null) {
       growth.fitIfDue(file);
-      if (file.isReplaced()) {
-        context.faults.warn(
-            new FileReplacedException(file.current().name.path()),
-            "its file was replaced by another program while it was in use, and is made anew from"
-                + " what is in memory");
-        boolean unused = growth.rebuild(file, file.bytes(), Progress.NONE).isPresent();
-      }
+      rebuildIfReplaced(file);
       // Not when the file is opened: that would cost each start some processor time.
-      file.expectRandomAccess();
+      file.current().expectRandomAccess();
       context.threads.settle(() -> holder.force(/* all= */ true));
       if (Math.abs(now - lastSave) >= SAVE_MILLIS) {
         lastSave = now;
         context.threads.settle(file::saveUsage);
       }
+    }
+  }
+
+  private void rebuildIfReplaced(FileInUse file) {
+    Generation current = file.current();
+    try {
+      current.state().checkInPlace(current.name.path());
+    } catch (NoSuchFileException e) {
+      // A file that was deleted, by a newer version of a plugin's cache, stays deleted.
+      logger.atFine().withCause(e).log("Cache %s", context.settings.name());
+    } catch (FileReplacedException e) {
+      context.faults.warn(
+          e,
+          "its file was replaced by another program while it was in use, and is made anew from"
+              + " what is in memory");
+      boolean unused = growth.rebuild(file, file.bytes(), Progress.NONE).isPresent();
+    } catch (IOException e) {
+      context.faults.warn(e, "cannot tell whether its file still has its name");
     }
   }
 
@@ -264,7 +277,7 @@ final class StoreUpkeep {
               file,
               swept,
               () ->
-                  IntStream.range(0, file.segments())
+                  IntStream.range(0, file.values().map.segments())
                       .filter(segment -> file.values().mayHoldOld(segment, context::isTooOld))
                       .forEach(segments::add));
       if (!segments.isEmpty()) {

@@ -18,6 +18,7 @@ import static java.util.Objects.checkIndex;
 
 import com.google.common.base.Throwables;
 import com.google.common.flogger.FluentLogger;
+import com.google.common.util.concurrent.Striped;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -28,6 +29,7 @@ import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.concurrent.locks.Lock;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.function.IntSupplier;
@@ -84,9 +86,13 @@ public final class RecordMap implements BorrowedPages.Mapped {
 
   private final SegmentHeaders headers;
 
-  /** Null if the file is in memory only. */
-  private final SegmentMender mender;
+  /** This many segments are repaired at a time in the whole process, for the sake of the heap. */
+  private static final Striped<Lock> REPAIRS = Striped.lock(4);
 
+  /** For messages and tests; null if the map is in memory only. */
+  private final Path path;
+
+  private final LongAdder damaged;
   private final KeyPlaces places;
 
   /** The segments that were used since the file was opened. */
@@ -159,10 +165,8 @@ public final class RecordMap implements BorrowedPages.Mapped {
     }
     this.places = KeyPlaces.of(hash);
     this.used = new boolean[layout.segments()];
-    this.mender =
-        path == null
-            ? null
-            : new SegmentMender(path, channel, layout, places, state, headers, damaged);
+    this.path = path;
+    this.damaged = damaged;
     this.geometry = geometry;
     this.fileBytes = fileBytes;
   }
@@ -237,9 +241,7 @@ public final class RecordMap implements BorrowedPages.Mapped {
     ExternalMapQueryContext<byte[], byte[], ?> query = QueryKey.query(map, storedKey);
     int segment = query.segmentIndex();
     try {
-      if (state.isUnchecked(segment)) {
-        mender.mend(segment);
-      }
+      check(segment);
       if (!used[segment]) {
         checkTiers(segment);
       }
@@ -280,7 +282,7 @@ public final class RecordMap implements BorrowedPages.Mapped {
   public void repair(int segment, Throwable cause) {
     if (cause instanceof StoreBusyException
         || cause.getCause() instanceof IOException
-        || mender == null) {
+        || channel == null) {
       Throwables.throwIfUnchecked(cause);
     }
     try (ExternalMapQueryContext<byte[], byte[], ?> query =
@@ -288,10 +290,10 @@ public final class RecordMap implements BorrowedPages.Mapped {
       SegmentLocks.lockForUpdate(query);
       SegmentLocks.lockForWrite(query);
       state.mark(segment);
-      mender.mend(segment);
+      mend(segment);
     }
     logger.atWarning().withCause(cause).atMostEvery(1, TimeUnit.MINUTES).log(
-        "a segment was damaged and has been repaired: number %d of %s", segment, mender.path());
+        "a segment was damaged and has been repaired: number %d of %s", segment, path);
   }
 
   /** Whether there is a record, invalidated or not. */
@@ -539,7 +541,37 @@ public final class RecordMap implements BorrowedPages.Mapped {
   public void check(int segment) {
     checkIndex(segment, segments());
     if (state.isUnchecked(segment)) {
-      mender.mend(segment);
+      mend(segment);
+    }
+  }
+
+  /**
+   * Repairs a segment if it is unchecked, before its first use after a kill or a crash of the
+   * machine. No thread uses the segment meanwhile, since each first asks whether it was checked. A
+   * repair reads the whole segment, 1 to 2 MB. If the process is killed during a repair, the
+   * segment still counts as unchecked. Threads that need the same segment wait for each other.
+   *
+   * @throws IllegalStateException if the file cannot be read or written
+   * @throws StoreBusyException if there is too little memory
+   */
+  private void mend(int segment) {
+    Lock lock = REPAIRS.get(path.hashCode() + segment);
+    lock.lock();
+    try {
+      if (state.isUnchecked(segment)) {
+        SegmentRepair repair = new SegmentRepair(layout, places);
+        repair.mend(segment, channel, state, headers);
+        damaged.add(repair.damaged);
+      }
+    } catch (IOException e) {
+      throw new IllegalStateException("cannot repair a segment", e);
+    } catch (OutOfMemoryError e) {
+      // The file has not changed.
+      logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.MINUTES).log(
+          "no memory to repair a segment of %s", path);
+      throw new StoreBusyException();
+    } finally {
+      lock.unlock();
     }
   }
 

@@ -27,7 +27,6 @@ import java.io.IOException;
 import java.nio.file.FileSystemException;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
@@ -174,11 +173,6 @@ public final class FileInUse {
     }
   }
 
-  /** Whether a value of the current file is known to have been replaced or removed. */
-  public boolean wasChanged() {
-    return current.state().isChanged();
-  }
-
   /** Removes a value that must not be found again, even after a crash. */
   public void remove(byte[] key) {
     invalidate(key);
@@ -195,16 +189,6 @@ public final class FileInUse {
   }
 
   // ---- segments
-
-  /** The number of segments of the current file. */
-  public int segments() {
-    return current.values.map.segments();
-  }
-
-  /** The number of segments of the current file that may be damaged. */
-  public int unchecked() {
-    return current.state().unchecked();
-  }
 
   /**
    * Repairs a segment of the current file if needed; for any thread. Returns false if there is no
@@ -392,11 +376,6 @@ public final class FileInUse {
 
   // ---- the disk, now and then and at the end
 
-  /** Tells the system to read and write only the pages asked for. Needs no lock. */
-  public void expectRandomAccess() {
-    current.expectRandomAccess();
-  }
-
   /**
    * Forces the current file to disk, as must be done before the next one replaces it: a page that
    * the disk refused may have been dropped, read again in an older state, and copied like that.
@@ -459,16 +438,6 @@ public final class FileInUse {
     return generation == current && after == next;
   }
 
-  /** Whether another file was put in the place of the current one. Needs no lock. */
-  public boolean isReplaced() {
-    try {
-      return current.isReplaced();
-    } catch (IOException e) {
-      maker.faults().warn(e, "cannot tell whether its file still has its name");
-      return false;
-    }
-  }
-
   /** Saves how often values are used. Needs no lock. */
   public void saveUsage() {
     maker.usage().save(bytes());
@@ -488,11 +457,6 @@ public final class FileInUse {
   public void closeCleanly() throws IOException {
     abandonRebuild();
     current.closeCleanly();
-  }
-
-  /** To be called after {@link #closeCleanly}; see {@link Generation#settle}. */
-  public void settle(AtomicBoolean ours) throws IOException {
-    current.settle(ours);
   }
 
   /** Releases the current file after it was closed: nothing is noted about it any more. */

@@ -27,7 +27,6 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.HexFormat;
@@ -502,26 +501,10 @@ public final class FilesOnDisk {
    * the usage and the markers; returns the generations deleted.
    */
   public List<Path> deleteAllBut(GenerationName kept) throws IOException {
-    List<Path> generations = new ArrayList<>();
-    List<Path> others = new ArrayList<>();
-    String name = kept.path().getFileName().toString();
-    String state = kept.statePath().getFileName().toString();
-    for (Path file : listOwn()) {
-      String other = file.getFileName().toString();
-      if (other.equals(name)
-          || other.equals(state)
-          || file.equals(usage())
-          || file.equals(importMarker())
-          || isMarker(file)) {
-        continue;
-      }
-      others.add(file);
-      if (other.endsWith(".chm")) {
-        generations.add(file);
-      }
-    }
+    Set<Path> staying = Set.of(kept.path(), kept.statePath(), usage(), importMarker());
+    List<Path> others = listOwn().stream().filter(file -> !staying.contains(file)).toList();
     deleteEach(others);
-    return generations;
+    return others.stream().filter(file -> file.toString().endsWith(".chm")).toList();
   }
 
   /** Whether there are files of any cache in a folder. */

@@ -15,7 +15,6 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.files;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FileReplacedException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEntryException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
@@ -168,12 +167,12 @@ public final class Generation {
   }
 
   /** See {@link RecordMap#expectRandomAccess}. */
-  void expectRandomAccess() {
+  public void expectRandomAccess() {
     whileMapped(values.map::expectRandomAccess);
   }
 
   /** The state of the file. */
-  FileState state() {
+  public FileState state() {
     return values.map.state;
   }
 
@@ -268,19 +267,6 @@ public final class Generation {
     }
   }
 
-  /** Whether another file was put in the place of this one, or of its state file. */
-  boolean isReplaced() throws IOException {
-    try {
-      state().checkInPlace(name.path());
-      return false;
-    } catch (FileReplacedException e) {
-      return true;
-    } catch (NoSuchFileException e) {
-      // A file that was deleted, by a newer version of a plugin's cache, stays deleted.
-      return false;
-    }
-  }
-
   /**
    * Forces a closed file to disk, so that it is known to be whole even if the machine stops, or
    * after it was copied. To be called after {@link #closeCleanly}. Takes as long as the disk needs.
@@ -288,7 +274,7 @@ public final class Generation {
    * @param ours whether the folder still belongs to this process, asked after the disk has done its
    *     part; does not change while {@code ours} is held as a lock
    */
-  void settle(AtomicBoolean ours) throws IOException {
+  public void settle(AtomicBoolean ours) throws IOException {
     forcing.lock();
     try {
       throwIfRefused();
