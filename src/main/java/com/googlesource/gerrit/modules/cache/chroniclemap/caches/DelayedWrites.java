@@ -188,6 +188,7 @@ final class DelayedWrites<V> {
   }
 
   /** Never throws: the value of one project must not keep those of others from the disk. */
+  @SuppressWarnings("ReferenceEquality")
   private void write(Waiting<V> last) {
     if (readOnly.get()) {
       return;

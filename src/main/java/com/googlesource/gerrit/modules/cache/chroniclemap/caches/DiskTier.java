@@ -124,14 +124,9 @@ final class DiskTier<K, V> {
     return read(key, ticket, /* counts= */ true);
   }
 
-  /** Like {@link #read}, for a caller whose read of a moment ago was counted. */
+  /** Like {@link #read}; does not count if the caller's read of a moment ago was counted. */
   @Nullable
-  Held<V> readAgain(DiskKey key, Ticket ticket) {
-    return read(key, ticket, /* counts= */ false);
-  }
-
-  @Nullable
-  private Held<V> read(DiskKey key, Ticket ticket, boolean counts) {
+  Held<V> read(DiskKey key, Ticket ticket, boolean counts) {
     if (!key.isStored()) {
       return null;
     }

@@ -128,18 +128,12 @@ final class Loads<K, V> {
       Flight<V> mine = new Flight<>(disk.ticket(diskKey), /* isBulk= */ false);
       try {
         Flight<V> other = beginOrCrash(key, mine);
-        if (other == null) {
-          return fly(mine, key, diskKey, callable);
-        }
-        if (other.isRecursive()) {
-          throw failure(new IllegalStateException("recursive load of key " + key));
-        }
-        Held<V> held = awaitLanding(other);
+        Held<V> held = other == null ? null : awaitLanding(key, other);
         if (held != null) {
           return held;
         }
-        if (!other.hasEnded()) {
-          // That thread waits for this one, so this one loads the value for itself.
+        if (other == null || !other.hasEnded()) {
+          // If there is another one, its thread waits for this one, which loads for itself.
           return fly(mine, key, diskKey, callable);
         }
       } finally {
@@ -178,7 +172,10 @@ final class Loads<K, V> {
   }
 
   @Nullable
-  private Held<V> awaitLanding(Flight<V> other) throws ExecutionException {
+  private Held<V> awaitLanding(K key, Flight<V> other) throws ExecutionException {
+    if (other.isRecursive()) {
+      throw failure(new IllegalStateException("recursive load of key " + key));
+    }
     try {
       return other.await();
     } catch (Throwable e) {
@@ -249,7 +246,7 @@ final class Loads<K, V> {
   private Held<V> read(DiskKey key, Ticket ticket) {
     TraceTimer timer = disk.trace.timing(CacheTrace.READ);
     try (timer) {
-      return isKept ? disk.read(key, ticket) : disk.readAgain(key, ticket);
+      return disk.read(key, ticket, /* counts= */ isKept);
     }
   }
 

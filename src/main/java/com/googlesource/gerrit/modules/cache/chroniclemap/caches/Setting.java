@@ -22,6 +22,8 @@ import com.google.common.base.Strings;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.server.config.ConfigUtil;
 import com.google.inject.ProvisionException;
+import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import org.apache.commons.text.similarity.LevenshteinDistance;
 import org.eclipse.jgit.lib.Config;
@@ -97,23 +99,22 @@ public record Setting(String name, String allowed, Reader reader) {
                 lenientFormat(
                     "%s.%s in etc/gerrit.config has no effect: there is no such setting; the"
                         + " nearest one is %s.%s",
-                    section, key, section, nearest(key, settings)))
+                    section,
+                    key,
+                    section,
+                    Collections.min(
+                            settings,
+                            comparing(setting -> setting.distance(Ascii.toLowerCase(key))))
+                        .name))
         .toList();
   }
 
-  private static String nearest(String key, List<Setting> settings) {
-    LevenshteinDistance distance = LevenshteinDistance.getDefaultInstance();
-    return settings.stream()
-        .map(Setting::name)
-        .min(comparing(name -> distance.apply(Ascii.toLowerCase(key), Ascii.toLowerCase(name))))
-        .orElseThrow();
+  private int distance(String key) {
+    return LevenshteinDistance.getDefaultInstance().apply(key, Ascii.toLowerCase(name));
   }
 
   /** The section and the subsection, which may be null. */
   private static String[] parts(String section) {
-    int dot = section.indexOf('.');
-    return dot < 0
-        ? new String[] {section, null}
-        : new String[] {section.substring(0, dot), section.substring(dot + 1)};
+    return Arrays.copyOf(section.split("\\.", 2), 2);
   }
 }

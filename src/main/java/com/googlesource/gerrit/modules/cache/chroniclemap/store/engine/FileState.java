@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
+import com.google.common.hash.Hashing;
 import com.google.common.primitives.Bytes;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FileReplacedException;
@@ -265,9 +266,7 @@ public final class FileState {
     // a fault is an InternalError.
     byte[] fixed = new byte[END_OF_FIXED - SEGMENTS_AT];
     buffer.get(SEGMENTS_AT, fixed);
-    CRC32C crc = new CRC32C();
-    crc.update(fixed);
-    return (int) crc.getValue();
+    return Hashing.crc32c().hashBytes(fixed).asInt();
   }
 
   // ---- the life of the file
@@ -298,9 +297,7 @@ public final class FileState {
         throw new LostContentException("the file is too short for its header");
       }
     }
-    CRC32C crc = new CRC32C();
-    crc.update(header.flip());
-    return (int) crc.getValue();
+    return Hashing.crc32c().hashBytes(header.flip()).asInt();
   }
 
   /** Notes which file is about to be mapped. */

@@ -343,14 +343,7 @@ public final class RecordMap implements BorrowedPages.Mapped {
    * @param fitted whether the record is in the file
    * @param replaced the older record of the key if it was the head of a split value; otherwise null
    */
-  public record Put(boolean fitted, byte[] replaced) {
-    private static final Put FITTED = new Put(true, null);
-    private static final Put NO_ROOM = new Put(false, null);
-
-    private static Put of(boolean fitted, byte[] replaced) {
-      return replaced != null ? new Put(fitted, replaced) : fitted ? FITTED : NO_ROOM;
-    }
-  }
+  public record Put(boolean fitted, byte[] replaced) {}
 
   private MapEntry<byte[], byte[]> entry(ExternalMapQueryContext<byte[], byte[], ?> query) {
     MapEntry<byte[], byte[]> entry = query.entry();
@@ -409,7 +402,7 @@ public final class RecordMap implements BorrowedPages.Mapped {
       if (entry != null && record.length <= before) {
         query.replaceValue(entry, query.wrapValueAsData(record));
         state.add(segment, 0, 0, (int) (record.length - before));
-        return Put.of(true, head);
+        return new Put(true, head);
       }
       if (entry != null) {
         // Removed instead of replaced: a replace that finds no room leaves the entry in the index,
@@ -423,12 +416,12 @@ public final class RecordMap implements BorrowedPages.Mapped {
         query.insert(query.absentEntry(), query.wrapValueAsData(record));
       } catch (IllegalStateException | IllegalArgumentException e) {
         // Chronicle-Map's exceptions for a segment without a free run of chunks or a free slot.
-        return Put.of(false, head);
+        return new Put(false, head);
       }
       count(segment, storedKey, 1, record.length);
       Data<byte[]> inserted = query.entry().value();
       insertedEnd = inserted.bytes().addressForRead(inserted.offset()) + record.length;
-      return Put.of(true, head);
+      return new Put(true, head);
     }
   }
 

@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.files;
 import static com.google.common.base.Strings.lenientFormat;
 import static java.util.Objects.requireNonNull;
 
+import com.google.common.hash.Hashing;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
@@ -41,7 +42,6 @@ import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
-import java.util.zip.CRC32C;
 
 /**
  * The files of a store on disk, by their names:
@@ -182,9 +182,7 @@ public final class FilesOnDisk {
     String all =
         lenientFormat(
             "format=%s version=%s %s", FORMAT, version, Geometry.forFileOf(bytes, bytesPerSlot));
-    CRC32C crc = new CRC32C();
-    crc.update(all.getBytes(StandardCharsets.UTF_8));
-    return (int) crc.getValue();
+    return Hashing.crc32c().hashString(all, StandardCharsets.UTF_8).asInt();
   }
 
   /** The name of a store, with which the names of its files begin. */
