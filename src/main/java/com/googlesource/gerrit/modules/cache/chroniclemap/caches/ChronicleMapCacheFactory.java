@@ -181,7 +181,7 @@ final class ChronicleMapCacheFactory
   /** Notes that the store of a cache misses a change; returns whether that is recorded. */
   private boolean noteMissedChange(PersistentCacheDef<?, ?> def) {
     try {
-      StoreDirectory.markForDiscard(settings.directory().orElseThrow(), def.name(), def.version());
+      StoreDirectory.markMissed(settings.directory().orElseThrow(), def.name(), def.version());
       return true;
     } catch (IOException | RuntimeException e) {
       // The folder may not be there yet, while H2's files are.

@@ -413,7 +413,7 @@ final class FileHolder {
 
   private boolean markOrForget() {
     try {
-      context.files.markForDiscard();
+      context.files.markMissed();
       return true;
     } catch (IOException e) {
       // Files can be deleted on a disk without room for a marker.

@@ -245,13 +245,13 @@ public final class StoreDirectory implements AutoCloseable {
   }
 
   /**
-   * Ensures that no later start uses the values of a cache in a folder that this process could not
-   * open, but whose change it has not got.
+   * Ensures that no later start uses the values of a cache, of whatever version, in a folder that
+   * this process could not open, as they miss a change.
    *
    * @throws IOException if that fails, for example as there is no such folder
    */
-  public static void markForDiscard(Path folder, String name, int version) throws IOException {
-    FilesOnDisk.discard(Disk.REAL, folder, List.of(FilesOnDisk.storeOf(name, version)));
+  public static void markMissed(Path folder, String name, int version) throws IOException {
+    FilesOnDisk.markMissed(Disk.REAL, folder, name, version);
   }
 
   /**

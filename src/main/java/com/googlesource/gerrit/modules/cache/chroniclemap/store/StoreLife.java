@@ -70,6 +70,12 @@ final class StoreLife {
    */
   private long pauseMillis;
 
+  /**
+   * Whether there was a file. Until then, the files of other versions may still be there, which
+   * miss what changes now.
+   */
+  private volatile boolean wasOpen;
+
   /** The file that was closed properly; null before that, or if it could not be. */
   private volatile FileInUse closedCleanly;
 
@@ -105,6 +111,7 @@ final class StoreLife {
     context.lock.lock();
     try {
       cleared = holder.use(result.file(), result.report(), growth.emptyBytes(result.file()));
+      wasOpen = true;
       growth.fitIfDue(result.file());
       // Queued writes go into the file before any others, so that the early marker is not needed
       // afterwards.
@@ -217,7 +224,7 @@ final class StoreLife {
           // The new file may get the name of the failed one.
           unmap(holder.givenUp());
         }
-        open(new StoreOpener(context, holder.reopen(), /* first= */ false), pauseMillis);
+        open(new StoreOpener(context, holder.reopen(), /* first= */ !wasOpen), pauseMillis);
         if (holder.state() == StoreState.READY) {
           logger.atInfo().log(
               "Cache %s has a file again: %s", context.settings.name(), holder.report());

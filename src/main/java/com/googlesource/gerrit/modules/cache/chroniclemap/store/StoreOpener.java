@@ -54,8 +54,8 @@ final class StoreOpener {
    * Prepares an opening.
    *
    * @param lost evidence against the file that was found earlier
-   * @param first whether the store has not been open yet: later, another version of the cache may
-   *     be open
+   * @param first whether the store has not been open yet, so that files of other versions may be
+   *     there: later, another version of the cache may be open
    */
   StoreOpener(StoreContext context, Optional<LostContentException> lost, boolean first) {
     this.context = context;
@@ -207,12 +207,12 @@ final class StoreOpener {
   }
 
   private Opened create(StartReport.Kind kind, LostContentException evidence) throws IOException {
-    untouched = false;
     if (first) {
       files.deleteAll(evidence);
     } else {
       files.deleteThisVersion(evidence);
     }
+    untouched = false;
     String detail = kind == StartReport.Kind.NEW ? "" : evidence.getMessage();
     long bytes = new GrowthPlan(settings.maxBytes()).first(context.free());
     Generation made;

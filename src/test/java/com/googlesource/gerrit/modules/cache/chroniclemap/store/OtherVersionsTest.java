@@ -48,8 +48,19 @@ class OtherVersionsTest {
   /** Whether there is no room on the disk for the next file. */
   private final AtomicBoolean full = new AtomicBoolean();
 
+  /** Whether the folder cannot be read, for lack of file handles. */
+  private volatile boolean isUnreadable;
+
   private final Disk disk =
       new FolderDisk(Disk.REAL) {
+        @Override
+        public List<Path> list(Path folder) throws IOException {
+          if (isUnreadable) {
+            throw new IOException("Too many open files (a test)");
+          }
+          return super.list(folder);
+        }
+
         @Override
         public void mapping(Path file) throws IOException {
           if (full.getAndSet(false)) {
@@ -169,6 +180,38 @@ class OtherVersionsTest {
     assertThat(files("sessions", 1)).isEmpty();
     start("sessions", 1);
     assertThat(read()).isEqualTo(KeyHistory.NONE);
+  }
+
+  /** The file of the new version cannot be opened at first; then somebody signs out. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void whatAnUpgradeMissesIsNotFoundOnTheWayBack(boolean opensLater) throws Exception {
+    start("other", 1);
+    put(1);
+    isUnreadable = true;
+    start("other", 2);
+    assertThat(store.stats().state()).isEqualTo(StoreState.FAILED);
+    isUnreadable = false;
+    if (opensLater) {
+      store.life.heal();
+      assertThat(store.stats().state()).isEqualTo(StoreState.READY);
+    }
+    store.remove(KEY);
+    start("other", 1);
+    assertThat(read()).isEqualTo(KeyHistory.NONE);
+  }
+
+  @Test
+  void whatAnUpgradeThatCannotBeOpenedLeavesIsFoundOnTheWayBack() throws Exception {
+    start("other", 1);
+    put(1);
+    isUnreadable = true;
+    start("other", 2);
+    assertThat(read()).isEqualTo(KeyHistory.NONE);
+    directory.close();
+    isUnreadable = false;
+    start("other", 1);
+    assertThat(read()).isEqualTo(1);
   }
 
   @Test

@@ -290,6 +290,33 @@ public final class FilesOnDisk {
     mark(discardMarker());
   }
 
+  /**
+   * Like {@link #markForDiscard}, for a change that the files miss: those of another version, which
+   * are still there if this one was never open, miss it too.
+   */
+  public void markMissed() throws IOException {
+    markForDiscard();
+    if (!keepsOthers) {
+      Set<String> others = versions(disk, directory, prefix);
+      others.remove(versioned);
+      discard(disk, directory, others);
+    }
+  }
+
+  /** Like {@link #markMissed}, for a folder that this process has not opened. */
+  public static void markMissed(Disk disk, Path directory, String cache, int version)
+      throws IOException {
+    Set<String> stores = versions(disk, directory, escape(cache));
+    stores.add(storeOf(cache, version));
+    discard(disk, directory, stores);
+  }
+
+  private static Set<String> versions(Disk disk, Path directory, String prefix) throws IOException {
+    return list(disk, directory, prefix::equals).stream()
+        .map(FilesOnDisk::storeOf)
+        .collect(Collectors.toCollection(HashSet::new));
+  }
+
   /** Like {@link #markForDiscard}, until {@link #unmarkEarly}. */
   public void markEarly() throws IOException {
     boolean before = lastResort.isDiscarded(versioned);
