@@ -20,6 +20,7 @@ import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.time.Instant;
@@ -433,11 +434,13 @@ public record LooseRefs(
     BasicFileAttributes attributes;
     try {
       attributes = attributes(entry);
+    } catch (NoSuchFileException e) {
+      return null; // deleted since, and perhaps made again after it was packed
     } catch (IOException e) {
       if (LooseFile.isThere(entry.toFile())) {
         throw e;
       }
-      return null; // deleted since
+      return null;
     }
     if (attributes.isDirectory() || (attributes.isSymbolicLink() && Files.isDirectory(entry))) {
       return name + '/';
