@@ -52,8 +52,8 @@ import java.util.regex.Pattern;
  *
  * <p>The ledger is a file beside those of H2, so that nobody brings H2's old values back by
  * deleting the folder of the stores. It consists of lines of text: the format and the fingerprint
- * of H2's file of the web sessions ("none" without one), the names of caches, and a
- * SHA-256 of all other lines.
+ * of H2's file of the web sessions ("none" without one), the names of caches, and a SHA-256 of all
+ * other lines.
  *
  * <p>Safe for any thread.
  */
