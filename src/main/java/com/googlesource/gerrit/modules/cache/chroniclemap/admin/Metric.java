@@ -47,6 +47,12 @@ record Metric<R>(
     return name.substring(name.lastIndexOf('/') + 1);
   }
 
+  /** Whether the last part of the name is this. */
+  boolean isNamed(String last) {
+    int start = name.length() - last.length();
+    return name.endsWith(last) && (start == 0 || name.charAt(start - 1) == '/');
+  }
+
   /** Whether it is a figure of a {@link CacheMetrics.Percentile}. */
   boolean isLatency() {
     return name.contains("_latency_");

@@ -361,8 +361,9 @@ final class TableRefDatabase extends RefDatabase {
       byJGit(() -> null);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
+    } finally {
+      file.changed();
     }
-    file.changed();
   }
 
   @Override

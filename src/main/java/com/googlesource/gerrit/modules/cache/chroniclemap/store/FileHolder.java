@@ -417,7 +417,7 @@ final class FileHolder {
       return true;
     } catch (IOException e) {
       // Files can be deleted on a disk without room for a marker.
-      return forgetIf(Optional.of(FilesOnDisk.missedChange()));
+      return forgetIf(Optional.of(FilesOnDisk.missedChange())) && context.files.isNotedByOthers();
     }
   }
 

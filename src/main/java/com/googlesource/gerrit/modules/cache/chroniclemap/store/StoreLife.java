@@ -70,12 +70,6 @@ final class StoreLife {
    */
   private long pauseMillis;
 
-  /**
-   * Whether there was a file. Until then, the files of other versions may still be there, which
-   * miss what changes now.
-   */
-  private volatile boolean wasOpen;
-
   /** The file that was closed properly; null before that, or if it could not be. */
   private volatile FileInUse closedCleanly;
 
@@ -111,7 +105,7 @@ final class StoreLife {
     context.lock.lock();
     try {
       cleared = holder.use(result.file(), result.report(), growth.emptyBytes(result.file()));
-      wasOpen = true;
+      context.files.wasOpen = true;
       growth.fitIfDue(result.file());
       // Queued writes go into the file before any others, so that the early marker is not needed
       // afterwards.
@@ -224,7 +218,9 @@ final class StoreLife {
           // The new file may get the name of the failed one.
           unmap(holder.givenUp());
         }
-        open(new StoreOpener(context, holder.reopen(), /* first= */ !wasOpen), pauseMillis);
+        open(
+            new StoreOpener(context, holder.reopen(), /* first= */ !context.files.wasOpen),
+            pauseMillis);
         if (holder.state() == StoreState.READY) {
           logger.atInfo().log(
               "Cache %s has a file again: %s", context.settings.name(), holder.report());

@@ -114,7 +114,7 @@ final class StoreOpener {
   }
 
   private Opened openOrReplace() throws IOException {
-    if (first && !context.isDiscardedKnown) {
+    if (first && lost.isEmpty() && !context.isDiscardedKnown) {
       lost = files.whyDiscarded();
     }
     if (lost.isPresent()) {

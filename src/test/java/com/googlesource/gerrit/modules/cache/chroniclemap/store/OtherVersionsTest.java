@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.truth.Truth.assertThat;
 
+import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import java.io.IOException;
@@ -26,6 +27,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
@@ -51,11 +53,21 @@ class OtherVersionsTest {
   /** Whether the folder cannot be read, for lack of file handles. */
   private volatile boolean isUnreadable;
 
+  private final Thread tester = Thread.currentThread();
+
+  /** Where there is one, files are only opened when the test has made a change, and then not. */
+  private volatile CountDownLatch changed;
+
   private final Disk disk =
       new FolderDisk(Disk.REAL) {
         @Override
         public List<Path> list(Path folder) throws IOException {
-          if (isUnreadable) {
+          CountDownLatch opening = changed;
+          boolean isOpening = opening != null && Thread.currentThread() != tester;
+          if (isOpening) {
+            Uninterruptibles.awaitUninterruptibly(opening);
+          }
+          if (isUnreadable || isOpening) {
             throw new IOException("Too many open files (a test)");
           }
           return super.list(folder);
@@ -74,13 +86,17 @@ class OtherVersionsTest {
   private Store store;
 
   private void start(String cache, int version) throws Exception {
+    begin(cache, version);
+    store.awaitOpened();
+  }
+
+  private void begin(String cache, int version) throws Exception {
     if (directory != null) {
       directory.close();
     }
     directory = StoreDirectory.open(temp.resolve("stores"), disk, clock::get);
     directory.keepOtherVersionsOf(Set.of(PURE));
     store = directory.openStore(new StoreSettings(cache, version, 16 << 20, Optional.empty()));
-    store.awaitOpened();
   }
 
   private void put(int value) {
@@ -197,6 +213,24 @@ class OtherVersionsTest {
       assertThat(store.stats().state()).isEqualTo(StoreState.READY);
     }
     store.remove(KEY);
+    start("other", 1);
+    assertThat(read()).isEqualTo(KeyHistory.NONE);
+  }
+
+  /** Somebody signs out before the file of the new version turns out not to be opened. */
+  @Test
+  void whatAnUpgradeMissesEarlyIsNotFoundOnTheWayBack() throws Exception {
+    start("other", 1);
+    put(1);
+    directory.close();
+    changed = new CountDownLatch(1);
+    begin("other", 2);
+    store.remove(KEY);
+    changed.countDown();
+    store.awaitOpened();
+    assertThat(store.stats().state()).isEqualTo(StoreState.FAILED);
+    directory.close();
+    changed = null;
     start("other", 1);
     assertThat(read()).isEqualTo(KeyHistory.NONE);
   }

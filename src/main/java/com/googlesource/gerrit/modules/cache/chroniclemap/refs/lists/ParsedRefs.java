@@ -30,7 +30,7 @@ import org.eclipse.jgit.lib.RefComparator;
 
 /**
  * A parsed list: the refs of one {@code packed-refs} content as JGit's RefDirectory would read
- * them, in JGit's order, off-heap in blocks.
+ * them, off-heap in blocks. They are in the order of the file, and listed in JGit's order.
  *
  * <p>Immutable. Only refs that are read become objects. Any thread may read, without waiting.
  */

@@ -160,7 +160,7 @@ public final class Journal implements Closeable {
   }
 
   /** Identifies a file by more than its name; two links to one file have the same key. */
-  static Object key(Path file) throws IOException {
+  public static Object key(Path file) throws IOException {
     Object key = Files.readAttributes(file, BasicFileAttributes.class).fileKey();
     return key == null ? file : key;
   }

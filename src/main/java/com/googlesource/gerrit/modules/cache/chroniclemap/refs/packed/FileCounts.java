@@ -73,7 +73,8 @@ public final class FileCounts {
     for (int i = 0; i < all.size(); i++) {
       other.all.get(i).add(count.applyAsLong(all.get(i)));
     }
-    other.lastParse.accumulateAndGet(lastParse.get(), Math::max);
-    other.lastParseNanos = lastParseNanos;
+    if (other.lastParse.accumulateAndGet(lastParse.get(), Math::max) == lastParse.get()) {
+      other.lastParseNanos = lastParseNanos;
+    }
   }
 }

@@ -92,7 +92,8 @@ record Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
 
   /**
    * Recovers the transaction of a lock whose journal is gone. A loss of power may take the journal,
-   * or bring back the lock of a transaction that is over.
+   * or bring back the lock of a transaction that is over. The lock itself is a link to the text, so
+   * it becomes the journal of a dead process.
    *
    * @return whether the lock was one
    */
@@ -104,30 +105,41 @@ record Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
       if (!isOrphan(lock)) {
         return false;
       }
-      // By now the lock may be another one. This file is the same for good.
-      writes.disk.link(found, lock);
-      if (isOrphan(found)) {
-        writes.disk.rename(found, journal);
-        return run();
+      try {
+        // By now the lock may be another one. This link stays to the same file.
+        writes.disk.link(found, lock);
+        if (isOrphan(found)) {
+          writes.disk.rename(found, journal);
+          return run();
+        }
+      } finally {
+        writes.disk.delete(found);
       }
-      writes.disk.delete(found);
     } catch (NoSuchFileException e) {
-      // The lock is gone, or another recovery has taken it for left over.
+      // Another recovery has deleted the lock, or the link as what a dead one has left.
     } catch (IOException | RuntimeException e) {
       failed(lock, e);
     }
     return false;
   }
 
-  /** Whether a file is a journal of an earlier boot that is no more in the folder of journals. */
+  /**
+   * Whether a file is a journal of an earlier boot that has no name in the folder of journals. So
+   * no other recovery works on it.
+   */
   private boolean isOrphan(Path file) throws IOException {
     Origin origin = Journal.originOf(file);
     if (origin == null || origin.isOfThisBoot() || !Origin.isDead(origin, paths.transactions)) {
       return false;
     }
+    Object key = Journal.key(file);
     for (Path other : LooseFile.list(paths.transactions)) {
-      if (!other.equals(file) && Files.isSameFile(other, file)) {
-        return false;
+      try {
+        if (!other.equals(file) && Journal.key(other).equals(key)) {
+          return false;
+        }
+      } catch (NoSuchFileException e) {
+        // The journal of a transaction that has just ended.
       }
     }
     return true;

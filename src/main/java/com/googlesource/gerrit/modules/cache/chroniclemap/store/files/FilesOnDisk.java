@@ -105,6 +105,15 @@ public final class FilesOnDisk {
   /** Markers that this store has forced to disk. */
   private final Set<Path> onDisk = ConcurrentHashMap.newKeySet();
 
+  /**
+   * Whether a file of this version was open. Until then, files of other versions may become those
+   * of an older release that runs again; afterwards they are gone, or of a plugin that is loaded
+   * anew.
+   */
+  public volatile boolean wasOpen;
+
+  private volatile boolean areOthersMarked;
+
   /** Whether {@link #markEarly} had to use the last resort. */
   private volatile boolean noted;
 
@@ -296,11 +305,21 @@ public final class FilesOnDisk {
    */
   public void markMissed() throws IOException {
     markForDiscard();
-    if (!keepsOthers) {
+    markOthers();
+  }
+
+  private void markOthers() throws IOException {
+    if (!isNotedByOthers()) {
       Set<String> others = versions(disk, directory, prefix);
       others.remove(versioned);
       discard(disk, directory, others);
+      areOthersMarked = true;
     }
+  }
+
+  /** Whether no file of another version misses a change that was noted. */
+  public boolean isNotedByOthers() {
+    return keepsOthers || wasOpen || areOthersMarked;
   }
 
   /** Like {@link #markMissed}, for a folder that this process has not opened. */
@@ -317,11 +336,12 @@ public final class FilesOnDisk {
         .collect(Collectors.toCollection(HashSet::new));
   }
 
-  /** Like {@link #markForDiscard}, until {@link #unmarkEarly}. */
+  /** Like {@link #markMissed}, for this version until {@link #unmarkEarly}. */
   public void markEarly() throws IOException {
     boolean before = lastResort.isDiscarded(versioned);
     mark(earlyMarker());
     noted |= !before && lastResort.isDiscarded(versioned);
+    markOthers();
   }
 
   private void mark(Path marker) throws IOException {
@@ -595,7 +615,8 @@ public final class FilesOnDisk {
   private void deleteEach(List<Path> doomed) throws IOException {
     IOException failed = null;
     for (Path file : doomed) {
-      if (isMarker(file)) {
+      if (isMarker(file)
+          || (failed != null && file.getFileName().toString().contains(FolderDisk.MARKER))) {
         continue;
       }
       try {
