@@ -32,6 +32,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.ListTiers;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.SecretFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.SiteKey;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.TablesFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.SharedWrites;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.JvmFlags;
@@ -43,6 +44,7 @@ import java.io.File;
 import java.io.IOException;
 import java.lang.ref.Cleaner;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.List;
@@ -460,6 +462,9 @@ public final class PackedRefsCache implements AutoCloseable {
     FileCounts counts = new FileCounts();
     reports.forEach(report -> report.counts().addTo(counts));
     forgotten.addTo(counts);
+    // No stream of a set that gets smaller meanwhile: it counts before it looks.
+    List<TablesFile> stacks = new ArrayList<>();
+    tables.forEach(table -> stacks.add(table.file));
     return new RefsTotals(
         counts,
         reports,
@@ -467,7 +472,7 @@ public final class PackedRefsCache implements AutoCloseable {
         memory.lists(),
         disk.map(each -> each.loads.sum()).orElse(0L),
         failures.count.sum(),
-        tables.stream().map(table -> table.file).toList(),
+        stacks,
         tableLookups.sum(),
         disk.map(each -> each.store.stats()),
         disk.isPresent() ? Optional.empty() : Optional.of(memoryOnlyReason));

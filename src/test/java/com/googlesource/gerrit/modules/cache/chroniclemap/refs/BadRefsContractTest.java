@@ -109,6 +109,12 @@ class BadRefsContractTest {
     assertThat(Files.readString(file("packed-refs"))).contains("refs/tags/");
   }
 
+  @Test
+  void filesThatAreNoRefsAreNotBad() throws IOException {
+    assertThat(refs.exactRef("config")).isNull();
+    assertThat(packed.looseMemory.bad()).isEmpty();
+  }
+
   @ParameterizedTest
   @ValueSource(
       strings = {

@@ -116,7 +116,10 @@ public record LooseRefs(
       memory.sound(name, ref);
       return ref;
     } catch (FileSystemException e) {
-      memory.bad(name, e.getMessage(), null);
+      // Anybody may ask for another file in the repository, such as "config".
+      if (isRemembered(name)) {
+        memory.bad(name, e.getMessage(), null);
+      }
       throw e;
     }
   }
