@@ -44,6 +44,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.PackedRefsCache;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreDirectory;
 import java.io.IOException;
+import java.lang.ref.WeakReference;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -266,6 +267,26 @@ class ParsedRefsRepositoriesTest {
       pack(repository);
       assertThat(names(repository))
           .containsExactly("refs/heads/a", "refs/heads/table", "refs/heads/b");
+    }
+  }
+
+  @Test
+  void figuresAreReadWhileReftablesAreForgotten() throws Exception {
+    WeakReference<Repository> gone = new WeakReference<>(closedReftable());
+    RepositoryCache.clear();
+    for (int i = 0; i < 100 && gone.get() != null; i++) {
+      System.gc();
+    }
+    assertThat(gone.get()).isNull();
+    assertThat(totals().tables()).isEmpty();
+  }
+
+  private Repository closedReftable() throws Exception {
+    try (Repository repository = manager.createRepository(NAME)) {
+      ((FileRepository) repository).convertRefStorage("reftable", false, false);
+      assertThat(names(repository)).isEmpty();
+      assertThat(totals().tables()).hasSize(1);
+      return repository;
     }
   }
 
