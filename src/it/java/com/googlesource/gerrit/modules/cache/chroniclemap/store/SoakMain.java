@@ -229,8 +229,7 @@ final class SoakMain {
           case CLEAN, SHRUNK -> true;
           case RECOVERED -> !closedBefore || crashed;
           case REPLACED ->
-              crashed
-                  || (!closedBefore && start.detail().contains("invalidated just before a crash"));
+              crashed || (!closedBefore && start.detail().contains("just before a crash"));
         };
     if (!allowed) {
       fail("store " + store + " closed before=" + closedBefore + " was found so: " + start);
