@@ -91,13 +91,22 @@ record Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
   }
 
   /**
+   * Like {@link #run()}, for a lock that excludes this process. It may be one whose journal is
+   * gone.
+   */
+  boolean run(Path lock) {
+    boolean found = run();
+    return runForOrphan(lock) || found;
+  }
+
+  /**
    * Recovers the transaction of a lock whose journal is gone. A loss of power may take the journal,
    * or bring back the lock of a transaction that is over. The lock itself is a link to the text, so
    * it becomes the journal of a dead process.
    *
    * @return whether the lock was one
    */
-  boolean runForOrphan(Path lock) {
+  private boolean runForOrphan(Path lock) {
     Path journal =
         paths.transactions.resolve(Journal.nameOfOrphan(ThreadLocalRandom.current().nextLong()));
     Path found = journal.resolveSibling(journal.getFileName() + ".orphan");

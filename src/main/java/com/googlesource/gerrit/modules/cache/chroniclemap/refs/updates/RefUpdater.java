@@ -138,7 +138,7 @@ public final class RefUpdater {
       return writes.locks.lock(paths, entries, waitMillis);
     } catch (LockedRefs.Refused e) {
       // Another server on the same folder may have been killed while this one ran.
-      if (recovery.run() | recovery.runForOrphan(RefPaths.lockOf(paths.loose(e.name)))) {
+      if (recovery.run(RefPaths.lockOf(paths.loose(e.name)))) {
         return writes.locks.lock(paths, entries, waitMillis);
       }
       throw e;
@@ -163,7 +163,7 @@ public final class RefUpdater {
     try {
       writes.queue.run(request, terms, refs::lockedList);
     } catch (LockFailedException e) {
-      if (!(recovery.run() | recovery.runForOrphan(paths.packedRefsLock()))) {
+      if (!recovery.run(paths.packedRefsLock())) {
         throw e;
       }
       writes.queue.run(request, terms, refs::lockedList);
