@@ -7,6 +7,9 @@ cd "$(dirname "$0")/../.."
 
 tests=TableRefDatabaseTest,TableRefUpdateTest,TableFuzzTest,PackedRefsReaderTest,NameOrderTest,ParsedRefsTest,PackedRefsFuzzTest,FileRefDatabaseTest,UpdateFuzzTest,RefUpdateContractTest,SymbolicRefsTest
 
+# What is drawn at random has been drawn by bin/test's own run; here a few draws show whether the JGits differ.
+few=(-Drefs.fuzz.seconds=2 -Drefs.fuzz.rounds=1000 -Drefs.steps=20 -Drefs.updates.steps=10)
+
 # All at the same time, since most of these tests keep one processor busy. Each has its own target folder and log.
 logs=$(mktemp -d)
 running=()
@@ -14,7 +17,7 @@ running=()
 trap 'kill "${running[@]}" 2>/dev/null || true; rm -rf "$logs"' EXIT
 for gerrit in ${GERRITS#* }; do
   mvn -B "-Dgerrit.version=$gerrit" "-Doutput.directory=$PWD/target-$gerrit" "-Dtest.classes=$PWD/target/test-classes" \
-    "-Dtest=$tests" -Dspotless.check.skip=true toolchains:select-jdk-toolchain@default surefire:test >"$logs/$gerrit" 2>&1 &
+    "-Dtest=$tests" "${few[@]}" -Dspotless.check.skip=true toolchains:select-jdk-toolchain@default surefire:test >"$logs/$gerrit" 2>&1 &
   running+=($!)
 done
 # In place of the JGit of the newest Gerrit. Its jar holds both, so the newest JGit stands before it.
@@ -27,7 +30,7 @@ for artifact in "org.eclipse.jgit:org.eclipse.jgit:$newest" "com.google.gerrit:g
   mvn -B -q dependency:copy "-Dartifact=$artifact" "-DoutputDirectory=$folder" -Dmdep.useBaseVersion=true \
     >"$logs/copy" 2>&1 || { cat "$logs/copy"; exit 1; }
 done
-mvn -B "-Dgerrit.version=$gerrit" "-Doutput.directory=$folder" "-Dtest.classes=$PWD/target/test-classes" "-Dtest=$tests" \
+mvn -B "-Dgerrit.version=$gerrit" "-Doutput.directory=$folder" "-Dtest.classes=$PWD/target/test-classes" "-Dtest=$tests" "${few[@]}" \
   "-Dmaven.test.dependency.excludes=com.google.gerrit:gerrit-plugin-api" \
   "-Dmaven.test.additionalClasspath=$folder/org.eclipse.jgit-$newest.jar,$folder/gerrit-plugin-api-$gerrit.jar" \
   -Dspotless.check.skip=true toolchains:select-jdk-toolchain@default surefire:test >"$logs/JGit $newest" 2>&1 &
