@@ -30,7 +30,7 @@ for artifact in "org.eclipse.jgit:org.eclipse.jgit:$newest" "com.google.gerrit:g
   mvn -B -q dependency:copy "-Dartifact=$artifact" "-DoutputDirectory=$folder" -Dmdep.useBaseVersion=true \
     >"$logs/copy" 2>&1 || { cat "$logs/copy"; exit 1; }
 done
-mvn -B "-Dgerrit.version=$gerrit" "-Doutput.directory=$folder" "-Dtest.classes=$PWD/target/test-classes" "-Dtest=$tests" "${few[@]}" \
+mvn -B "-Dgerrit.version=$gerrit" "-Doutput.directory=$folder" "-Dtest.classes=$PWD/target/test-classes" "-Dtest=$tests" "${few[@]}" -Djgit.newest=true \
   "-Dmaven.test.dependency.excludes=com.google.gerrit:gerrit-plugin-api" \
   "-Dmaven.test.additionalClasspath=$folder/org.eclipse.jgit-$newest.jar,$folder/gerrit-plugin-api-$gerrit.jar" \
   -Dspotless.check.skip=true toolchains:select-jdk-toolchain@default surefire:test >"$logs/JGit $newest" 2>&1 &

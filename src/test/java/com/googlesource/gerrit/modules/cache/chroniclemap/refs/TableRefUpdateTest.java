@@ -17,8 +17,10 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 import static org.eclipse.jgit.lib.Ref.Storage.NEW;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -325,6 +327,15 @@ class TableRefUpdateTest {
   void anInterruptedThreadUpdates() throws Exception {
     try (TestRefs refs = create("r.git")) {
       RefDatabase ours = ours(refs);
+      if (RefsParity.IS_NEWEST_JGIT) {
+        // It reads no object in an interrupted thread, and so makes no update; others are made.
+        Thread.currentThread().interrupt();
+        ObjectId id = refs.commits().get(0);
+        assertThrows(InterruptedIOException.class, () -> update(ours, "refs/heads/a", id));
+        boolean unused = Thread.interrupted();
+        assertThat(update(ours, "refs/heads/a", id)).isEqualTo(RefUpdate.Result.NEW);
+        return;
+      }
       for (int i = 0; i < 3; i++) {
         Thread.currentThread().interrupt();
         RefUpdate.Result result = update(ours, "refs/heads/" + i, refs.commits().get(0));
