@@ -26,7 +26,7 @@ import java.util.stream.LongStream;
 /**
  * The figures of one subject at one moment, by their names in the metrics.
  *
- * @param metrics shared by all figures of this kind
+ * @param metrics what each figure is
  * @param values in the order of the metrics
  */
 record Figures(ImmutableList<Metric<?>> metrics, long[] values) {

@@ -643,26 +643,38 @@ class H2ImportTest {
     }
   }
 
+  private Path stores() {
+    return temp.resolve("cache/cache-chroniclemap");
+  }
+
+  /** Puts what cannot be read in the place of the stores and of what is noted of them. */
+  private void hideStores() throws IOException {
+    Files.move(stores(), temp.resolve("aside"));
+    Files.createFile(stores());
+    Files.move(note(), temp.resolve("ledger"));
+    Files.createDirectory(note());
+  }
+
+  private void showStores() throws IOException {
+    Files.delete(stores());
+    Files.delete(note());
+    Files.move(temp.resolve("aside"), stores());
+    Files.move(temp.resolve("ledger"), note());
+  }
+
   /** A change that could not be noted is not forgotten: the next one is noted for both. */
   @Test
   void aChangeIsNotedOnceThatIsPossible() throws Exception {
     start(def(SESSIONS));
     cache.put("ours", "session");
     close();
-    Path stores = temp.resolve("cache/cache-chroniclemap");
-    Path aside = Files.move(stores, temp.resolve("aside"));
-    Files.createFile(stores);
-    Path ledger = Files.move(note(), temp.resolve("ledger"));
-    Files.createDirectory(note());
+    hideStores();
     site = new TestSite(temp, Backend.CHRONICLE);
     cache = site.build(def(SESSIONS));
     cache.invalidate("ours");
-    Files.delete(stores);
-    Files.delete(note());
-    Files.move(aside, stores);
-    Files.move(ledger, note());
+    showStores();
     cache.put("another", "session");
-    assertThat(Files.exists(stores.resolve("web_sessions-v1.discard"))).isTrue();
+    assertThat(Files.exists(stores().resolve("web_sessions-v1.discard"))).isTrue();
   }
 
   /** A second server that is started by mistake: the first one has the stores. */
@@ -707,18 +719,11 @@ class H2ImportTest {
     start(def(SESSIONS));
     cache.put("ours", "session");
     close();
-    Path stores = temp.resolve("cache/cache-chroniclemap");
-    Path aside = Files.move(stores, temp.resolve("aside"));
-    Files.createFile(stores);
-    Path ledger = Files.move(note(), temp.resolve("ledger"));
-    Files.createDirectory(note());
+    hideStores();
     site = new TestSite(temp, Backend.CHRONICLE);
     assertThat(site.inventory().memoryOnlyReason()).isPresent();
     site.build(def(SESSIONS)).invalidate("ours");
-    Files.delete(stores);
-    Files.delete(note());
-    Files.move(aside, stores);
-    Files.move(ledger, note());
+    showStores();
     start(def(SESSIONS));
     assertThat(cache.getIfPresent("ours")).isNull();
   }
