@@ -30,9 +30,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.function.ToIntFunction;
 import java.util.stream.Stream;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.api.PackRefsCommand;
@@ -77,12 +78,15 @@ class PowerLossTest {
   @AutoClose private TestRefs test;
   private UnsyncedDisk disk;
   private RefDatabase refs;
-  private int copies;
 
   /** What the disk may have before a step. */
-  private record Left(String before, boolean isAcknowledged, List<Path> copies) {}
+  private record Left(
+      String before, boolean isAcknowledged, List<Map<Path, UnsyncedDisk.Left>> disks) {}
 
   private final List<Left> left = new CopyOnWriteArrayList<>();
+
+  /** What the disk may have before steps of this change: by whether the change was acknowledged. */
+  private final Map<Boolean, Set<Map<Path, UnsyncedDisk.Left>>> known = new ConcurrentHashMap<>();
 
   private void make(boolean durable) throws Exception {
     test = TestRefs.create(folder.resolve("a.git"), null);
@@ -95,26 +99,22 @@ class PowerLossTest {
     refs = open(test, disk);
   }
 
-  private void lose(String before, boolean isAcknowledged) throws IOException {
-    List<Path> made = new ArrayList<>();
-    made.add(leave(versions -> 0));
-    made.add(leave(versions -> versions - 1));
+  private void lose(String before, boolean isAcknowledged) {
+    List<Map<Path, UnsyncedDisk.Left>> disks = new ArrayList<>();
+    disks.add(disk.leave(versions -> 0));
+    disks.add(disk.leave(versions -> versions - 1));
     int undecided = disk.undecided();
     if (undecided > 1) {
       for (int i = 0; i < MIXTURES; i++) {
-        made.add(leave(random::nextInt));
+        disks.add(disk.leave(random::nextInt));
         // Nearly all is old, or nearly all is new.
-        made.add(leave(versions -> random.nextInt(undecided) == 0 ? versions - 1 : 0));
-        made.add(leave(versions -> random.nextInt(undecided) == 0 ? 0 : versions - 1));
+        disks.add(disk.leave(versions -> random.nextInt(undecided) == 0 ? versions - 1 : 0));
+        disks.add(disk.leave(versions -> random.nextInt(undecided) == 0 ? 0 : versions - 1));
       }
     }
-    left.add(new Left(before, isAcknowledged, made));
-  }
-
-  private Path leave(ToIntFunction<Integer> choice) throws IOException {
-    Path copy = folder.resolve("copy" + copies++ + ".git");
-    disk.leave(copy, choice);
-    return copy;
+    Set<Map<Path, UnsyncedDisk.Left>> seen =
+        known.computeIfAbsent(isAcknowledged, key -> ConcurrentHashMap.newKeySet());
+    left.add(new Left(before, isAcknowledged, disks.stream().filter(seen::add).toList()));
   }
 
   private ObjectId id(Integer number) {
@@ -144,6 +144,7 @@ class PowerLossTest {
 
   private void make(String what, Change change, Check check) throws Exception {
     left.clear();
+    known.clear();
     change.make();
     // The upkeep of locks may take a step of its own at any time.
     UnsyncedDisk used = disk;
@@ -152,8 +153,9 @@ class PowerLossTest {
       lose("all is over", true);
     }
     for (Left each : left) {
-      for (int i = 0; i < each.copies.size(); i++) {
-        Path copy = each.copies.get(i);
+      for (int i = 0; i < each.disks.size(); i++) {
+        Path copy = folder.resolve("copy.git");
+        used.copy(each.disks.get(i), copy);
         String when = what + ", before " + each.before + ", mixture " + i;
         List<Path> locks = locks(copy);
         check.check(when, each, copy);

@@ -13,7 +13,7 @@
 // limitations under the License.
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
 import java.io.IOException;
@@ -207,36 +207,65 @@ final class UnsyncedDisk extends RefDisk {
   }
 
   /**
-   * Makes a copy of the repository as the loss of power may leave it, after which the system has
-   * booted again.
+   * A name on the disk.
+   *
+   * @param file the number of the file that it leads to, the same for all links; 0 for a folder
+   */
+  record Left(int file, String content) {}
+
+  /**
+   * What the loss of power may leave, after which the system has booted again: each name that is
+   * there, relative to the repository.
    *
    * @param choice which of so many versions there is of each name and file in turn; the first is
    *     the oldest
    */
-  synchronized void leave(Path copy, ToIntFunction<Integer> choice) throws IOException {
+  synchronized Map<Path, Left> leave(ToIntFunction<Integer> choice) {
+    Map<Path, Left> left = new TreeMap<>();
+    Map<Inode, Left> files = new HashMap<>();
+    for (Map.Entry<Path, List<Inode>> entry : names.entrySet()) {
+      Inode inode = choose(entry.getValue(), choice);
+      Path place = repository.relativize(entry.getKey());
+      Path parent = place.getParent();
+      if (inode == null || (parent != null && !left.containsKey(parent))) {
+        continue;
+      }
+      Left file = files.get(inode);
+      if (file == null) {
+        file =
+            inode.isFolder
+                ? new Left(0, "")
+                : new Left(files.size() + 1, ofEarlierBoot(choose(inode.contents, choice)));
+        files.put(inode, file);
+      }
+      // Those of this process are a dead one's after the loss.
+      left.put(
+          parent != null && parent.endsWith("cache-chroniclemap")
+              ? place.resolveSibling("dead-" + place.getFileName())
+              : place,
+          file);
+    }
+    return left;
+  }
+
+  /** Makes a copy of the repository that has these names. */
+  void copy(Map<Path, Left> left, Path copy) throws IOException {
     Files.createDirectories(copy);
     Files.createSymbolicLink(copy.resolve("objects"), repository.resolve("objects"));
     for (String file : List.of("HEAD", "config")) {
       Files.copy(repository.resolve(file), copy.resolve(file));
     }
-    Map<Inode, Path> made = new HashMap<>();
-    for (Map.Entry<Path, List<Inode>> entry : names.entrySet()) {
-      Inode inode = choose(entry.getValue(), choice);
-      Path place = copy.resolve(repository.relativize(entry.getKey()));
-      if (place.getParent().endsWith("cache-chroniclemap")) {
-        // Of this process; after the loss it is a dead one's.
-        place = place.resolveSibling("dead-" + place.getFileName());
-      }
-      if (inode == null || !Files.isDirectory(place.getParent())) {
-        continue;
-      }
-      if (inode.isFolder) {
+    Map<Integer, Path> made = new HashMap<>();
+    for (Map.Entry<Path, Left> entry : left.entrySet()) {
+      Path place = copy.resolve(entry.getKey());
+      Left file = entry.getValue();
+      if (file.file == 0) {
         Files.createDirectory(place);
-      } else if (made.containsKey(inode)) {
-        Files.createLink(place, made.get(inode));
+      } else if (made.containsKey(file.file)) {
+        Files.createLink(place, made.get(file.file));
       } else {
-        Files.write(place, ofEarlierBoot(choose(inode.contents, choice)));
-        made.put(inode, place);
+        Files.writeString(place, file.content, ISO_8859_1);
+        made.put(file.file, place);
       }
     }
     Files.createDirectories(copy.resolve("refs"));
@@ -247,16 +276,15 @@ final class UnsyncedDisk extends RefDisk {
     return versions.get(versions.size() == 1 ? 0 : choice.applyAsInt(versions.size()));
   }
 
-  private static byte[] ofEarlierBoot(byte[] content) {
-    String text = new String(content, UTF_8);
+  private static String ofEarlierBoot(byte[] content) {
+    String text = new String(content, ISO_8859_1);
     int end = text.lastIndexOf("\nend ") + 1;
     if (!text.startsWith(JOURNAL_TITLE) || end == 0) {
-      return content;
+      return text;
     }
     text = text.substring(0, end).replaceFirst("\nboot .*\n", "\nboot earlier\n");
     CRC32C crc = new CRC32C();
-    crc.update(text.getBytes(UTF_8));
-    return (text + "end " + HexFormat.of().toHexDigits((int) crc.getValue()) + "\n")
-        .getBytes(UTF_8);
+    crc.update(text.getBytes(ISO_8859_1));
+    return text + "end " + HexFormat.of().toHexDigits((int) crc.getValue()) + "\n";
   }
 }

@@ -90,6 +90,15 @@ record Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
     return !dead.isEmpty();
   }
 
+  /** Runs at the first use: no rewrite has to wait then before a dead lock is taken for one. */
+  void runFirst() {
+    try {
+      boolean unused = run(paths.packedRefsLock());
+    } catch (IOException e) {
+      failed(paths.transactions, e);
+    }
+  }
+
   /**
    * Like {@link #run()}, for a lock that excludes this process. It may be one whose journal is
    * gone.

@@ -176,7 +176,7 @@ public final class RefUpdater {
       writes.beforeFirstUse(
           () -> {
             writes.disk.share(SharedMode.of(refs.repository().getConfig()));
-            boolean unused = recovery.run();
+            recovery.runFirst();
           });
     }
   }
