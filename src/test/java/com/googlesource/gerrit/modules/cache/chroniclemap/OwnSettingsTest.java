@@ -30,12 +30,14 @@ import java.util.regex.Pattern;
 import org.eclipse.jgit.lib.Config;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** What an administrator reads about a setting that is wrong, before Gerrit has opened its log. */
+@Tag("locale")
 class OwnSettingsTest {
   private static final Path PAGE = Path.of("resources/Documentation/config.md");
   private static final Pattern HEADING =

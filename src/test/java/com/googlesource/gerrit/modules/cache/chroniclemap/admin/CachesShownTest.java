@@ -34,12 +34,14 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The figures as people and scripts see them: within 100 columns, whatever they are. */
+@Tag("locale")
 class CachesShownTest {
   private static final Optional<Path> FOLDER = Optional.of(Path.of("/site/cache"));
 

@@ -29,9 +29,11 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The history of figures, and the events that are found in it. */
+@Tag("locale")
 class HistoryTest {
   private long now = 1_000_000;
   private final List<CacheReport> reports = new ArrayList<>();

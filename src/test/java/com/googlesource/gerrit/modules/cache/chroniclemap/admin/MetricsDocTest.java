@@ -33,12 +33,14 @@ import java.util.TreeSet;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * Each metric is documented and on the dashboard, and no other one is. Each alert is documented,
  * and of metrics that exist.
  */
+@Tag("locale")
 class MetricsDocTest {
   private static final Path PAGE = Path.of("resources/Documentation/metrics.md");
   private static final Path DASHBOARD = Path.of("resources/static/grafana/cache-chroniclemap.json");

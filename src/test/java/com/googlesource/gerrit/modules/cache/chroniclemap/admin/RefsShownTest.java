@@ -33,9 +33,11 @@ import java.io.StringWriter;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What people and scripts see of parsed ref lists. */
+@Tag("locale")
 class RefsShownTest {
   private static final ProjectRefs LARGE =
       new ProjectRefs(

@@ -31,12 +31,14 @@ import java.io.StringWriter;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What verify, compact and import say, to people and to scripts. */
+@Tag("locale")
 class UpkeepShownTest {
   private static List<String> lines(Consumer<PrintWriter> printing) {
     StringWriter out = new StringWriter();

@@ -53,6 +53,7 @@ import java.util.TreeMap;
 import java.util.stream.Stream;
 import org.eclipse.jgit.lib.Config;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.Timeout.ThreadMode;
@@ -60,6 +61,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** What Gerrit's own H2 caches left is there when this module takes their place. */
 @Timeout(value = 120, threadMode = ThreadMode.SEPARATE_THREAD)
+@Tag("locale")
 class H2ImportTest {
   private static final String SESSIONS = "web_sessions";
 

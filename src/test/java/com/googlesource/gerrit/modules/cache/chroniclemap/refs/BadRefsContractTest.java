@@ -40,12 +40,14 @@ import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.transport.ReceiveCommand;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Broken refs, files whose names git refuses, and refs whose objects are missing. */
+@Tag("locale")
 class BadRefsContractTest {
   private static final String A = "refs/heads/a";
   private static final int MAX_LOOSE = 10;

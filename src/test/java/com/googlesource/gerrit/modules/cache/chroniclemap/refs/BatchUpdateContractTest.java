@@ -34,6 +34,7 @@ import org.eclipse.jgit.revwalk.RevCommit;
 import org.eclipse.jgit.revwalk.RevWalk;
 import org.eclipse.jgit.transport.PushCertificate;
 import org.eclipse.jgit.transport.ReceiveCommand;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -117,6 +118,7 @@ class BatchUpdateContractTest extends RefsParity {
     both(side -> side.batch(atomic, create("refs/heads/one", A), create(MASTER, B)));
   }
 
+  @Tag("locale")
   @Test
   void createsAnywhere() throws Exception {
     tryBatch(

@@ -36,6 +36,7 @@ import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.transport.ReceiveCommand;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Packing leaves what JGit's leaves: no ref loose that can be packed, and each with its value. */
@@ -151,6 +152,7 @@ class PackingContractTest extends RefsParity {
   }
 
   /** JGit 7.7 calls its file sorted, and native git then does not find what sorts otherwise. */
+  @Tag("locale")
   @Test
   void packsNamesThatBytesAndCharactersSortDifferently() throws Exception {
     if (JGitPackedRefs.TRUSTS_SORTED) {

@@ -35,6 +35,7 @@ import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.revwalk.RevCommit;
 import org.eclipse.jgit.revwalk.RevWalk;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -66,6 +67,7 @@ class RefUpdateContractTest extends RefsParity {
 
   // ---- creating
 
+  @Tag("locale")
   @ParameterizedTest
   @ValueSource(
       strings = {
@@ -90,6 +92,7 @@ class RefUpdateContractTest extends RefsParity {
    * In a locale that has no character for it nobody can know whether there is a loose one: neither
    * that there is none may be said, nor what is packed.
    */
+  @Tag("locale")
   @Test
   void readsWhatGitHasMade() throws Exception {
     String name = "refs/heads/\u00e9";
@@ -378,6 +381,7 @@ class RefUpdateContractTest extends RefsParity {
         });
   }
 
+  @Tag("locale")
   @Test
   void deletesAllPackedRefs() throws Exception {
     both(

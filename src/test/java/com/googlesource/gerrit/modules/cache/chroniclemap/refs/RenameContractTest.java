@@ -20,6 +20,7 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects
 
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.RefRename;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -72,6 +73,7 @@ class RenameContractTest extends RefsParity {
   }
 
   /** In a locale that has no character for it, nothing may be lost. */
+  @Tag("locale")
   @Test
   void movesToANameBeyondAscii() throws Exception {
     renames(

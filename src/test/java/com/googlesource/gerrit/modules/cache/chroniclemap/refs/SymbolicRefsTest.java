@@ -36,11 +36,13 @@ import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Symbolic refs whose targets are packed, broken, or become packed while they are looked for. */
+@Tag("locale")
 class SymbolicRefsTest {
   private static final String OLD = "1".repeat(40);
   private static final String NEW = "2".repeat(40);

@@ -33,6 +33,7 @@ import java.util.Random;
 import java.util.Set;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.transport.ReceiveCommand;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -42,6 +43,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  *
  * <p>For longer runs {@code -Drefs.updates.steps=5000 -Drefs.updates.seed=7}.
  */
+@Tag("locale")
 class UpdateFuzzTest extends RefsParity {
   private static final int STEPS = Integer.getInteger("refs.updates.steps", 30);
   private static final long SEED = Long.getLong("refs.updates.seed", 9);

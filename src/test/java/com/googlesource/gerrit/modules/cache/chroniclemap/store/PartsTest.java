@@ -42,6 +42,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.Set;
 import net.openhft.posix.PosixAPI;
 import net.openhft.posix.internal.PosixAPIHolder;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -50,6 +51,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** The small parts of a store, each by itself. */
 @Timeout(60)
+@Tag("locale")
 class PartsTest {
   @TempDir Path temp;
 

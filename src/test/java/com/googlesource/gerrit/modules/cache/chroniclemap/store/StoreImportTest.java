@@ -35,12 +35,14 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Values from before a store was made come in, unless the store knows better. */
 @Timeout(60)
+@Tag("locale")
 class StoreImportTest {
   private static final StoreSettings SETTINGS =
       new StoreSettings("import", 1, 64 << 20, Optional.empty());

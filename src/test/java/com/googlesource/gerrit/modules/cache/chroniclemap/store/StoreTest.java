@@ -40,10 +40,12 @@ import org.apache.log4j.Logger;
 import org.apache.log4j.spi.LoggingEvent;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What {@link Store} promises to one caller, over clean stops. */
+@Tag("locale")
 class StoreTest {
   private static final long LIMIT = 32 << 20;
 

@@ -17,10 +17,12 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks;
 import static com.google.common.truth.Truth.assertThat;
 
 import java.nio.file.Path;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Which processes without a file lock are known to be dead. */
+@Tag("locale")
 class OriginTest {
   private static final String ELSE = "7e3f00d2 elsewhere";
 

@@ -23,10 +23,12 @@ import java.io.File;
 import java.io.IOException;
 import java.nio.charset.Charset;
 import java.nio.file.Path;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Refs whose names the locale can't express. bin/test runs it in the POSIX locale as well. */
+@Tag("locale")
 class FileNamesTest {
   private static final String NAME = "refs/heads/\u00e9";
 

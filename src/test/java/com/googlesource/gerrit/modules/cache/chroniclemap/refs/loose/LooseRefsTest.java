@@ -44,6 +44,7 @@ import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -53,6 +54,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  * When the file of a loose ref is read again, and what is remembered of it. That a file is not read
  * is seen where it has another content and the same attributes.
  */
+@Tag("locale")
 class LooseRefsTest {
   private static final Instant OLD = Instant.parse("2020-01-01T00:00:00Z");
   private static final String A = "refs/heads/a";

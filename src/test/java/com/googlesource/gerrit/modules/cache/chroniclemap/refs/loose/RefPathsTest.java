@@ -20,9 +20,11 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
+@Tag("locale")
 class RefPathsTest {
   @TempDir Path folder;
 

@@ -25,12 +25,14 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What has to be on disk before anyone relies on it. */
 @Timeout(60)
+@Tag("locale")
 class FilesOnDiskTest {
   @TempDir Path temp;
 
