@@ -143,7 +143,6 @@ class AdminRestIT {
     assertThat(nobody.tryPost(cache + "verify", "{}").status()).isEqualTo(403);
     assertThat(viewer.tryPost(cache + "verify", "{}").status()).isEqualTo(202);
     assertThat(viewer.tryPost(cache + "verify", "{\"repair\": true}").status()).isEqualTo(403);
-    assertThat(viewer.tryPost(cache + "compact", "{}").status()).isEqualTo(403);
     assertThat(viewer.tryPost(cache + "import", "{}").status()).isEqualTo(403);
   }
 
@@ -176,9 +175,6 @@ class AdminRestIT {
     assertThat(fields(result)).isEqualTo(fields(ssh));
     assertThat(result.get("result").getAsString()).isEqualTo("sound");
 
-    JsonObject compacted = ended(admin.tryPost(cache + "compact", "{}"));
-    assertThat(compacted.getAsJsonObject("result").get("result").getAsString())
-        .isAnyOf("nothing_to_gain", "rebuilt");
     JsonObject imported = ended(admin.tryPost(cache + "import", "{\"dry_run\": true}"));
     assertThat(imported.getAsJsonObject("result").get("result").getAsString()).isEqualTo("nothing");
 
@@ -187,7 +183,7 @@ class AdminRestIT {
             .map(task -> task.getAsJsonObject().get("kind").getAsString())
             .distinct()
             .toList();
-    assertThat(kinds).containsAtLeast("verify", "compact", "import");
+    assertThat(kinds).containsAtLeast("verify", "import");
     assertThat(admin.tryGet(BASE + "tasks/999999").status()).isEqualTo(404);
     String id = imported.get("id").getAsString();
     assertThat(admin.tryDelete(BASE + "tasks/" + id).status()).isEqualTo(204);

@@ -249,7 +249,6 @@ class PageIT {
   void buttonsWork() throws Exception {
     open("?cache=persisted_projects");
     click("verify", "verify persisted_projects: sound");
-    click("compact", "compact persisted_projects: (rebuilt|nothing to gain)");
     click("import", "import persisted_projects: (done|nothing in H2)");
     browser.open(page + "?cache=git_tags");
     long before = rest("caches/git_tags").get("invalidated").getAsLong();
@@ -292,7 +291,7 @@ class PageIT {
   void workNeedsTheToken() throws Exception {
     RestClient stranger = RestClient.withCookie(site.url(), gerrit.signIn());
     assertThat(stranger.tryGet(API + "caches").status()).isEqualTo(200);
-    for (String work : List.of("verify", "compact", "import")) {
+    for (String work : List.of("verify", "import")) {
       assertThat(stranger.tryPost(API + "caches/web_sessions/" + work, "{}").status())
           .isEqualTo(403);
     }

@@ -164,7 +164,6 @@ class RealGerritIT {
       assertThat(other.readAll(reader)).isNotEmpty();
       SshUser admin = gerrit.ssh();
       assertThat(admin.tryRun("cache-chroniclemap verify").out()).contains("change_notes");
-      admin.run("cache-chroniclemap compact change_notes");
       admin.run("cache-chroniclemap show");
       String plugin = "/plugins/cache-chroniclemap/";
       assertThat(reader.get(plugin).body()).contains("change_notes");
@@ -331,8 +330,8 @@ class RealGerritIT {
     // The names of the files that the changes touch.
     String cache = "modified_files";
     SshUser admin = gerrit.ssh();
-    // Returns when all is in the file.
-    admin.run("cache-chroniclemap compact " + cache);
+    Deadline.in(Duration.ofMinutes(1))
+        .await(() -> isWritten(cache), "all values of " + cache + " are in the file");
     spoil(cache, "File0.txt");
 
     SshUser.Result found = admin.tryRun("cache-chroniclemap verify " + cache);
@@ -341,6 +340,15 @@ class RealGerritIT {
     assertThat(found.err()).contains(cache + " is damaged");
     assertThat(resultOf(admin.json("verify --repair " + cache))).isEqualTo("repaired");
     assertThat(resultOf(admin.json("verify " + cache))).isEqualTo("sound");
+  }
+
+  private boolean isWritten(String cache) {
+    try {
+      JsonArray caches = gerrit.ssh().json("show " + cache).getAsJsonArray("caches");
+      return caches.get(0).getAsJsonObject().get("queued").getAsLong() == 0;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   /** Changes a byte of each value that holds a text, where it stands in a cache's file. */
@@ -362,25 +370,8 @@ class RealGerritIT {
   }
 
   @Test
-  void compactLeavesAllAsItIsIfThereIsNothingToGain() throws Exception {
-    Map<String, String> before = team.readAll(reader);
-    SshUser.Result table = gerrit.ssh().tryRun("cache-chroniclemap compact");
-    assertThat(table.status()).isEqualTo(0);
-    assertThat(table.out()).contains("change_notes");
-    JsonArray caches = gerrit.ssh().json("compact").getAsJsonArray("caches");
-    assertThat(caches.size()).isEqualTo(CacheFigures.of(gerrit.ssh()).size());
-    for (JsonElement cache : caches) {
-      assertWithMessage("%s", cache)
-          .that(cache.getAsJsonObject().get("result").getAsString())
-          .isAnyOf("nothing_to_gain", "rebuilt");
-      assertThat(cache.getAsJsonObject().get("bytes_after").getAsLong()).isGreaterThan(0);
-    }
-    assertThat(team.readAll(reader)).isEqualTo(before);
-  }
-
-  @Test
-  void verifyAndCompactRefuseWhatTheyDoNotKnow() throws Exception {
-    for (String command : List.of("verify", "verify --repair", "compact")) {
+  void verifyRefusesWhatItDoesNotKnow() throws Exception {
+    for (String command : List.of("verify", "verify --repair")) {
       SshUser.Result result =
           gerrit.ssh().tryRun("cache-chroniclemap " + command + " change_notes nonsense");
       assertWithMessage(command).that(result.status()).isEqualTo(1);
@@ -390,18 +381,17 @@ class RealGerritIT {
   }
 
   @Test
-  void verifyAndCompactAskForRights() throws Exception {
+  void verifyAsksForRights() throws Exception {
     KeyPair key = SshKeys.generate();
     gerrit.createUser("stranger", key);
     SshUser stranger = new SshUser(site.sshPort(), "stranger", key);
-    assertNotPermitted(stranger, "verify", "verify --repair", "compact");
+    assertNotPermitted(stranger, "verify", "verify --repair");
     // Who may look may check, and nothing else.
     gerrit.grant("stranger", "viewCaches");
     stranger.run("cache-chroniclemap verify change_notes");
-    assertNotPermitted(stranger, "verify --repair", "compact");
+    assertNotPermitted(stranger, "verify --repair");
     gerrit.grant("stranger", "maintainServer");
     stranger.run("cache-chroniclemap verify --repair change_notes");
-    stranger.run("cache-chroniclemap compact change_notes");
   }
 
   private static void assertNotPermitted(SshUser user, String... commands) throws IOException {

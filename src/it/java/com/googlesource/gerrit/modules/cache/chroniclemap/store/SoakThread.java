@@ -105,10 +105,8 @@ final class SoakThread {
       long begun = model.beginClear(number, store);
       stores.get(store).clear();
       model.endClear(number, store, begun);
-    } else if (what < 9997) {
-      verify(store);
     } else {
-      compact(store);
+      verify(store);
     }
   }
 
@@ -118,14 +116,6 @@ final class SoakThread {
       if (report.damaged() > 0 && !SoakMain.mayBeDamaged(stores.get(store), crashed)) {
         SoakMain.fail("store " + store + " has damaged entries: " + report);
       }
-    } catch (InterruptedException e) {
-      throw new IllegalStateException(e);
-    }
-  }
-
-  private void compact(int store) {
-    try {
-      var unused = stores.get(store).compact(Progress.NONE);
     } catch (InterruptedException e) {
       throw new IllegalStateException(e);
     }

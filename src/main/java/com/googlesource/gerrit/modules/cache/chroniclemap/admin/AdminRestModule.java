@@ -49,7 +49,6 @@ final class AdminRestModule extends RestApiModule {
     get(CachesApi.KIND).to(CachesApi.GetOne.class);
     get(CachesApi.KIND, "history").to(CachesApi.GetHistory.class);
     post(CachesApi.KIND, "verify").to(CachesApi.Verify.class);
-    post(CachesApi.KIND, "compact").to(CachesApi.Compact.class);
     post(CachesApi.KIND, "import").to(CachesApi.Import.class);
 
     DynamicMap.mapOf(binder(), TasksApi.KIND);

@@ -35,7 +35,6 @@ final class AdminSshModule extends PluginCommandModule {
     if (caches.isPresent()) {
       command(ShowCommand.class);
       command(VerifyCommand.class);
-      command(CompactCommand.class);
       command(ImportCommand.class);
     }
     command(RefsCommand.class);

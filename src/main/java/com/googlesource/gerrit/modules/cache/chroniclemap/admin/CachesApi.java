@@ -15,7 +15,6 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import com.google.gerrit.common.Nullable;
-import com.google.gerrit.extensions.common.Input;
 import com.google.gerrit.extensions.restapi.ResourceConflictException;
 import com.google.gerrit.extensions.restapi.ResourceNotFoundException;
 import com.google.gerrit.extensions.restapi.Response;
@@ -124,16 +123,6 @@ final class CachesApi {
         rights.requireMaintain();
       }
       return VerifyWork.of(inventory, repair);
-    }
-  }
-
-  /** {@code POST .../cache-chroniclemap~caches/NAME/compact}. */
-  @Singleton
-  static final class Compact extends Start<Input> {
-    @Override
-    UpkeepWork work(@Nullable Input input) throws RestApiException {
-      rights.requireMaintain();
-      return CompactWork.of(inventory);
     }
   }
 

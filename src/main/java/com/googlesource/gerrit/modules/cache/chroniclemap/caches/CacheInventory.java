@@ -15,7 +15,6 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
 import java.nio.file.Path;
@@ -38,8 +37,7 @@ public interface CacheInventory {
    * must not be interrupted, as an interrupt would close the file.
    *
    * @param repair whether to drop damaged entries
-   * @throws CacheUpkeepException if there is no such cache, or if the cache is being checked or
-   *     compacted
+   * @throws CacheUpkeepException if there is no such cache, or if the cache is being checked
    */
   VerifyReport verify(String name, boolean repair, Progress progress)
       throws CacheUpkeepException, InterruptedException;
@@ -53,14 +51,5 @@ public interface CacheInventory {
    * @throws CacheUpkeepException if the import cannot be recorded
    */
   ImportReport importFromH2(String name, boolean dryRun, Progress progress)
-      throws CacheUpkeepException, InterruptedException;
-
-  /**
-   * Makes the file of a cache as small as its entries allow, while requests continue.
-   *
-   * @throws CacheUpkeepException if there is no such cache, or if the cache is being checked or
-   *     compacted
-   */
-  CompactReport compact(String name, Progress progress)
       throws CacheUpkeepException, InterruptedException;
 }

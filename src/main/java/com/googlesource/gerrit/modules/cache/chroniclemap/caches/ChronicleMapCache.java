@@ -27,7 +27,6 @@ import com.google.gerrit.common.Nullable;
 import com.google.gerrit.server.cache.MemoryCacheFactory;
 import com.google.gerrit.server.cache.PersistentCache;
 import com.google.gerrit.server.cache.PersistentCacheDef;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Ticket;
@@ -64,7 +63,7 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
   private final Loads<K, V> loads;
   private final Cache<K, Held<V>> heap;
 
-  /** Whether a command is checking or compacting the store. Only one may do so at a time. */
+  /** Whether a command is checking the store. Only one may do so at a time. */
   private final AtomicBoolean upkeep = new AtomicBoolean();
 
   /**
@@ -257,24 +256,11 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
   /** See {@link CacheInventory#verify}. */
   VerifyReport verify(boolean repair, Progress progress)
       throws CacheUpkeepException, InterruptedException {
-    return alone(() -> disk.store.verify(repair, progress));
-  }
-
-  /** See {@link CacheInventory#compact}. */
-  CompactReport compact(Progress progress) throws CacheUpkeepException, InterruptedException {
-    return alone(() -> disk.store.compact(progress));
-  }
-
-  private interface Command<R> {
-    R run() throws InterruptedException;
-  }
-
-  private <R> R alone(Command<R> command) throws CacheUpkeepException, InterruptedException {
     if (!upkeep.compareAndSet(false, true)) {
-      throw new CacheUpkeepException("another command is verifying or compacting the cache");
+      throw new CacheUpkeepException("another command is verifying the cache");
     }
     try {
-      return command.run();
+      return disk.store.verify(repair, progress);
     } finally {
       upkeep.set(false);
     }

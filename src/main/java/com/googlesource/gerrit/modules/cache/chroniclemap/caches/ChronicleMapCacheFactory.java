@@ -33,7 +33,6 @@ import com.google.inject.Singleton;
 import com.google.inject.name.Named;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.H2Imports;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.ImportMode;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.JvmFlags;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
@@ -308,12 +307,6 @@ final class ChronicleMapCacheFactory
   public VerifyReport verify(String name, boolean repair, Progress progress)
       throws CacheUpkeepException, InterruptedException {
     return find(name).verify(repair, progress);
-  }
-
-  @Override
-  public CompactReport compact(String name, Progress progress)
-      throws CacheUpkeepException, InterruptedException {
-    return find(name).compact(progress);
   }
 
   @Override

@@ -339,20 +339,17 @@ final class FileHolder {
   }
 
   /**
-   * Repairs, where needed, the segments of a file that were not used yet.
-   *
-   * @param leaveTime whether to leave the disk to others for two thirds of the time
+   * Repairs, where needed, the segments of a file that were not used yet. Leaves the disk to others
+   * for two thirds of the time.
    */
-  void checkAll(FileInUse checked, boolean leaveTime) {
+  void checkAll(FileInUse checked) {
     try {
       for (int i = 0; uses(checked) && checked.current().state().unchecked() > 0; i++) {
         long begun = System.nanoTime();
         if (!checked.check(i)) {
           return;
         }
-        if (leaveTime) {
-          LockSupport.parkNanos(2 * (System.nanoTime() - begun));
-        }
+        LockSupport.parkNanos(2 * (System.nanoTime() - begun));
       }
     } catch (StoreBusyException e) {
       // The remaining segments are checked when they are first used.

@@ -58,8 +58,8 @@ import java.util.concurrent.TimeUnit;
  *
  * <p>The parts: {@link FileHolder} holds the current file; {@link StoreLife} opens, replaces and
  * closes it. {@link StoreWriter} writes the queued ones to the file. {@link StoreGrowth} rebuilds
- * the file in another size; {@link StoreUpkeep} checks, compacts and sweeps it. {@link
- * StoreContext} is what the parts share, and {@link WriterLock} has them take turns.
+ * the file in another size; {@link StoreUpkeep} checks, repairs and sweeps it. {@link StoreContext}
+ * is what the parts share, and {@link WriterLock} has them take turns.
  *
  * <p>All methods may be called from any thread. Keys and values are not copied: callers must not
  * change them afterwards.
@@ -95,7 +95,7 @@ public final class Store {
     this.life = new StoreLife(context, holder, growth, writer);
     this.maxValue = context.settings.maxValue();
     this.maxKey = context.settings.maxKey();
-    this.upkeep = new StoreUpkeep(context, holder, growth, writer);
+    this.upkeep = new StoreUpkeep(context, holder, growth);
   }
 
   private void fileFailed(FileInUse failed) {
@@ -737,18 +737,10 @@ public final class Store {
    * milliseconds at most. If the thread is interrupted meanwhile, not all entries are checked.
    *
    * @param repair whether to rebuild the file without its damaged entries, if there are any
-   * @throws InterruptedException if the thread is interrupted while it waits
+   * @throws InterruptedException if the thread is interrupted before the file is open
    */
   public VerifyReport verify(boolean repair, Progress progress) throws InterruptedException {
     return upkeep.verify(repair, progress);
-  }
-
-  /**
-   * Makes the file as small as its values allow, without those that are too old. Requests continue
-   * meanwhile.
-   */
-  public CompactReport compact(Progress progress) throws InterruptedException {
-    return upkeep.compact(progress);
   }
 
   /** Runs the periodic upkeep: {@link StoreLife#healIfDue} and {@link StoreUpkeep#everyMinute}. */

@@ -25,7 +25,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDis
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Rebuild;
 import java.io.IOException;
-import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -157,11 +156,11 @@ final class StoreGrowth {
   /**
    * Replaces the file by one of another size.
    *
-   * @return completes with whether that was done; empty if another rebuild is running
+   * @return completes with whether that was done; it is not if another rebuild is running
    */
-  Optional<CompletableFuture<Boolean>> rebuild(FileInUse file, long bytes, Progress progress) {
+  CompletableFuture<Boolean> rebuild(FileInUse file, long bytes, Progress progress) {
     Run mine = new Run();
-    return begin(file, bytes, progress, mine) ? Optional.of(mine) : Optional.empty();
+    return begin(file, bytes, progress, mine) ? mine : Run.ended();
   }
 
   /**

@@ -128,7 +128,7 @@ final class StoreLife {
       context.threads.settle(result.file().current()::expectRandomAccess);
     }
     if (result.file().current().state().unchecked() > 0) {
-      Runnable check = () -> holder.checkAll(result.file(), /* leaveTime= */ true);
+      Runnable check = () -> holder.checkAll(result.file());
       context.threads.later(
           () -> {
             boolean unused = context.threads.maintain(check);

@@ -27,16 +27,12 @@ import java.nio.channels.ClosedChannelException;
 import java.nio.file.NoSuchFileException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
-import java.util.OptionalLong;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
 
 /**
- * The upkeep of a store's file while requests continue: it is checked, compacted, and swept of
+ * The upkeep of a store's file while requests continue: it is checked, repaired, and swept of
  * values that are too old.
  *
  * <p>Safe for any thread.
@@ -50,13 +46,9 @@ final class StoreUpkeep {
 
   private static final long LONGEST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
-  /** How full a compacted file may be, so that it does not grow at once. */
-  private static final double COMPACT_FILL = 0.6;
-
   private final StoreContext context;
   private final FileHolder holder;
   private final StoreGrowth growth;
-  private final StoreWriter writer;
 
   /** When the use of values was last saved; milliseconds since the epoch. */
   private volatile long lastSave;
@@ -64,11 +56,10 @@ final class StoreUpkeep {
   /** When values that are too old were last removed; milliseconds since the epoch. */
   private volatile long lastSweep;
 
-  StoreUpkeep(StoreContext context, FileHolder holder, StoreGrowth growth, StoreWriter writer) {
+  StoreUpkeep(StoreContext context, FileHolder holder, StoreGrowth growth) {
     this.context = context;
     this.holder = holder;
     this.growth = growth;
-    this.writer = writer;
     this.lastSweep = context.clock.getAsLong();
     this.lastSave = lastSweep;
   }
@@ -85,7 +76,7 @@ final class StoreUpkeep {
         complete
             && repair
             && counts.damaged > 0
-            && rebuild(file, file.bytes(), progress) == CompactReport.Outcome.REBUILT;
+            && growth.rebuild(file, file.bytes(), progress).join();
     if (repaired) {
       logger.atInfo().log(
           "Cache %s: its file was rebuilt without the damaged entries", context.settings.name());
@@ -163,58 +154,6 @@ final class StoreUpkeep {
     }
   }
 
-  /** See {@link Store#compact}. */
-  CompactReport compact(Progress progress) throws InterruptedException {
-    long begun = System.nanoTime();
-    holder.awaitOpened();
-    writer.flush();
-    sweepExpired();
-    growth.await();
-    FileInUse file = holder.file();
-    if (file == null) {
-      return new CompactReport(CompactReport.Outcome.NO_FILE, 0, 0, 0, millisSince(begun));
-    }
-    long before = file.diskBytes();
-    // The counts of segments that were not checked yet are not certain.
-    holder.checkAll(file, /* leaveTime= */ false);
-    long bytes = smallestFor(file);
-    CompactReport.Outcome outcome =
-        bytes >= file.bytes()
-            ? CompactReport.Outcome.NOTHING_TO_GAIN
-            : rebuild(file, bytes, progress);
-    return new CompactReport(
-        outcome, before, file.diskBytes(), file.values().entries(), millisSince(begun));
-  }
-
-  private long smallestFor(FileInUse file) {
-    GrowthPlan plan = new GrowthPlan(context.settings.maxBytes());
-    long bytes = file.bytes();
-    for (OptionalLong next = plan.previous(bytes);
-        next.isPresent() && file.values().liveBytes() < next.getAsLong() * COMPACT_FILL;
-        next = plan.previous(bytes)) {
-      bytes = next.getAsLong();
-    }
-    return bytes;
-  }
-
-  private CompactReport.Outcome rebuild(FileInUse file, long bytes, Progress progress)
-      throws InterruptedException {
-    Optional<CompletableFuture<Boolean>> running = growth.rebuild(file, bytes, progress);
-    if (running.isEmpty()) {
-      return CompactReport.Outcome.BUSY;
-    }
-    try {
-      if (running.get().get()) {
-        return CompactReport.Outcome.REBUILT;
-      }
-    } catch (ExecutionException e) {
-      throw new IllegalStateException(e);
-    }
-    return progress.isCancelled()
-        ? CompactReport.Outcome.CANCELLED
-        : CompactReport.Outcome.ABANDONED;
-  }
-
   private static long millisSince(long nanos) {
     return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - nanos);
   }
@@ -257,7 +196,7 @@ final class StoreUpkeep {
           e,
           "its file was replaced by another program while it was in use, and is made anew from"
               + " what is in memory");
-      boolean unused = growth.rebuild(file, file.bytes(), Progress.NONE).isPresent();
+      var unused = growth.rebuild(file, file.bytes(), Progress.NONE);
     } catch (IOException e) {
       context.faults.warn(e, "cannot tell whether its file still has its name");
     }

@@ -93,12 +93,12 @@ class PageTemplateTest {
   @Test
   void buttonsAreThoseThatTheUserMayUse() {
     Map<String, Object> page = page("change_notes");
-    assertThat(PageServlet.html(TEMPLATES, "page", page)).contains("data-action=\"compact\"");
+    assertThat(PageServlet.html(TEMPLATES, "page", page)).contains("data-action=\"import\"");
     page.put("mayMaintain", false);
     page.put("mayFlush", false);
     String html = PageServlet.html(TEMPLATES, "page", page);
     assertThat(html).contains("data-action=\"verify\"");
-    assertThat(html).doesNotContain("data-action=\"compact\"");
+    assertThat(html).doesNotContain("data-action=\"import\"");
     assertThat(html).doesNotContain("data-action=\"import\"");
     assertThat(html).doesNotContain("data-action=\"flush\"");
   }

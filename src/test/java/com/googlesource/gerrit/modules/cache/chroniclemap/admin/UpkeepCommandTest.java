@@ -24,7 +24,6 @@ import com.google.gerrit.sshd.BaseCommand.UnloggedFailure;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
@@ -80,11 +79,6 @@ class UpkeepCommandTest {
 
     @Override
     public ImportReport importFromH2(String name, boolean dryRun, Progress progress) {
-      throw new AssertionError();
-    }
-
-    @Override
-    public CompactReport compact(String name, Progress progress) {
       throw new AssertionError();
     }
   }

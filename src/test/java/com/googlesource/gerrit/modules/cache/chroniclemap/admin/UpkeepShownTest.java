@@ -23,8 +23,6 @@ import com.google.gson.JsonParser;
 import com.googlesource.gerrit.modules.cache.chroniclemap.admin.VerifyWork.Verdict;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport.State;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport.Outcome;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -37,7 +35,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What verify, compact and import say, to people and to scripts. */
+/** What verify and import say, to people and to scripts. */
 @Tag("locale")
 class UpkeepShownTest {
   private static List<String> lines(Consumer<PrintWriter> printing) {
@@ -55,10 +53,6 @@ class UpkeepShownTest {
         new VerifyReport(20, 4096, damaged, repaired, complete, 1500),
         "its file changed",
         repaired);
-  }
-
-  private static UpkeepResult compacted(String name, Outcome outcome, long figure) {
-    return CompactWork.result(name, new CompactReport(outcome, figure, figure, figure, figure));
   }
 
   private static List<String> table(List<? extends Metric<?>> columns, List<UpkeepResult> results) {
@@ -84,22 +78,10 @@ class UpkeepShownTest {
 
   @Test
   void aCacheThatWasRefusedIsAFailure() {
-    for (UpkeepWork work :
-        List.of(VerifyWork.of(null, false), CompactWork.of(null), ImportWork.of(null, false))) {
+    for (UpkeepWork work : List.of(VerifyWork.of(null, false), ImportWork.of(null, false))) {
       UpkeepResult refused = work.refused().apply("a", "busy");
       assertThat(refused.failure()).startsWith("a was not ");
       assertThat(refused.detail()).isEqualTo("busy");
-    }
-  }
-
-  @Test
-  void whatIsCompactIsNoFailure() {
-    assertThat(compacted("a", Outcome.REBUILT, 1).failure()).isEmpty();
-    assertThat(compacted("a", Outcome.NOTHING_TO_GAIN, 1).failure()).isEmpty();
-    assertThat(compacted("a", Outcome.NO_FILE, 1).failure()).isNotEmpty();
-    for (Outcome notDone : List.of(Outcome.CANCELLED, Outcome.BUSY, Outcome.ABANDONED)) {
-      assertThat(compacted("a", notDone, 1).failure()).isNotEmpty();
-      assertThat(compacted("a", notDone, 1).detail()).isNotEmpty();
     }
   }
 
@@ -113,20 +95,6 @@ class UpkeepShownTest {
     assertThat(lines.get(3)).matches("bad +20 +4.0 KiB +3 +1.5 s +DAMAGED");
     assertThat(lines.get(5)).matches("2 caches +40 +8.0 KiB +3 +3.0 s");
     assertThat(lines.get(7)).isEqualTo("bad: its file changed");
-  }
-
-  @Test
-  void theTableOfACompactTellsAll() {
-    List<String> lines =
-        table(
-            CompactWork.FIGURES,
-            List.of(
-                CompactWork.result(
-                    "ours", new CompactReport(Outcome.REBUILT, 8 << 20, 4 << 20, 7, 60)),
-                compacted("lost", Outcome.NO_FILE, 0)));
-    assertThat(lines.get(2)).matches("ours +7 +8.0 MiB +4.0 MiB +60 ms +rebuilt");
-    assertThat(lines.get(3)).matches("lost +0 +0 B +0 B +0 ms +NO FILE");
-    assertThat(lines.get(7)).startsWith("lost: it has no file");
   }
 
   private static ImportReport imported(String name, State state, String detail, long figure) {
@@ -184,7 +152,6 @@ class UpkeepShownTest {
   @ValueSource(longs = {0, 1, 99_999, 999_950, 1L << 40, Long.MAX_VALUE / 100})
   void theTablesFit(long figure) {
     List<UpkeepResult> verified = new ArrayList<>();
-    List<UpkeepResult> compacted = new ArrayList<>();
     List<UpkeepResult> imported = new ArrayList<>();
     for (String name : List.of("a", "plugin-with-a-name.and_a_cache", "n".repeat(300))) {
       for (boolean complete : new boolean[] {true, false}) {
@@ -197,15 +164,11 @@ class UpkeepShownTest {
                   repaired));
         }
       }
-      for (Outcome outcome : Outcome.values()) {
-        compacted.add(compacted(name, outcome, figure));
-      }
       for (State state : State.values()) {
         imported.add(ImportWork.result(imported(name, state, "a word ".repeat(40), figure), false));
       }
     }
     List<String> all = new ArrayList<>(table(VerifyWork.FIGURES, verified));
-    all.addAll(table(CompactWork.FIGURES, compacted));
     all.addAll(table(ImportWork.FIGURES, imported));
     for (String line : all) {
       assertWithMessage(line).that(line.length()).isAtMost(Tables.WIDTH);
@@ -233,15 +196,5 @@ class UpkeepShownTest {
     assertThat(cache.get("damaged").getAsLong()).isEqualTo(2);
     assertThat(cache.get("complete").getAsBoolean()).isTrue();
     assertThat(cache.get("millis").getAsLong()).isEqualTo(1500);
-  }
-
-  @Test
-  void jsonOfACompact() {
-    JsonObject cache =
-        onlyCache(UpkeepShown.json(List.of(compacted("a", Outcome.NOTHING_TO_GAIN, 7))));
-    assertThat(cache.get("result").getAsString()).isEqualTo("nothing_to_gain");
-    for (String name : List.of("entries", "bytes_before", "bytes_after", "millis")) {
-      assertWithMessage(name).that(cache.get(name).getAsLong()).isEqualTo(7);
-    }
   }
 }

@@ -73,7 +73,6 @@ class FaultWalkTest {
   private static final int FIRST_CALLS = 12;
 
   private static final long KB = 1 << 10;
-  private static final long MB = 1 << 20;
 
   /** A busy machine is slow; only what never ends takes longer. */
   private static final long HANGS_SECONDS = 60;
@@ -246,24 +245,6 @@ class FaultWalkTest {
           script.open();
           script.remove(79);
           script.put(78, 1000);
-        }),
-    COMPACT(
-        8 * MB,
-        script -> {
-          script.open();
-          script.fill(0, 10, 16_000);
-          script.fill(50, 55, 1_200_000);
-          script.flush();
-          for (int i = 50; i < 55; i++) {
-            script.remove(i);
-          }
-          script.close();
-        },
-        script -> {
-          script.open();
-          script.store(store -> store.compact(Progress.NONE));
-          script.remove(3);
-          script.put(4, 100_000);
         }),
     REPAIR(
         512 * KB,

@@ -354,19 +354,24 @@ class RefusedWritesTest {
     store.flush();
     TestStores.awaitRebuilt(store);
     directory.awaitSettled();
-    for (int i = 0; store.stats().entries() > 0; i++) {
-      store.remove(filler(i));
-    }
-    CompactReport report =
-        store.compact(
+    byte[] damaged = TestStores.random(100, 7);
+    store.put(KEY, damaged, 1);
+    store.flush();
+    TestStores.flip(temp.resolve("stores"), "", damaged);
+    AtomicBoolean checked = new AtomicBoolean();
+    VerifyReport report =
+        store.verify(
+            true,
             (done, all) -> {
-              if (done == 1) {
+              if (done == all) {
+                checked.set(true);
+              } else if (done == 1 && checked.get()) {
                 late.armed = true;
                 directory.sweep();
                 awaitUninterruptibly(late.forcing);
               }
             });
-    assertThat(report.outcome()).isEqualTo(CompactReport.Outcome.REBUILT);
+    assertThat(report.repaired()).isTrue();
     late.replaced.countDown();
     directory.awaitSettled();
     assertThat(store.stats().state()).isEqualTo(StoreState.FAILED);

@@ -23,6 +23,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMapBuilder;
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Files;
@@ -125,5 +126,31 @@ public final class TestStores {
         return "another-boot";
       }
     };
+  }
+
+  /** Changes a bit of a value wherever it stands in the file of a store. */
+  static void flip(Path folder, String store, byte[] value) throws IOException {
+    try (Stream<Path> files = Files.list(folder)) {
+      Path file = files.filter(f -> isFileOf(store, f)).findFirst().orElseThrow();
+      byte[] all = Files.readAllBytes(file);
+      boolean found = false;
+      try (RandomAccessFile out = new RandomAccessFile(file.toFile(), "rw")) {
+        for (int i = 0; i < all.length - 64; i++) {
+          if (all[i] == value[0] && Arrays.equals(all, i, i + 64, value, 0, 64)) {
+            out.seek(i + 10);
+            out.write(all[i + 10] ^ 1);
+            found = true;
+          }
+        }
+      }
+      if (!found) {
+        throw new AssertionError("not found");
+      }
+    }
+  }
+
+  private static boolean isFileOf(String store, Path file) {
+    String name = file.getFileName().toString();
+    return name.startsWith(store) && name.endsWith(".chm");
   }
 }

@@ -22,12 +22,10 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStore
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
-import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
@@ -39,7 +37,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a store does so that nobody has to tune it: evict, expire, shrink, compact, verify. */
+/** What a store does so that nobody has to tune it: evict, expire, shrink, verify, repair. */
 class UpkeepTest {
   private static final long MB = 1 << 20;
 
@@ -75,6 +73,7 @@ class UpkeepTest {
       store.remove(key(i));
     }
     store.flush();
+    TestStores.awaitRebuilt(store);
     return store;
   }
 
@@ -386,49 +385,6 @@ class UpkeepTest {
     assertThat(report.values()).isEqualTo(stats.entries());
   }
 
-  @Test
-  void compactGivesDiskBackAndKeepsAll() throws Exception {
-    Store store = thinned("compact");
-    CompactReport report = store.compact(Progress.NONE);
-    assertThat(report.outcome()).isEqualTo(CompactReport.Outcome.REBUILT);
-    assertThat(report.bytesBefore()).isGreaterThan(7 * MB);
-    assertThat(report.bytesAfter()).isAtMost(4 * MB);
-    assertThat(report.entries()).isEqualTo(1000);
-    assertThat(store.stats().diskBytes()).isEqualTo(report.bytesAfter());
-    for (int i = 0; i < 10_000; i++) {
-      Value value = store.read(key(i));
-      assertThat(value == null ? null : value.bytes()).isEqualTo(i < 1000 ? value(i, 1000) : null);
-    }
-    assertThat(store.compact(Progress.NONE).outcome())
-        .isEqualTo(CompactReport.Outcome.NOTHING_TO_GAIN);
-  }
-
-  @Test
-  void aCancelledCompactLeavesAllAsItWas() throws Exception {
-    Store store = thinned("cancel");
-    CompactReport report =
-        store.compact(
-            new Progress() {
-              private int steps;
-
-              @Override
-              public void step(int done, int total) {
-                steps = done;
-              }
-
-              @Override
-              public boolean isCancelled() {
-                return steps > 1;
-              }
-            });
-    assertThat(report.outcome()).isEqualTo(CompactReport.Outcome.CANCELLED);
-    assertThat(store.stats().diskBytes()).isEqualTo(report.bytesBefore());
-    assertThat(blocks()).isAtMost(16 * MB);
-    for (int i = 0; i < 1000; i++) {
-      assertThat(store.read(key(i)).bytes()).isEqualTo(value(i, 1000));
-    }
-  }
-
   // ---- verify
 
   @Test
@@ -442,7 +398,8 @@ class UpkeepTest {
             });
     assertThat(Thread.interrupted()).isTrue();
     assertThat(report.complete()).isFalse();
-    assertThat(store.compact(Progress.NONE).outcome()).isEqualTo(CompactReport.Outcome.REBUILT);
+    flip("interrupted", value(7, 1000));
+    assertThat(store.verify(true, Progress.NONE).repaired()).isTrue();
     assertThat(store.read(key(999)).bytes()).isEqualTo(value(999, 1000));
     assertThat(store.verify(false, Progress.NONE).complete()).isTrue();
   }
@@ -458,7 +415,7 @@ class UpkeepTest {
     assertThat(sound.complete()).isTrue();
     assertThat(sound.values()).isEqualTo(1000);
     assertThat(sound.damaged()).isEqualTo(0);
-    flip(value(7, 1000));
+    flip("verify", value(7, 1000));
     VerifyReport damaged = store.verify(false, Progress.NONE);
     assertThat(damaged.damaged()).isEqualTo(1);
     assertThat(damaged.values()).isEqualTo(999);
@@ -483,22 +440,43 @@ class UpkeepTest {
     assertThat(store.stats().damaged()).isEqualTo(1);
   }
 
-  /** Changes a bit of a value where it stands in the file. */
-  private void flip(byte[] value) throws Exception {
-    try (Stream<Path> files = Files.list(temp.resolve("stores"))) {
-      Path file = files.filter(f -> f.toString().endsWith(".chm")).findFirst().orElseThrow();
-      byte[] all = Files.readAllBytes(file);
-      for (int i = 0; i < all.length - 64; i++) {
-        if (all[i] == value[0] && Arrays.equals(all, i, i + 64, value, 0, 64)) {
-          try (RandomAccessFile out = new RandomAccessFile(file.toFile(), "rw")) {
-            out.seek(i + 10);
-            out.write(all[i + 10] ^ 1);
-          }
-          return;
-        }
-      }
+  private void flip(String store, byte[] value) throws Exception {
+    TestStores.flip(temp.resolve("stores"), store, value);
+  }
+
+  @Test
+  void aCancelledRepairLeavesAllAsItWas() throws Exception {
+    Store store = thinned("cancel");
+    flip("cancel", value(7, 1000));
+    StoreStats before = store.stats();
+    VerifyReport report =
+        store.verify(
+            true,
+            new Progress() {
+              private boolean checked;
+              private boolean cancelled;
+
+              @Override
+              public void step(int done, int total) {
+                cancelled |= checked && done < total;
+                checked |= done == total;
+              }
+
+              @Override
+              public boolean isCancelled() {
+                return cancelled;
+              }
+            });
+    assertThat(report.complete()).isTrue();
+    assertThat(report.damaged()).isEqualTo(1);
+    assertThat(report.repaired()).isFalse();
+    assertThat(store.stats().growths()).isEqualTo(before.growths());
+    assertThat(store.stats().diskBytes()).isEqualTo(before.diskBytes());
+    assertThat(blocks()).isAtMost(16 * MB);
+    for (int i = 0; i < 1000; i++) {
+      Value value = store.read(key(i));
+      assertThat(value == null ? null : value.bytes()).isEqualTo(i == 7 ? null : value(i, 1000));
     }
-    throw new AssertionError("not found");
   }
 
   @Test
@@ -530,7 +508,7 @@ class UpkeepTest {
   }
 
   @Test
-  void compactionAfterACrashOfTheMachineKeepsAll() throws Exception {
+  void aGrowthAfterACrashOfTheMachineKeepsAll() throws Exception {
     Store store = store("crashed", 64 * MB);
     int keys = 6000;
     for (int i = 0; i < keys; i++) {
@@ -548,30 +526,37 @@ class UpkeepTest {
     directory = StoreDirectory.open(temp.resolve("stores"), TestStores.anotherBoot(), clock::get);
     store = store("crashed", 64 * MB);
     assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.RECOVERED);
-    CompactReport unused = store.compact(Progress.NONE);
-    for (int i = 0; i < keys; i++) {
-      assertWithMessage("key %s", i).that(store.read(key(i)).bytes()).isEqualTo(value(i, 3000));
+    // The file has no room for it.
+    put(store, keys, 12 << 20);
+    store.flush();
+    TestStores.awaitRebuilt(store);
+    assertThat(store.stats().growths()).isEqualTo(1);
+    for (int i = 0; i <= keys; i++) {
+      assertWithMessage("key %s", i)
+          .that(store.read(key(i)).bytes())
+          .isEqualTo(value(i, i == keys ? 12 << 20 : 3000));
     }
   }
 
   @Test
-  void nobodyWaitsForACompactionThatNeverBegan() throws Exception {
-    List<Store> stores = List.of(store("a", 16 * MB), store("b", 16 * MB), store("c", 16 * MB));
-    for (Store store : stores) {
-      for (int i = 0; i < 4000; i++) {
-        put(store, i, 2000);
-      }
+  void nobodyWaitsForARepairThatNeverBegan() throws Exception {
+    List<Store> stores = new ArrayList<>();
+    for (String name : List.of("a", "b", "c")) {
+      Store store = store(name, MB);
+      put(store, 1, 2000);
       store.flush();
-      TestStores.awaitRebuilt(store);
-      for (int i = 0; i < 4000; i++) {
-        store.remove(key(i));
-      }
-      store.flush();
+      flip(name, value(1, 2000));
+      stores.add(store);
     }
     // There are two threads for them.
     CountDownLatch running = new CountDownLatch(2);
+    List<Thread> callers = new ArrayList<>();
     Progress stuck =
         (done, total) -> {
+          if (callers.contains(Thread.currentThread())) {
+            // It only checks.
+            return;
+          }
           running.countDown();
           try {
             new CountDownLatch(1).await();
@@ -579,19 +564,18 @@ class UpkeepTest {
             Thread.currentThread().interrupt();
           }
         };
-    List<Thread> callers = new ArrayList<>();
     for (Store store : stores) {
       Thread caller =
           new Thread(
               () -> {
                 try {
-                  CompactReport unused = store.compact(stuck);
+                  assertThat(store.verify(true, stuck).repaired()).isFalse();
                 } catch (InterruptedException e) {
                   Thread.currentThread().interrupt();
                 }
               });
-      caller.start();
       callers.add(caller);
+      caller.start();
       if (callers.size() == 2) {
         running.await();
       }

@@ -33,7 +33,7 @@ class CutFilesIT {
     try (ChildJvm child = ChildJvm.start(temp, CutFilesMain.class, temp)) {
       List<String> lines = child.finish();
       assertThat(lines).contains("checksum error");
-      assertThat(lines.stream().filter("closed"::equals).count()).isEqualTo(20);
+      assertThat(lines.stream().filter("closed"::equals).count()).isEqualTo(15);
     }
   }
 }

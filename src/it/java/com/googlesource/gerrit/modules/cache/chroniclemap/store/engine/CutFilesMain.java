@@ -43,7 +43,7 @@ final class CutFilesMain {
   /** So often that all is compiled after the first files. */
   private static final int ROUNDS = 10;
 
-  private static final int ACTIONS = 4;
+  private static final int ACTIONS = 3;
 
   private interface Action {
     void run() throws Exception;
@@ -105,8 +105,7 @@ final class CutFilesMain {
           List.of(
               () -> readAll(store),
               () -> changeAll(store),
-              () -> store.verify(true, Progress.NONE),
-              () -> store.compact(Progress.NONE));
+              () -> store.verify(true, Progress.NONE));
       // The first that meets a fault gives the file up.
       for (int i = 0; i < ACTIONS; i++) {
         attempt(actions.get((first + i) % ACTIONS));

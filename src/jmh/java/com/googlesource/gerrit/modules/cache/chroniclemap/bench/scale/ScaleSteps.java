@@ -19,7 +19,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Peer;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
 
 /**
@@ -66,7 +65,6 @@ final class ScaleSteps {
     if (cache.peer() == Peer.OURS) {
       add(steps, "page cache after verify", false, this::pageCacheAfterVerify);
       add(steps, "requests during verify", false, () -> requestsDuring("verify"));
-      add(steps, "requests during compact", false, this::requestsDuringCompact);
       add(steps, "requests during clear", false, () -> requestsDuring("clear"));
       add(steps, "start after a crash, values replaced", false, this::startAfterCrashReplaced);
       add(steps, "stop in the middle of a growth", false, this::stopInTheMiddleOfGrowth);
@@ -200,33 +198,9 @@ final class ScaleSteps {
   private void requestsDuring(String what) throws IOException {
     try (Child child = cache.child()) {
       var unused = child.ask("open");
-      unused = during(child, what);
-      unused = child.ask("close");
-    }
-  }
-
-  private Answer during(Child child, String what) throws IOException {
-    Answer answer = child.ask(what);
-    cache.less(what, "ms", answer.figure("took"));
-    cache.waits(what, answer);
-    return answer;
-  }
-
-  private void requestsDuringCompact() throws IOException {
-    try (Child child = cache.child()) {
-      var unused = child.ask("open");
-      Answer thin = child.ask("thin");
-      cache.more("remove, values", "values/s", thin.figure("perSecond"));
-      cache.waits("remove one by one", thin);
-      Answer compact = during(child, "compact");
-      results.remark(
-          cache.name("compact")
-              + String.format(
-                  Locale.ROOT,
-                  ": %s, from %.0f to %.0f MB",
-                  compact.word("outcome"),
-                  Memory.megabytes(compact.figure("before")),
-                  Memory.megabytes(compact.figure("after"))));
+      Answer answer = child.ask(what);
+      cache.less(what, "ms", answer.figure("took"));
+      cache.waits(what, answer);
       unused = child.ask("close");
     }
   }

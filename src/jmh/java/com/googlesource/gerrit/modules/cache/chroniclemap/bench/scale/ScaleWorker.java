@@ -19,7 +19,6 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.google.common.base.Splitter;
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Folders;
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Peer;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.CompactReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Sweeps;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
@@ -113,8 +112,6 @@ final class ScaleWorker {
       case "sweep" -> sweep();
       case "verify" -> verify();
       case "check" -> check();
-      case "thin" -> thin();
-      case "compact" -> compact();
       case "clear" -> clear();
       case "memory" -> memory();
       case "close" -> close();
@@ -292,34 +289,6 @@ final class ScaleWorker {
     double before = Memory.pageCacheBytes();
     verifyAll();
     return new Answer().add("cached", Memory.pageCacheBytes() - before);
-  }
-
-  /** Removes most of what is not small, so that there is something to be compacted. */
-  private Answer thin() {
-    Waits waits = new Waits();
-    long all = System.nanoTime();
-    int removed = 0;
-    for (int number = 0; number < count; number++) {
-      if (!Values.isSmall(number) && number % 10 < 7) {
-        byte[] key = Values.keyBytes(number);
-        long begun = System.nanoTime();
-        ours().store().remove(key);
-        waits.add(System.nanoTime() - begun);
-        removed++;
-      }
-    }
-    cache.drain();
-    double seconds = (System.nanoTime() - all) / 1e9;
-    return new Answer().add("remove", waits).add("perSecond", removed / seconds);
-  }
-
-  private Answer compact() throws Exception {
-    CompactReport[] report = new CompactReport[1];
-    Answer answer = meanwhile(() -> report[0] = ours().store().compact(Progress.NONE));
-    return answer
-        .add("outcome", report[0].outcome().name())
-        .add("before", report[0].bytesBefore())
-        .add("after", report[0].bytesAfter());
   }
 
   private Answer clear() throws Exception {
