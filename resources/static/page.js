@@ -325,7 +325,7 @@
       return;
     }
     if (cancel) {
-      await send('DELETE', `${API}tasks/${encodeURIComponent(cancel)}`);
+      await send('DELETE', `${SERVER}tasks/${encodeURIComponent(cancel)}`);
       say('The task is cancelled.');
     } else if (action === 'flush') {
       // Gerrit writes the cache of a plugin with a dash, this module with a dot.

@@ -50,12 +50,7 @@ final class AdminRestModule extends RestApiModule {
     get(CachesApi.KIND, "history").to(CachesApi.GetHistory.class);
     post(CachesApi.KIND, "verify").to(CachesApi.Verify.class);
     post(CachesApi.KIND, "import").to(CachesApi.Import.class);
-
-    DynamicMap.mapOf(binder(), TasksApi.KIND);
-    child(CONFIG_KIND, "tasks").to(TasksApi.All.class);
-    get(TasksApi.KIND).to(TasksApi.Get.class);
-    delete(TasksApi.KIND).to(TasksApi.Cancel.class);
-    install(lifecycle(UpkeepTasks.class));
+    install(lifecycle(UpkeepQueue.class));
   }
 
   private static LifecycleModule lifecycle(Class<? extends LifecycleListener> type) {

@@ -24,6 +24,7 @@ import com.google.gerrit.extensions.restapi.RestReadView;
 import com.google.gerrit.extensions.restapi.RestResource;
 import com.google.gerrit.extensions.restapi.RestView;
 import com.google.gerrit.server.CurrentUser;
+import com.google.gerrit.server.restapi.config.ListTasks.TaskInfo;
 import com.google.gson.JsonObject;
 import com.google.inject.Inject;
 import com.google.inject.Provider;
@@ -34,7 +35,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 
 /**
  * The caches by REST: {@code /config/server/cache-chroniclemap~caches[/NAME]}, with the rights and
- * the JSON of the SSH commands. Long work answers 202 with a task of {@link TasksApi}.
+ * the JSON of the SSH commands. Long work answers 202 with a task of Gerrit's.
  */
 final class CachesApi {
   static final TypeLiteral<RestView<OneCache>> KIND = new TypeLiteral<>() {};
@@ -94,17 +95,16 @@ final class CachesApi {
   abstract static class Start<I> implements RestModifyView<OneCache, I> {
     @Inject CacheInventory inventory;
     @Inject Rights rights;
-    @Inject private UpkeepTasks tasks;
+    @Inject private UpkeepQueue queue;
     @Inject private Provider<CurrentUser> user;
 
     abstract UpkeepWork work(@Nullable I input) throws RestApiException;
 
     @Override
-    public final Response<JsonObject> apply(OneCache resource, @Nullable I input)
+    public final Response<TaskInfo> apply(OneCache resource, @Nullable I input)
         throws RestApiException {
       return Response.withStatusCode(
-          202,
-          tasks.start(work(input), resource.report().name(), user.get().getAccountId()).json());
+          202, queue.start(work(input), resource.report().name(), user.get().getLoggableName()));
     }
   }
 

@@ -20,6 +20,7 @@ import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.Maps;
 import com.google.common.collect.Streams;
 import com.google.gerrit.common.Nullable;
+import com.google.gson.JsonObject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import java.time.Duration;
@@ -32,7 +33,8 @@ import java.util.Map;
 /**
  * What happened to the caches and ref lists since the server's start, as far as an administrator
  * should know it: the last 200 events. An event is a figure that is higher than in the sample
- * before, or a file that was not found as it was left. Guarded by the {@link History}.
+ * before, a file that was not found as it was left, or work that has ended. Guarded by the {@link
+ * History}.
  */
 final class Events {
   static final int MOST = 200;
@@ -57,8 +59,9 @@ final class Events {
           .put("failures", "lookups left to JGit by a fault")
           .buildOrThrow();
 
-  /** Rises in the course of normal work. */
-  private static final ImmutableSet<String> NORMAL = ImmutableSet.of("growths", "evicted");
+  /** Kinds of events in the course of normal work. */
+  private static final ImmutableSet<String> NORMAL =
+      ImmutableSet.of("growths", "evicted", "verify", "import");
 
   /** What is wrong now. A damaged entry that a read has found is dropped, so that this is over. */
   private static final ImmutableMap<String, String> PROBLEMS =
@@ -77,14 +80,22 @@ final class Events {
   /**
    * Something that happened. The names are also those in JSON, which are documented.
    *
-   * @param from when it was seen first, in milliseconds since the epoch
-   * @param to when it was seen last
+   * @param from when it was seen first, or when work began, in milliseconds since the epoch
+   * @param to when it was seen last, or when work ended
    * @param subject a cache, or {@link #REFS}
-   * @param kind the name of the figure that rose, or how a file was found
+   * @param kind the name of the figure that rose, how a file was found, or the name of the work
    * @param text the kind, for people
    * @param count by how much the figure rose
+   * @param result the figures of work; null for other events
    */
-  record Event(long from, long to, String subject, String kind, String text, long count) {}
+  record Event(
+      long from,
+      long to,
+      String subject,
+      String kind,
+      String text,
+      long count,
+      @Nullable JsonObject result) {}
 
   private final Deque<Event> all = new ArrayDeque<>();
   private final Map<String, StartReport> starts = new HashMap<>();
@@ -110,7 +121,7 @@ final class Events {
         String kind = CachesJson.lower(start.kind());
         String text =
             STARTS.get(start.kind()) + (start.detail().isEmpty() ? "" : ": " + start.detail());
-        add(new Event(now.millis(), now.millis(), report.name(), kind, text, 1));
+        add(new Event(now.millis(), now.millis(), report.name(), kind, text, 1, null));
       }
     }
     now.caches()
@@ -134,7 +145,7 @@ final class Events {
           // The figures of a plugin's cache start again at 0 when the plugin is loaded again.
           long rise = value < old ? value : value - old;
           if (rise > 0) {
-            addRise(new Event(millis, millis, subject, kind, text, rise));
+            addRise(new Event(millis, millis, subject, kind, text, rise, null));
           }
         });
   }
@@ -153,14 +164,15 @@ final class Events {
                 event.subject,
                 event.kind,
                 event.text,
-                last.count + event.count));
+                last.count + event.count,
+                null));
         return;
       }
     }
     add(event);
   }
 
-  private void add(Event event) {
+  void add(Event event) {
     all.addFirst(event);
     if (all.size() > MOST) {
       // What is normal leaves first, as it comes by the hour.

@@ -113,6 +113,10 @@ final class History implements LifecycleListener {
     }
   }
 
+  synchronized void add(Events.Event event) {
+    events.add(event);
+  }
+
   /** Returns what happened, the newest event first. */
   synchronized ImmutableList<Events.Event> events() {
     return events.all();

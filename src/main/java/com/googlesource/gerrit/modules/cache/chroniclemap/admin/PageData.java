@@ -28,6 +28,7 @@ import com.google.common.collect.Iterables;
 import com.google.common.net.UrlEscapers;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.server.CurrentUser;
+import com.google.gerrit.server.git.WorkQueue.Task.State;
 import com.google.inject.Inject;
 import com.google.inject.Provider;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
@@ -56,7 +57,7 @@ final class PageData {
   @Inject private Optional<CacheInventory> inventory;
   @Inject private VisibleRefs refs;
   @Inject private History history;
-  @Inject private Provider<UpkeepTasks> tasks;
+  @Inject private Provider<UpkeepQueue> queue;
   @Inject private Rights rights;
   @Inject private CurrentUser user;
   private List<CacheReport> caches;
@@ -102,7 +103,8 @@ final class PageData {
           out.put("caches", caches(selected, now).data());
           out.put("cacheNote", CachesTable.activity(Figures.ofAll(CacheMetrics.ALL, caches)));
           out.put("cacheHistory", cacheHistory(selected).data());
-          out.put("tasks", tasks(selected));
+          out.put("tasks", tasks());
+          out.put("mayCancel", rights.mayKill());
         });
     caches.stream()
         .filter(report -> report.name().equals(selected))
@@ -361,15 +363,11 @@ final class PageData {
     table.row(cell(title), bytes(figures.get(used)), most < 0 ? cell("") : bytes(most));
   }
 
-  /** The tasks of the selected cache, or of all, the newest one first. */
-  private List<Map<String, ?>> tasks(String selected) {
-    return tasks.get().all().reverse().stream()
-        .filter(task -> selected.isEmpty() || task.cache.equals(selected))
-        .<Map<String, ?>>map(task -> task.shown(mayCancel(task)))
+  private List<Map<String, ?>> tasks() {
+    return queue.get().tasks().stream()
+        .<Map<String, ?>>map(
+            task ->
+                Map.of("id", task.id, "text", task.command, "running", task.state == State.RUNNING))
         .toList();
-  }
-
-  private boolean mayCancel(UpkeepTasks.Task task) {
-    return rights.mayMaintain() || (user.isIdentifiedUser() && task.by.equals(user.getAccountId()));
   }
 }

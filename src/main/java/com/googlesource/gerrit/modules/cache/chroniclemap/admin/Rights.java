@@ -63,6 +63,14 @@ final class Rights {
     return has(MAINTAIN);
   }
 
+  /**
+   * Whether the user has Kill Task and View Queue, as Gerrit requires for a task. Maintain Server
+   * implies both.
+   */
+  boolean mayKill() {
+    return has(Set.of(GlobalPermission.KILL_TASK)) && has(Set.of(GlobalPermission.VIEW_QUEUE));
+  }
+
   /** Whether the user has Flush Caches or Maintain Server, as Gerrit's own flush requires. */
   boolean mayFlush() {
     return has(FLUSH);

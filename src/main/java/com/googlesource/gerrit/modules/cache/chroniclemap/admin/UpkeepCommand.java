@@ -112,9 +112,9 @@ abstract class UpkeepCommand extends CachesCommand {
   }
 
   private UpkeepResult run(UpkeepWork work, String cache, ProgressDisplay display) {
-    return task.run(
-        work.name() + " " + cache,
-        () -> work.run(cache, task),
+    return work.run(
+        cache,
+        task,
         (done, total) -> {
           readKeys();
           display.show(done, total, System.nanoTime());

@@ -44,15 +44,19 @@ record UpkeepWork(
   }
 
   /**
-   * Works on one cache and returns the result, also of a failure. The calling thread must not be
-   * interrupted, as an interrupt would close the file.
+   * Works on one cache and returns the result, also of a failure. An interrupt of the calling
+   * thread cancels the work.
    */
-  UpkeepResult run(String cache, Progress progress) {
+  UpkeepResult run(String cache, WatchedTask watched, Progress watcher) {
+    return watched.run(name + " " + cache, () -> work(cache, watched), watcher);
+  }
+
+  private UpkeepResult work(String cache, Progress progress) {
     try {
       return task.work(cache, progress);
     } catch (CacheUpkeepException e) {
       return refused.apply(cache, e.getMessage());
-    } catch (Exception e) {
+    } catch (Exception | Error e) {
       logger.atWarning().withCause(e).log("%s of cache %s failed", name, cache);
       return refused.apply(cache, "it failed; see the log");
     }

@@ -55,24 +55,8 @@ class PageTemplateTest {
     all.put("cacheNote", MARKUP);
     all.put("noRefs", "");
     all.put("refsNotes", List.of(MARKUP));
-    all.put(
-        "tasks",
-        List.of(
-            Map.of(
-                "id",
-                1,
-                "kind",
-                MARKUP,
-                "cache",
-                MARKUP,
-                "state",
-                MARKUP,
-                "mayCancel",
-                true,
-                "done",
-                1,
-                "total",
-                2)));
+    all.put("mayCancel", true);
+    all.put("tasks", List.of(Map.of("id", MARKUP, "text", MARKUP, "running", false)));
     for (String name :
         List.of(
             "caches", "cacheHistory", "figures", "events", "projects", "refsHistory", "memory")) {
@@ -94,13 +78,15 @@ class PageTemplateTest {
   void buttonsAreThoseThatTheUserMayUse() {
     Map<String, Object> page = page("change_notes");
     assertThat(PageServlet.html(TEMPLATES, "page", page)).contains("data-action=\"import\"");
+    assertThat(PageServlet.html(TEMPLATES, "page", page)).contains("data-cancel=");
+    page.put("mayCancel", false);
     page.put("mayMaintain", false);
     page.put("mayFlush", false);
     String html = PageServlet.html(TEMPLATES, "page", page);
     assertThat(html).contains("data-action=\"verify\"");
     assertThat(html).doesNotContain("data-action=\"import\"");
-    assertThat(html).doesNotContain("data-action=\"import\"");
     assertThat(html).doesNotContain("data-action=\"flush\"");
+    assertThat(html).doesNotContain("data-cancel=");
   }
 
   @Test
