@@ -48,8 +48,8 @@ final class AdminRestModule extends RestApiModule {
     child(CONFIG_KIND, "caches").to(CachesApi.All.class);
     get(CachesApi.KIND).to(CachesApi.GetOne.class);
     get(CachesApi.KIND, "history").to(CachesApi.GetHistory.class);
-    post(CachesApi.KIND, "verify").to(CachesApi.Verify.class);
-    post(CachesApi.KIND, "import").to(CachesApi.Import.class);
+    post(CachesApi.KIND, "verify").toInstance(new CachesApi.Start(false));
+    post(CachesApi.KIND, "import").toInstance(new CachesApi.Start(true));
     install(lifecycle(UpkeepQueue.class));
   }
 

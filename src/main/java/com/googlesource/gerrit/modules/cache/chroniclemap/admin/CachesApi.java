@@ -91,53 +91,42 @@ final class CachesApi {
     }
   }
 
-  /** Starts long work on a cache. */
-  abstract static class Start<I> implements RestModifyView<OneCache, I> {
-    @Inject CacheInventory inventory;
-    @Inject Rights rights;
-    @Inject private UpkeepQueue queue;
-    @Inject private Provider<CurrentUser> user;
-
-    abstract UpkeepWork work(@Nullable I input) throws RestApiException;
-
-    @Override
-    public final Response<TaskInfo> apply(OneCache resource, @Nullable I input)
-        throws RestApiException {
-      return Response.withStatusCode(
-          202, queue.start(work(input), resource.report().name(), user.get().getLoggableName()));
-    }
-  }
-
-  /** {@code POST .../cache-chroniclemap~caches/NAME/verify}. */
-  @Singleton
-  static final class Verify extends Start<Verify.VerifyInput> {
+  /** {@code POST .../cache-chroniclemap~caches/NAME/verify} and {@code .../import}. */
+  static final class Start implements RestModifyView<OneCache, Start.Options> {
     /** The body of the request, which may be missing. */
-    static final class VerifyInput {
+    static final class Options {
       boolean repair;
-    }
-
-    @Override
-    UpkeepWork work(@Nullable VerifyInput input) throws RestApiException {
-      boolean repair = input != null && input.repair;
-      if (repair) {
-        rights.requireMaintain();
-      }
-      return VerifyWork.of(inventory, repair);
-    }
-  }
-
-  /** {@code POST .../cache-chroniclemap~caches/NAME/import}. */
-  @Singleton
-  static final class Import extends Start<Import.ImportInput> {
-    /** The body of the request, which may be missing. */
-    static final class ImportInput {
       boolean dryRun;
     }
 
+    @Inject private CacheInventory inventory;
+    @Inject private Rights rights;
+    @Inject private UpkeepQueue queue;
+    @Inject private Provider<CurrentUser> user;
+    private final boolean imports;
+
+    /**
+     * Starts one kind of work.
+     *
+     * @param imports whether to import; otherwise, to verify
+     */
+    Start(boolean imports) {
+      this.imports = imports;
+    }
+
     @Override
-    UpkeepWork work(@Nullable ImportInput input) throws RestApiException {
-      rights.requireMaintain();
-      return ImportWork.of(inventory, input != null && input.dryRun);
+    public Response<TaskInfo> apply(OneCache resource, @Nullable Options input)
+        throws RestApiException {
+      Options options = input == null ? new Options() : input;
+      if (imports || options.repair) {
+        rights.require(Rights.MAINTAIN);
+      }
+      UpkeepWork work =
+          imports
+              ? ImportWork.of(inventory, options.dryRun)
+              : VerifyWork.of(inventory, options.repair);
+      String by = user.get().getLoggableName();
+      return Response.withStatusCode(202, queue.start(work, resource.report().name(), by));
     }
   }
 }

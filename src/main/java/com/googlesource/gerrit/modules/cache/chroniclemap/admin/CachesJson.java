@@ -17,7 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 import com.google.common.collect.ImmutableSet;
 import com.google.gson.Gson;
 import com.google.gson.GsonBuilder;
-import com.google.gson.JsonArray;
+import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Latency;
@@ -28,6 +28,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 
 /** Prints caches as JSON. The names of the fields are documented and never change. */
 final class CachesJson {
@@ -47,10 +48,12 @@ final class CachesJson {
     JsonObject root = new JsonObject();
     directory.ifPresent(path -> root.addProperty("directory", path.toString()));
     memoryOnlyReason.ifPresent(reason -> root.addProperty("memory_only_reason", reason));
-    JsonArray caches = new JsonArray();
-    reports.forEach(report -> caches.add(cache(report)));
-    root.add("caches", caches);
+    root.add("caches", array(reports, CachesJson::cache));
     return root;
+  }
+
+  static <T> JsonElement array(List<T> all, Function<T, JsonObject> json) {
+    return GSON.toJsonTree(all.stream().map(json).toList());
   }
 
   /** The figures that each store has, of caches and of parsed ref lists. */

@@ -29,6 +29,8 @@ import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.function.Function;
 
 /**
  * What happened to the caches and ref lists since the server's start, as far as an administrator
@@ -95,7 +97,12 @@ final class Events {
       String kind,
       String text,
       long count,
-      @Nullable JsonObject result) {}
+      @Nullable JsonObject result) {
+    /** Returns this rise and a later one as one event. */
+    Event and(Event later) {
+      return new Event(from, later.to, subject, kind, text, count + later.count, null);
+    }
+  }
 
   private final Deque<Event> all = new ArrayDeque<>();
   private final Map<String, StartReport> starts = new HashMap<>();
@@ -124,52 +131,37 @@ final class Events {
         add(new Event(now.millis(), now.millis(), report.name(), kind, text, 1, null));
       }
     }
-    now.caches()
-        .forEach(
-            (name, figures) ->
-                findRises(
-                    now.millis(),
-                    name,
-                    before == null ? null : before.caches().get(name),
-                    figures));
+    for (String name : now.caches().keySet()) {
+      findRises(name, before, now, sample -> sample.caches().get(name));
+    }
     if (now.refs() != null) {
-      findRises(now.millis(), REFS, before == null ? null : before.refs(), now.refs());
+      findRises(REFS, before, now, Sample::refs);
     }
   }
 
-  private void findRises(long millis, String subject, @Nullable Figures before, Figures now) {
+  private void findRises(
+      String subject, @Nullable Sample before, Sample now, Function<Sample, Figures> figures) {
+    @Nullable Figures last = before == null ? null : figures.apply(before);
     RISES.forEach(
         (kind, text) -> {
-          long value = now.get(kind);
-          long old = before == null ? 0 : before.get(kind);
+          long value = figures.apply(now).get(kind);
+          long old = last == null ? 0 : last.get(kind);
           // The figures of a plugin's cache start again at 0 when the plugin is loaded again.
           long rise = value < old ? value : value - old;
           if (rise > 0) {
-            addRise(new Event(millis, millis, subject, kind, text, rise, null));
+            addRise(new Event(now.millis(), now.millis(), subject, kind, text, rise, null));
           }
         });
   }
 
   private void addRise(Event event) {
-    for (Event last : all) {
-      if (last.subject.equals(event.subject) && last.kind.equals(event.kind)) {
-        if (event.to - last.to > ONE_EVENT_MILLIS) {
-          break;
-        }
-        all.remove(last);
-        add(
-            new Event(
-                last.from,
-                event.to,
-                event.subject,
-                event.kind,
-                event.text,
-                last.count + event.count,
-                null));
-        return;
-      }
-    }
-    add(event);
+    Optional<Event> last =
+        all.stream()
+            .filter(old -> old.subject.equals(event.subject) && old.kind.equals(event.kind))
+            .findFirst()
+            .filter(old -> event.to - old.to <= ONE_EVENT_MILLIS);
+    last.ifPresent(all::remove);
+    add(last.map(old -> old.and(event)).orElse(event));
   }
 
   void add(Event event) {

@@ -30,7 +30,7 @@ final class HistoryView implements RestReadView<ConfigResource> {
 
   @Override
   public Response<JsonObject> apply(ConfigResource resource) throws RestApiException {
-    rights.requireView();
+    rights.require(Rights.VIEW);
     return Response.ok(history.json());
   }
 }

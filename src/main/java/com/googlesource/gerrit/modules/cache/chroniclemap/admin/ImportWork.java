@@ -20,8 +20,8 @@ import com.google.common.collect.ImmutableList;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport.State;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Imports the values of a cache from Gerrit's H2 file. */
 final class ImportWork {
@@ -49,7 +49,6 @@ final class ImportWork {
   static UpkeepWork of(CacheInventory inventory, boolean dryRun) {
     return new UpkeepWork(
         "import",
-        FIGURES,
         (cache, progress) -> result(inventory.importFromH2(cache, dryRun, progress), dryRun),
         (cache, why) -> result(ImportReport.of(cache, State.FAILED, why), dryRun));
   }
@@ -79,23 +78,18 @@ final class ImportWork {
 
   /** Why values were skipped; empty if none was. */
   private static String note(ImportReport report) {
-    List<String> parts = new ArrayList<>();
-    add(parts, report.known(), "skipped, as the cache has newer ones");
-    add(parts, report.otherVersion(), "of another version of Gerrit");
-    add(parts, report.tooOld(), "too old");
-    add(parts, report.tooLarge(), "too large");
-    if (report.state() == State.FULL) {
-      parts.add("no room for the others");
-    }
-    if (!report.detail().isEmpty() && report.state() != State.NOTHING) {
-      parts.add(report.detail());
-    }
-    return String.join("; ", parts);
+    return Stream.of(
+            counted(report.known(), "skipped, as the cache has newer ones"),
+            counted(report.otherVersion(), "of another version of Gerrit"),
+            counted(report.tooOld(), "too old"),
+            counted(report.tooLarge(), "too large"),
+            report.state() == State.FULL ? "no room for the others" : "",
+            report.state() == State.NOTHING ? "" : report.detail())
+        .filter(part -> !part.isEmpty())
+        .collect(Collectors.joining("; "));
   }
 
-  private static void add(List<String> parts, long count, String what) {
-    if (count > 0) {
-      parts.add(Units.count(count) + " " + what);
-    }
+  private static String counted(long count, String what) {
+    return count == 0 ? "" : Units.count(count) + " " + what;
   }
 }

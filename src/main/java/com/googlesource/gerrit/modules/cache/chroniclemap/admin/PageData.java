@@ -25,10 +25,12 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.admin.PageTable
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.Iterables;
+import com.google.common.collect.Lists;
 import com.google.common.net.UrlEscapers;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.server.CurrentUser;
 import com.google.gerrit.server.git.WorkQueue.Task.State;
+import com.google.gerrit.server.restapi.config.ListTasks.TaskInfo;
 import com.google.inject.Inject;
 import com.google.inject.Provider;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
@@ -86,10 +88,10 @@ final class PageData {
     out.put("version", version());
     out.put("selected", selected);
     out.put("token", token);
-    out.put("mayMaintain", rights.mayMaintain());
+    out.put("mayMaintain", rights.has(Rights.MAINTAIN));
     boolean sessions = selected.equals("web_sessions");
     out.put("sessions", sessions);
-    out.put("mayFlush", sessions ? rights.mayMaintain() : rights.mayFlush());
+    out.put("mayFlush", rights.has(sessions ? Rights.MAINTAIN : Rights.FLUSH));
     Optional<String> noRefs = refs.whyNone();
     out.put("noRefs", noRefs.orElse(""));
     @Nullable RefsTotals totals = noRefs.isPresent() ? null : refs.totals();
@@ -103,8 +105,8 @@ final class PageData {
           out.put("caches", caches(selected, now).data());
           out.put("cacheNote", CachesTable.activity(Figures.ofAll(CacheMetrics.ALL, caches)));
           out.put("cacheHistory", cacheHistory(selected).data());
-          out.put("tasks", tasks());
-          out.put("mayCancel", rights.mayKill());
+          out.put("tasks", Lists.transform(queue.get().tasks(), PageData::task));
+          out.put("mayCancel", rights.has(Rights.KILL));
         });
     caches.stream()
         .filter(report -> report.name().equals(selected))
@@ -363,11 +365,8 @@ final class PageData {
     table.row(cell(title), bytes(figures.get(used)), most < 0 ? cell("") : bytes(most));
   }
 
-  private List<Map<String, ?>> tasks() {
-    return queue.get().tasks().stream()
-        .<Map<String, ?>>map(
-            task ->
-                Map.of("id", task.id, "text", task.command, "running", task.state == State.RUNNING))
-        .toList();
+  private static Map<String, ?> task(TaskInfo task) {
+    boolean running = task.state == State.RUNNING;
+    return Map.of("id", task.id, "text", task.command, "running", running);
   }
 }

@@ -30,15 +30,10 @@ final class PageLink implements TopMenu {
               "Browse",
               List.of(new MenuItem("Disk caches", "/plugins/" + AdminPlugin.NAME + "/"))));
 
-  private final Rights rights;
-
-  @Inject
-  PageLink(Rights rights) {
-    this.rights = rights;
-  }
+  @Inject private Rights rights;
 
   @Override
   public List<MenuEntry> getEntries() {
-    return rights.mayView() ? LINK : ImmutableList.of();
+    return rights.has(Rights.VIEW) ? LINK : ImmutableList.of();
   }
 }

@@ -58,32 +58,26 @@ final class PageServlet extends HttpServlet {
   /** Read at the start, as the jar may be overwritten later. */
   private static final String PAGE = new String(read("page.soy"), UTF_8);
 
-  private final transient Provider<PageData> data;
-  private final transient Provider<CurrentUser> user;
-  private final transient Rights rights;
-  private final transient DynamicItem<WebSession> session;
+  @Inject private transient Provider<PageData> data;
+  @Inject private transient Provider<CurrentUser> user;
+  @Inject private transient Rights rights;
+  @Inject private transient DynamicItem<WebSession> session;
 
   /** Compiled when the first page is asked for, which takes about a second. */
   private final transient Supplier<SoySauce> templates = Suppliers.memoize(PageServlet::compile);
-
-  @Inject
-  PageServlet(
-      Provider<PageData> data,
-      Provider<CurrentUser> user,
-      Rights rights,
-      DynamicItem<WebSession> session) {
-    this.data = data;
-    this.user = user;
-    this.rights = rights;
-    this.session = session;
-  }
 
   @Override
   protected void doGet(HttpServletRequest request, HttpServletResponse response)
       throws IOException {
     if (!request.getRequestURI().endsWith("/")) {
       response.sendRedirect(request.getRequestURI() + "/");
-    } else if (rights.mayView()) {
+    } else if (!rights.has(Rights.VIEW)) {
+      boolean known = user.get().isIdentifiedUser();
+      String way = known ? " An administrator can grant it in the rights of All-Projects." : "";
+      String text = "This page needs the global capability View Caches or Maintain Server." + way;
+      String title = known ? "Not permitted" : "Sign in";
+      refuse(response, HttpServletResponse.SC_FORBIDDEN, title, text, !known);
+    } else {
       PageData shown = data.get();
       String cache = Strings.nullToEmpty(request.getParameter("cache"));
       if (cache.isEmpty() || shown.has(cache)) {
@@ -92,15 +86,6 @@ final class PageServlet extends HttpServlet {
         String text = "There is no cache \"" + cache + "\" on disk.";
         refuse(response, HttpServletResponse.SC_NOT_FOUND, "No such cache", text, false);
       }
-    } else if (user.get().isIdentifiedUser()) {
-      String text =
-          "This page needs the global capability View Caches or Maintain Server. An administrator"
-              + " can grant it in the access rights of All-Projects.";
-      refuse(response, HttpServletResponse.SC_FORBIDDEN, "Not permitted", text, false);
-    } else {
-      String text =
-          "This page is for those who have the global capability View Caches or Maintain Server.";
-      refuse(response, HttpServletResponse.SC_FORBIDDEN, "Sign in", text, true);
     }
   }
 

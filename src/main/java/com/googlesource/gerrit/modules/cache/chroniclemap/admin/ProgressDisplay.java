@@ -15,7 +15,6 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import java.io.PrintWriter;
-import java.io.Writer;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -28,8 +27,7 @@ final class ProgressDisplay {
   private final PrintWriter out;
   private final boolean terminal;
   private final int columns;
-  private String cache = "";
-  private String place = "";
+  private String what = "";
   private long lastLine;
 
   /** The width of the line on the terminal. */
@@ -42,15 +40,9 @@ final class ProgressDisplay {
     this.lastLine = now;
   }
 
-  /** A display that shows nothing. */
-  static ProgressDisplay none() {
-    return new ProgressDisplay(new PrintWriter(Writer.nullWriter()), false, 0, 0);
-  }
-
   /** Starts the progress of a cache, which is the index-th of so many. */
   void begin(String name, int index, int of) {
-    cache = name;
-    place = index + "/" + of;
+    what = index + "/" + of + " " + name + ": ";
     if (terminal) {
       rewrite(0);
     }
@@ -67,13 +59,13 @@ final class ProgressDisplay {
       rewrite(percent);
     } else if (now - lastLine >= LINE_NANOS) {
       lastLine = now;
-      out.println(place + " " + cache + ": " + percent + "%");
+      out.println(what + percent + "%");
       out.flush();
     }
   }
 
   private void rewrite(int percent) {
-    String line = place + " " + cache + ": " + percent + "%";
+    String line = what + percent + "%";
     // The last column stays free, as some terminals start a new line when it is written.
     line = line.substring(0, Math.min(line.length(), columns - 1));
     out.print("\r" + line + " ".repeat(Math.max(0, written - line.length())));

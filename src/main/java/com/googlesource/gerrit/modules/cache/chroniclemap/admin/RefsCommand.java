@@ -61,13 +61,8 @@ final class RefsCommand extends DocumentedCommand {
   }
 
   private List<ProjectRefs> select() throws UnloggedFailure {
-    if (project == null) {
-      return refs.of(user);
-    }
-    Optional<ProjectRefs> one = refs.of(user, project);
-    if (one.isEmpty()) {
-      throw die(VisibleRefs.whyNot(project));
-    }
-    return List.of(one.get());
+    return project == null
+        ? refs.of(user)
+        : List.of(refs.of(user, project).orElseThrow(() -> die(VisibleRefs.whyNot(project))));
   }
 }

@@ -15,7 +15,6 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import com.google.common.collect.ImmutableMap;
-import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
@@ -38,9 +37,7 @@ final class RefsJson {
     totals.memoryOnlyReason().ifPresent(why -> all.addProperty("memory_only_reason", why));
     totals.disk().ifPresent(stats -> all.add("disk", CachesJson.store(stats)));
     root.add("totals", all);
-    JsonArray projects = new JsonArray();
-    reports.forEach(refs -> projects.add(project(refs)));
-    root.add("projects", projects);
+    root.add("projects", CachesJson.array(reports, RefsJson::project));
     return root;
   }
 

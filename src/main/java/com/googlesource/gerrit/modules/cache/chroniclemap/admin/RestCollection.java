@@ -45,14 +45,14 @@ abstract class RestCollection<R extends RestResource>
   public final RestView<ConfigResource> list() {
     return (RestReadView<ConfigResource>)
         server -> {
-          rights.requireView();
+          rights.require(Rights.VIEW);
           return Response.ok(all());
         };
   }
 
   @Override
   public final R parse(ConfigResource server, IdString id) throws RestApiException {
-    rights.requireView();
+    rights.require(Rights.VIEW);
     return one(id.get());
   }
 

@@ -26,26 +26,24 @@ import java.util.Set;
 /** The rights of the REST API and the page, which are those of the SSH commands. */
 @Singleton
 final class Rights {
-  private static final Set<GlobalOrPluginPermission> VIEW =
+  /** To see all that is shown. */
+  static final Set<GlobalOrPluginPermission> VIEW =
       Set.of(GlobalPermission.VIEW_CACHES, GlobalPermission.MAINTAIN_SERVER);
-  private static final Set<GlobalOrPluginPermission> MAINTAIN =
-      Set.of(GlobalPermission.MAINTAIN_SERVER);
-  private static final Set<GlobalOrPluginPermission> FLUSH =
+
+  /** To change something. */
+  static final Set<GlobalOrPluginPermission> MAINTAIN = Set.of(GlobalPermission.MAINTAIN_SERVER);
+
+  /** To flush a cache, as Gerrit's own flush requires. */
+  static final Set<GlobalOrPluginPermission> FLUSH =
       Set.of(GlobalPermission.FLUSH_CACHES, GlobalPermission.MAINTAIN_SERVER);
+
+  /** To cancel a task, as Gerrit requires. Maintain Server implies it. */
+  static final Set<GlobalOrPluginPermission> KILL = Set.of(GlobalPermission.KILL_TASK);
 
   @Inject private PermissionBackend permissions;
 
-  /** Requires View Caches or Maintain Server. */
-  void requireView() throws RestApiException {
-    require(VIEW);
-  }
-
-  /** Requires Maintain Server. */
-  void requireMaintain() throws RestApiException {
-    require(MAINTAIN);
-  }
-
-  private void require(Set<GlobalOrPluginPermission> any) throws RestApiException {
+  /** Requires one of some permissions. */
+  void require(Set<GlobalOrPluginPermission> any) throws RestApiException {
     try {
       permissions.currentUser().checkAny(any);
     } catch (PermissionBackendException e) {
@@ -53,30 +51,8 @@ final class Rights {
     }
   }
 
-  /** Whether the user has View Caches or Maintain Server. */
-  boolean mayView() {
-    return has(VIEW);
-  }
-
-  /** Whether the user has Maintain Server. */
-  boolean mayMaintain() {
-    return has(MAINTAIN);
-  }
-
-  /**
-   * Whether the user has Kill Task and View Queue, as Gerrit requires for a task. Maintain Server
-   * implies both.
-   */
-  boolean mayKill() {
-    return has(Set.of(GlobalPermission.KILL_TASK)) && has(Set.of(GlobalPermission.VIEW_QUEUE));
-  }
-
-  /** Whether the user has Flush Caches or Maintain Server, as Gerrit's own flush requires. */
-  boolean mayFlush() {
-    return has(FLUSH);
-  }
-
-  private boolean has(Set<GlobalOrPluginPermission> any) {
+  /** Whether the user has one of some permissions. */
+  boolean has(Set<GlobalOrPluginPermission> any) {
     return any.stream().anyMatch(permissions.currentUser()::testOrFalse);
   }
 }

@@ -17,7 +17,10 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 import com.google.common.flogger.FluentLogger;
 import com.google.common.primitives.Ints;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.Writer;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.sshd.server.Environment;
@@ -56,13 +59,9 @@ abstract class UpkeepCommand extends CachesCommand {
   void lookAt(Environment env) {
     String term = env.getEnv().get(Environment.ENV_TERM);
     terminal = term != null && !term.isEmpty() && !term.equals(NO_TERMINAL);
-    width = columns(env.getEnv().get(Environment.ENV_COLUMNS));
+    Integer columns = Ints.tryParse(env.getEnv().getOrDefault(Environment.ENV_COLUMNS, ""));
+    width = columns != null && columns > 0 ? columns : DEFAULT_COLUMNS;
     env.addSignalListener((from, signal) -> task.cancel(), Signal.INT, Signal.TERM, Signal.HUP);
-  }
-
-  private static int columns(String text) {
-    Integer columns = text == null ? null : Ints.tryParse(text);
-    return columns != null && columns > 0 ? columns : DEFAULT_COLUMNS;
   }
 
   /** Cancels the work: the client has disconnected, or an administrator has killed the task. */
@@ -81,10 +80,13 @@ abstract class UpkeepCommand extends CachesCommand {
       throw die(
           "all caches are kept in memory only: " + inventory.memoryOnlyReason().orElse("unknown"));
     }
-    ProgressDisplay display =
-        json && !terminal
-            ? ProgressDisplay.none()
-            : new ProgressDisplay(stderr, terminal, width, System.nanoTime());
+    PrintWriter shown = json && !terminal ? new PrintWriter(Writer.nullWriter()) : stderr;
+    ProgressDisplay display = new ProgressDisplay(shown, terminal, width, System.nanoTime());
+    Progress watcher =
+        (done, total) -> {
+          readKeys();
+          display.show(done, total, System.nanoTime());
+        };
     List<UpkeepResult> results = new ArrayList<>();
     for (CacheReport cache : caches) {
       readKeys();
@@ -92,13 +94,13 @@ abstract class UpkeepCommand extends CachesCommand {
         break;
       }
       display.begin(cache.name(), results.size() + 1, caches.size());
-      results.add(run(work, cache.name(), display));
+      results.add(work.run(cache.name(), task, watcher));
     }
     display.end();
     if (json) {
       stdout.println(CachesJson.GSON.toJson(UpkeepShown.json(results)));
     } else {
-      UpkeepShown.print(stdout, work.figures(), results);
+      UpkeepShown.print(stdout, results);
     }
     stdout.flush();
     List<String> failures =
@@ -109,16 +111,6 @@ abstract class UpkeepCommand extends CachesCommand {
     if (!failures.isEmpty()) {
       throw die(String.join("; ", failures));
     }
-  }
-
-  private UpkeepResult run(UpkeepWork work, String cache, ProgressDisplay display) {
-    return work.run(
-        cache,
-        task,
-        (done, total) -> {
-          readKeys();
-          display.show(done, total, System.nanoTime());
-        });
   }
 
   /** Looks for a Ctrl-C among the keys of a terminal, which reach the server as plain bytes. */

@@ -13,7 +13,6 @@
 // limitations under the License.
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
-import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonPrimitive;
 import java.io.PrintWriter;
@@ -21,7 +20,6 @@ import java.util.List;
 import java.util.function.Function;
 import java.util.function.ToLongFunction;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /**
  * Prints the results of long-running commands, as a table or as JSON. The names of the JSON fields
@@ -47,10 +45,8 @@ final class UpkeepShown {
   }
 
   static JsonObject json(List<UpkeepResult> results) {
-    JsonArray caches = new JsonArray();
-    results.forEach(result -> caches.add(json(result)));
     JsonObject root = new JsonObject();
-    root.add("caches", caches);
+    root.add("caches", CachesJson.array(results, UpkeepShown::json));
     return root;
   }
 
@@ -58,8 +54,13 @@ final class UpkeepShown {
    * Prints a table of {@link Tables#WIDTH} columns: a line for each cache, a line for all, and
    * notes on single caches.
    */
-  static void print(
-      PrintWriter out, List<? extends Metric<?>> figures, List<UpkeepResult> results) {
+  static void print(PrintWriter out, List<UpkeepResult> results) {
+    List<Metric<?>> figures =
+        results.stream()
+            .flatMap(result -> result.figures().metrics().stream())
+            .filter(metric -> !metric.meaning().isEmpty())
+            .distinct()
+            .toList();
     printRow(out, "Cache", figures, Metric::meaning, "Result");
     Tables.printRule(out);
     for (UpkeepResult result : results) {
@@ -82,11 +83,10 @@ final class UpkeepShown {
   private static void printRow(
       PrintWriter out,
       String first,
-      List<? extends Metric<?>> figures,
+      List<Metric<?>> figures,
       Function<Metric<?>, String> cell,
       String last) {
-    Stream<Metric<?>> columns = figures.stream().filter(m -> !m.meaning().isEmpty()).map(m -> m);
-    String cells = columns.map(cell).collect(Collectors.joining("|"));
+    String cells = figures.stream().map(cell).collect(Collectors.joining("|"));
     Tables.printRow(out, ROW, first, cells + "|" + last);
   }
 }

@@ -14,7 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
-import com.google.common.collect.ImmutableList;
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheUpkeepException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
@@ -25,16 +24,11 @@ import java.util.function.BiFunction;
  * and the REST API start it.
  *
  * @param name of the command
- * @param figures of the results
  * @param task the work
  * @param refused makes the result of a cache on which no work was possible, of its name and the
  *     reason
  */
-record UpkeepWork(
-    String name,
-    ImmutableList<? extends Metric<?>> figures,
-    Task task,
-    BiFunction<String, String, UpkeepResult> refused) {
+record UpkeepWork(String name, Task task, BiFunction<String, String, UpkeepResult> refused) {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /** Work on one cache, in a thread that is never interrupted. */

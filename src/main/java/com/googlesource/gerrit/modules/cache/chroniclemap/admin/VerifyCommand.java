@@ -20,7 +20,6 @@ import static com.google.gerrit.sshd.CommandMetaData.Mode.MASTER_OR_SLAVE;
 
 import com.google.gerrit.extensions.annotations.CapabilityScope;
 import com.google.gerrit.extensions.annotations.RequiresAnyCapability;
-import com.google.gerrit.extensions.restapi.RestApiException;
 import com.google.gerrit.sshd.CommandMetaData;
 import com.google.inject.Inject;
 import org.kohsuke.args4j.Option;
@@ -41,12 +40,8 @@ final class VerifyCommand extends UpkeepCommand {
 
   @Override
   UpkeepWork work() throws UnloggedFailure {
-    try {
-      if (repair) {
-        rights.requireMaintain();
-      }
-    } catch (RestApiException e) {
-      throw die("--repair: " + e.getMessage());
+    if (repair && !rights.has(Rights.MAINTAIN)) {
+      throw die("--repair: maintain server not permitted");
     }
     return VerifyWork.of(inventory, repair);
   }

@@ -41,13 +41,19 @@ record VerifyWork(CacheInventory inventory, boolean repair) {
 
   enum Verdict {
     /** All entries were checked and none is damaged. */
-    SOUND,
+    SOUND("sound"),
     /** The damaged entries were dropped. */
-    REPAIRED,
+    REPAIRED("repaired"),
     /** Damaged entries were found and are still there. */
-    DAMAGED,
+    DAMAGED("DAMAGED"),
     /** Not all entries were checked. */
-    INCOMPLETE
+    INCOMPLETE("NOT COMPLETE");
+
+    private final String shown;
+
+    Verdict(String shown) {
+      this.shown = shown;
+    }
   }
 
   /**
@@ -58,7 +64,6 @@ record VerifyWork(CacheInventory inventory, boolean repair) {
   static UpkeepWork of(CacheInventory inventory, boolean repair) {
     return new UpkeepWork(
         "verify",
-        FIGURES,
         new VerifyWork(inventory, repair)::work,
         (cache, why) -> result(cache, new VerifyReport(0, 0, 0, false, false, 0), why, repair));
   }
@@ -66,14 +71,12 @@ record VerifyWork(CacheInventory inventory, boolean repair) {
   private UpkeepResult work(String cache, Progress progress)
       throws CacheUpkeepException, InterruptedException {
     VerifyReport report = inventory.verify(cache, repair, progress);
-    for (int i = 1; i < ATTEMPTS && isWorthRepeating(cache, report, progress); i++) {
+    for (int i = 1;
+        i < ATTEMPTS && !report.complete() && !progress.isCancelled() && hasFile(cache);
+        i++) {
       report = inventory.verify(cache, repair, progress);
     }
     return result(cache, report, whyIncomplete(cache, progress), repair);
-  }
-
-  private boolean isWorthRepeating(String cache, VerifyReport report, Progress progress) {
-    return !report.complete() && !progress.isCancelled() && hasFile(cache);
   }
 
   private String whyIncomplete(String cache, Progress progress) {
@@ -104,12 +107,7 @@ record VerifyWork(CacheInventory inventory, boolean repair) {
     return new UpkeepResult(
         cache,
         verdict,
-        switch (verdict) {
-          case SOUND -> "sound";
-          case REPAIRED -> "repaired";
-          case DAMAGED -> "DAMAGED";
-          case INCOMPLETE -> "NOT COMPLETE";
-        },
+        verdict.shown,
         detail,
         detail,
         switch (verdict) {

@@ -64,9 +64,7 @@ final class WatchedTask implements Progress {
   <T> T run(String name, Supplier<T> work, Progress watcher) {
     steps = new Steps(0, 0);
     FutureTask<T> future = new FutureTask<>(work::get);
-    Thread thread = new Thread(future, name);
-    thread.setDaemon(true);
-    thread.start();
+    Thread unused = Thread.ofPlatform().daemon().name(name).start(future);
     while (true) {
       try {
         return future.get(LOOK_MILLIS, TimeUnit.MILLISECONDS);

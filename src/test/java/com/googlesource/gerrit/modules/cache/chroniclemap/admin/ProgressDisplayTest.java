@@ -100,13 +100,4 @@ class ProgressDisplayTest {
     display.end();
     assertThat(out.toString()).isEmpty();
   }
-
-  @Test
-  void noneShowsNothing() {
-    ProgressDisplay display = ProgressDisplay.none();
-    display.begin("diff", 1, 1);
-    display.show(1, 2, seconds(100));
-    display.end();
-    assertThat(out.toString()).isEmpty();
-  }
 }

@@ -131,7 +131,6 @@ class UpkeepCommandTest {
     UpkeepWork work() {
       return new UpkeepWork(
           "test",
-          ImmutableList.of(),
           (cache, progress) -> {
             begun.add(cache);
             return result(cache, work.on(cache, progress));

@@ -73,7 +73,6 @@ class UpkeepQueueTest {
   private final UpkeepWork endless =
       new UpkeepWork(
           "verify",
-          FIGURES,
           (cache, progress) -> {
             progress.step(1, 3);
             begun.countDown();
@@ -158,7 +157,6 @@ class UpkeepQueueTest {
     UpkeepWork broken =
         new UpkeepWork(
             "verify",
-            FIGURES,
             (cache, progress) -> {
               throw new InternalError("a mapped file was cut short");
             },

@@ -55,8 +55,8 @@ class UpkeepShownTest {
         repaired);
   }
 
-  private static List<String> table(List<? extends Metric<?>> columns, List<UpkeepResult> results) {
-    return lines(out -> UpkeepShown.print(out, columns, results));
+  private static List<String> table(List<UpkeepResult> results) {
+    return lines(out -> UpkeepShown.print(out, results));
   }
 
   @ParameterizedTest
@@ -88,9 +88,7 @@ class UpkeepShownTest {
   @Test
   void theTableOfAVerifyTellsAll() {
     List<String> lines =
-        table(
-            VerifyWork.FIGURES,
-            List.of(verified("ours", 0, false, true), verified("bad", 3, false, false)));
+        table(List.of(verified("ours", 0, false, true), verified("bad", 3, false, false)));
     assertThat(lines.get(2)).matches("ours +20 +4.0 KiB +0 +1.5 s +sound");
     assertThat(lines.get(3)).matches("bad +20 +4.0 KiB +3 +1.5 s +DAMAGED");
     assertThat(lines.get(5)).matches("2 caches +40 +8.0 KiB +3 +3.0 s");
@@ -112,7 +110,7 @@ class UpkeepShownTest {
             ImportReport.of("locked", State.FAILED, "it is in use"));
     List<UpkeepResult> results =
         reports.stream().map(report -> ImportWork.result(report, false)).toList();
-    List<String> lines = table(ImportWork.FIGURES, results);
+    List<String> lines = table(results);
     assertThat(lines.get(2)).matches("ours +7 +7 +7 B +7 ms +done");
     assertThat(lines.get(3)).matches("none +0 +0 +0 B +0 ms +nothing in H2");
     assertThat(lines.get(4)).matches("locked +0 +0 +0 B +0 ms +FAILED");
@@ -168,8 +166,8 @@ class UpkeepShownTest {
         imported.add(ImportWork.result(imported(name, state, "a word ".repeat(40), figure), false));
       }
     }
-    List<String> all = new ArrayList<>(table(VerifyWork.FIGURES, verified));
-    all.addAll(table(ImportWork.FIGURES, imported));
+    List<String> all = new ArrayList<>(table(verified));
+    all.addAll(table(imported));
     for (String line : all) {
       assertWithMessage(line).that(line.length()).isAtMost(Tables.WIDTH);
     }
