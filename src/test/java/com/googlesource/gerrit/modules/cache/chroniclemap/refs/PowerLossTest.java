@@ -71,7 +71,8 @@ class PowerLossTest {
   private static final int MIXTURES = Integer.getInteger("refs.power", 2);
   private static final long SEED = Long.getLong("refs.power.seed", 1);
 
-  @TempDir Path folder;
+  @TempDir(factory = InMemory.class)
+  Path folder;
 
   private final Random random = new Random(SEED);
   private UpdateSettings.Atomic atomic = UpdateSettings.Atomic.LOOSE;

@@ -55,7 +55,8 @@ class RefStepsTest {
   private static final String NEW = "refs/changes/01/1/1";
   private static final String NEW2 = "refs/changes/01/1/meta";
 
-  @TempDir Path folder;
+  @TempDir(factory = InMemory.class)
+  Path folder;
 
   /** A change, and the refs after it by the number of their commits; null for none. */
   private record Case(String name, UpdateSettings.Atomic atomic, Change change) {
