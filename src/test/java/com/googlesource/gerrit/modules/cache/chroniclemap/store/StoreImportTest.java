@@ -17,16 +17,21 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 
+import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -310,32 +315,79 @@ class StoreImportTest {
     assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.CLEAN);
   }
 
-  /** The file itself says that it was changed. */
+  /** A change that cannot be noted would be missed by the next process. */
   @Test
-  void nothingIsImportedWhereTheMarkerForImportCannotBeDeleted() throws Exception {
+  void nothingIsImportedIntoAFileThatCannotNoteAChange() throws Exception {
     bringIn(1, 11);
     AtomicBoolean stuck = new AtomicBoolean();
     Disk disk =
         new FolderDisk(Disk.REAL) {
           @Override
-          public void delete(Path file) throws IOException {
+          public void force(Path file, FileChannel open) throws IOException {
             if (stuck.get()) {
-              throw new IOException("on purpose");
+              throw new LostContentException("on purpose");
             }
-            super.delete(file);
+            super.force(file, open);
           }
         };
     directory.close();
     directory = StoreDirectory.open(folder, disk, System::currentTimeMillis);
     store = open(ImportMode.RESUME);
+    assertThat(store.isImportable()).isTrue();
     stuck.set(true);
-    store.remove(key(1));
-    assertThat(store.stats().state()).isEqualTo(StoreState.READY);
-    assertThat(read(1)).isEqualTo(KeyHistory.NONE);
-    assertThat(bringIn(1, 11)).isNotEqualTo(ImportResult.STORED);
+    store.remove(key(2));
+    assertThat(bringIn(2, 12)).isEqualTo(ImportResult.OVER);
     kill(ImportMode.RESUME);
-    assertThat(bringIn(1, 11)).isNotEqualTo(ImportResult.STORED);
-    assertThat(read(1)).isEqualTo(KeyHistory.NONE);
+    assertThat(bringIn(2, 12)).isEqualTo(ImportResult.OVER);
+    assertThat(read(2)).isEqualTo(KeyHistory.NONE);
+  }
+
+  /** A file of another size does not have what was noted in the one before. */
+  @Test
+  void goesOnInALargerFileUnlessSomethingWasChangedBeforeOrWhileItWasMade() throws Exception {
+    grow();
+    kill(ImportMode.RESUME);
+    assertThat(bringIn(1, 11)).isEqualTo(ImportResult.STORED);
+    assertThat(store.readForGood(key(2))).isNull();
+    grow();
+    kill(ImportMode.RESUME);
+    assertThat(bringIn(2, 12)).isEqualTo(ImportResult.OVER);
+  }
+
+  private void grow() throws Exception {
+    long before = store.stats().diskBytes();
+    for (int i = 0; store.stats().diskBytes() <= before; i++) {
+      byte[] key = key(100_000 + i);
+      store.putIfCurrent(key, new byte[50_000], 5, store.ticket(key));
+      TestStores.awaitRebuilt(store);
+    }
+  }
+
+  /** The next process must know of it though there is no file yet that could say so. */
+  @Test
+  void whatWasMissedBeforeTheFileIsOpenDoesNotComeIn() throws Exception {
+    bringIn(1, 11);
+    directory.close();
+    CountDownLatch reading = new CountDownLatch(1);
+    Disk slow =
+        new FolderDisk(Disk.REAL) {
+          @Override
+          public long size(Path file) throws IOException {
+            Uninterruptibles.awaitUninterruptibly(reading);
+            return super.size(file);
+          }
+        };
+    directory = StoreDirectory.open(folder, slow, System::currentTimeMillis);
+    store = directory.openStore(SETTINGS, ImportMode.RESUME, report -> {});
+    assertThat(store.readForGood(key(2))).isNull();
+    assertThat(Files.exists(folder.resolve("import-v1.discard.early"))).isTrue();
+    reading.countDown();
+    store.awaitOpened();
+    assertThat(bringIn(2, 12)).isEqualTo(ImportResult.KNOWN);
+    assertThat(read(1)).isEqualTo(11);
+    assertThat(bringIn(3, 13)).isEqualTo(ImportResult.STORED);
+    restart(ImportMode.RESUME);
+    assertThat(bringIn(2, 12)).isEqualTo(ImportResult.OVER);
   }
 
   /** A file that could not be opened may have held anything. */
