@@ -52,8 +52,8 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Collectors;
 
@@ -73,8 +73,10 @@ final class ChronicleMapCacheFactory
   private final AtomicBoolean readOnly;
   private final Optional<StoreDirectory> directory;
 
-  /** Has no thread until a value is put whose write is delayed. */
-  private final ScheduledExecutorService timer = newTimer();
+  /** Writes values whose write is delayed. */
+  final ScheduledThreadPoolExecutor timer =
+      new ScheduledThreadPoolExecutor(
+          1, Thread.ofPlatform().daemon().name("cache-chroniclemap-delayed").factory());
 
   /** Empty if all caches are in memory only, or if imports cannot be recorded. */
   private Optional<H2Imports> imports = Optional.empty();
@@ -107,14 +109,13 @@ final class ChronicleMapCacheFactory
     this.settings = settings;
     this.bound = bound;
     this.directory = openDirectory();
+    long delay = DelayedWrites.DELAY_SECONDS;
+    var unused =
+        timer.scheduleWithFixedDelay(this::writeDelayed, delay, delay, TimeUnit.SECONDS);
   }
 
-  private static ScheduledExecutorService newTimer() {
-    ScheduledThreadPoolExecutor timer =
-        new ScheduledThreadPoolExecutor(
-            1, Thread.ofPlatform().daemon().name("cache-chroniclemap-delayed-", 0).factory());
-    timer.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
-    return timer;
+  private void writeDelayed() {
+    caches.forEach(cache -> cache.disk.write());
   }
 
   /**
@@ -391,7 +392,7 @@ final class ChronicleMapCacheFactory
               settings.maxAge(def),
               settings.refreshAfterWrite(def),
               /* missesStay= */ mode != ImportMode.NONE && H2Imports.isSecret(def.name()),
-              timer));
+              timer::isShutdown));
     } catch (StoreUnavailableException e) {
       log.warn("Cache " + def.name() + " is kept in memory only: " + e.getMessage());
       return Optional.empty();
@@ -483,7 +484,7 @@ final class ChronicleMapCacheFactory
       distrust();
     }
     timer.shutdown();
-    caches.forEach(cache -> cache.disk.write());
+    writeDelayed();
     directory.ifPresent(StoreDirectory::close);
   }
 }

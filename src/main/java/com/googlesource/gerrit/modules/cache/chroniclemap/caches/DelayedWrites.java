@@ -22,9 +22,9 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.Ticket;
 import java.nio.ByteBuffer;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
-import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 
 /**
@@ -47,7 +47,10 @@ final class DelayedWrites<V> {
   /** The names of the caches whose values are written later. */
   static final ImmutableSet<String> CACHES = ImmutableSet.of("changes_by_project", "git_tags");
 
-  /** How long a value waits at most; a value that is put meanwhile for its key replaces it. */
+  /**
+   * How often {@link #writeAll} is to be called, hence how long a value waits at most; one that is
+   * put meanwhile for its key replaces it.
+   */
   static final long DELAY_SECONDS = 30;
 
   /** About so many values wait at most, as all of them are kept on the heap. */
@@ -62,26 +65,26 @@ final class DelayedWrites<V> {
   private final Store store;
   private final Function<V, byte[]> serializer;
   private final AtomicBoolean readOnly;
-  private final ScheduledExecutorService timer;
+  private final BooleanSupplier isStopped;
   private final ConcurrentMap<ByteBuffer, Waiting<V>> waiting = new ConcurrentHashMap<>(ROOM);
-  private final AtomicBoolean isScheduled = new AtomicBoolean();
 
   /**
    * Makes the delayed writes of a store.
    *
    * @param serializer returns null for a value that cannot be stored
    * @param readOnly while it is true, values wait, and none may be put or removed
-   * @param timer runs the writes; if it rejects one, values are written when they are put
+   * @param isStopped whether nobody will call {@link #writeAll} any more, so that values are
+   *     written when they are put; asked after a value was added
    */
   DelayedWrites(
       Store store,
       Function<V, byte[]> serializer,
       AtomicBoolean readOnly,
-      ScheduledExecutorService timer) {
+      BooleanSupplier isStopped) {
     this.store = store;
     this.serializer = serializer;
     this.readOnly = readOnly;
-    this.timer = timer;
+    this.isStopped = isStopped;
   }
 
   /**
@@ -147,38 +150,11 @@ final class DelayedWrites<V> {
   }
 
   private void writeLater() {
-    if (waiting.size() > MOST) {
+    if (isStopped.getAsBoolean()) {
+      writeAll();
+    } else if (waiting.size() > MOST) {
       // One for one, so that no request writes more than it puts.
       waiting.values().stream().findAny().ifPresent(this::write);
-    }
-    if (!schedule()) {
-      writeAll();
-    }
-  }
-
-  /** Returns false if nothing can be scheduled any more. */
-  private boolean schedule() {
-    if (timer.isShutdown()) {
-      // Asked first: a task that was scheduled before is dropped, and leaves the flag as it is.
-      return false;
-    }
-    if (isScheduled.compareAndSet(false, true)) {
-      try {
-        var unused = timer.schedule(this::writeInTime, DELAY_SECONDS, TimeUnit.SECONDS);
-      } catch (RuntimeException | Error e) {
-        logger.atFine().withCause(e).log("Cache %s: values are written at once", store.name());
-        isScheduled.set(false);
-        return false;
-      }
-    }
-    return true;
-  }
-
-  private void writeInTime() {
-    isScheduled.set(false);
-    writeAll();
-    if (!waiting.isEmpty()) {
-      boolean unused = schedule();
     }
   }
 

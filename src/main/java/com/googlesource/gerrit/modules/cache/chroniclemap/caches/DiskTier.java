@@ -24,10 +24,10 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.Ticket;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Value;
 import java.time.Duration;
 import java.util.Optional;
-import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.BooleanSupplier;
 
 /**
  * The disk tier of a cache: its store, behind the serializers of keys and values. A key or value
@@ -60,7 +60,7 @@ final class DiskTier<K, V> {
    * @param missesStay whether a key that was reported as missing must not be imported afterwards. A
    *     sign-out from a session that is not found invalidates nothing, so the miss is the only
    *     trace of that sign-out
-   * @param timer for caches with {@link DelayedWrites}
+   * @param isStopped whether nobody will call {@link #write} any more
    */
   DiskTier(
       PersistentCacheDef<K, V> def,
@@ -69,7 +69,7 @@ final class DiskTier<K, V> {
       Optional<Duration> maxAge,
       Optional<Duration> refreshAfterWrite,
       boolean missesStay,
-      ScheduledExecutorService timer) {
+      BooleanSupplier isStopped) {
     this.name = def.name();
     this.readOnly = readOnly;
     this.missesStay = missesStay;
@@ -81,7 +81,7 @@ final class DiskTier<K, V> {
     this.refreshAfterMillis = refreshAfterWrite.map(Duration::toMillis).orElse(Long.MAX_VALUE);
     this.delayed =
         DelayedWrites.CACHES.contains(name)
-            ? new DelayedWrites<>(store, this::serialize, readOnly, timer)
+            ? new DelayedWrites<>(store, this::serialize, readOnly, isStopped)
             : null;
   }
 
@@ -239,7 +239,7 @@ final class DiskTier<K, V> {
     return delayed != null && key.isStored() && !readOnly.get();
   }
 
-  /** Writes the values that were put and are not on disk yet. */
+  /** Writes the values that were put and are not on disk yet. Never throws. */
   void write() {
     if (delayed != null) {
       delayed.writeAll();

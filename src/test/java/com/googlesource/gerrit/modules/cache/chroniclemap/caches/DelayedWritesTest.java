@@ -24,12 +24,10 @@ import com.google.inject.Key;
 import com.google.inject.name.Names;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.ScheduledFuture;
-import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.RunnableScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
@@ -286,56 +284,47 @@ class DelayedWritesTest extends CacheContract {
     site.restart();
   }
 
-  /** Keeps what it is to run later. */
-  private static final class HeldTimer extends ScheduledThreadPoolExecutor {
-    final List<Runnable> tasks = new ArrayList<>();
-    final List<Long> seconds = new ArrayList<>();
-
-    HeldTimer() {
-      super(0);
-    }
-
-    @Override
-    public ScheduledFuture<?> schedule(Runnable command, long delay, TimeUnit unit) {
-      tasks.add(command);
-      seconds.add(unit.toSeconds(delay));
-      return null;
-    }
+  @Test
+  void valuesAreWrittenOnceTheDelayIsOver() {
+    Cache<String, String> cache = plain();
+    cache.put("a", "v");
+    Runnable task = site.get(Key.get(ChronicleMapCacheFactory.class)).timer.getQueue().peek();
+    assertThat(((RunnableScheduledFuture<?>) task).isPeriodic()).isTrue();
+    assertThat(((RunnableScheduledFuture<?>) task).getDelay(TimeUnit.SECONDS))
+        .isAtMost(DelayedWrites.DELAY_SECONDS);
+    assertThat(serializer.serialized).isEmpty();
+    task.run();
+    assertThat(serializer.serialized).containsExactly("v");
+    cache.put("a", "w");
+    // What cannot be written yet is tried again.
+    site.get(READ_ONLY).set(true);
+    task.run();
+    site.get(READ_ONLY).set(false);
+    task.run();
+    assertThat(serializer.serialized).containsExactly("v", "w");
   }
 
   @Test
-  void valuesAreWrittenOnceTheDelayIsOver() {
+  void theLastValueIsWrittenWithItsTime() {
     Store store = storeOf(plain());
-    HeldTimer timer = new HeldTimer();
     AtomicBoolean readOnly = new AtomicBoolean();
+    AtomicBoolean isStopped = new AtomicBoolean();
     DelayedWrites<String> writes =
-        new DelayedWrites<>(store, serializer::serialize, readOnly, timer);
+        new DelayedWrites<>(store, serializer::serialize, readOnly, isStopped::get);
     byte[] key = {1};
     writes.put(key, "a", 1).close();
     writes.put(key, "b", 2).close();
     writes.put(new byte[] {2}, "c", 3).close();
-    assertThat(timer.seconds).containsExactly(DelayedWrites.DELAY_SECONDS);
     assertThat(store.read(key)).isNull();
-    timer.tasks.removeFirst().run();
+    writes.writeAll();
     assertThat(serializer.serialized).containsExactly("b", "c");
     assertThat(store.read(key).created()).isEqualTo(2);
     assertThat(writes.get(key, store.ticket(key))).isNull();
+    // What is put while the server stops is written at once, and so is what waited.
     writes.put(key, "d", 4).close();
-    assertThat(timer.tasks).hasSize(1);
-    // What cannot be written yet is tried again.
-    readOnly.set(true);
-    timer.tasks.removeFirst().run();
-    assertThat(timer.tasks).hasSize(1);
-    readOnly.set(false);
-    timer.tasks.removeFirst().run();
-    assertThat(timer.tasks).isEmpty();
+    isStopped.set(true);
+    writes.put(new byte[] {3}, "e", 5).close();
+    assertThat(store.read(new byte[] {3}).created()).isEqualTo(5);
     assertThat(store.read(key).created()).isEqualTo(4);
-    // What is put while the server stops is written at once, though a task was scheduled.
-    writes.put(key, "e", 5).close();
-    assertThat(timer.tasks).hasSize(1);
-    timer.shutdown();
-    writes.put(new byte[] {3}, "f", 6).close();
-    assertThat(store.read(new byte[] {3}).created()).isEqualTo(6);
-    assertThat(store.read(key).created()).isEqualTo(5);
   }
 }
