@@ -51,25 +51,17 @@ record CacheTrace(String cacheName) {
         throw new PerformanceIsLogged();
       };
 
-  /** Times the whole load of a key that is not in the heap tier. */
+  /** Times the whole load of a key, or of many if it is null. */
   @Nullable
-  TraceTimer loading(Object key) {
-    if (isOn()) {
-      return TraceContext.newTimer(LOAD, metadata().cacheKey(key.toString()).build());
+  TraceTimer loading(@Nullable Object key) {
+    if (!isOn()) {
+      // A timer does the same, so that tracing does not change when a request is cancelled.
+      RequestStateContext.abortIfCancelled();
+      return null;
     }
-    // A timer does the same, so that tracing does not change when a request is cancelled.
-    RequestStateContext.abortIfCancelled();
-    return null;
-  }
-
-  /** Times the whole load of many keys. */
-  @Nullable
-  TraceTimer loadingAll() {
-    if (isOn()) {
-      return TraceContext.newTimer(LOAD_ALL, metadata().build());
-    }
-    RequestStateContext.abortIfCancelled();
-    return null;
+    return key == null
+        ? timing(LOAD_ALL)
+        : TraceContext.newTimer(LOAD, metadata().cacheKey(key.toString()).build());
   }
 
   /** Times the read from disk, or the write to it, within a load. */

@@ -110,8 +110,7 @@ final class ChronicleMapCacheFactory
     this.bound = bound;
     this.directory = openDirectory();
     long delay = DelayedWrites.DELAY_SECONDS;
-    var unused =
-        timer.scheduleWithFixedDelay(this::writeDelayed, delay, delay, TimeUnit.SECONDS);
+    var unused = timer.scheduleWithFixedDelay(this::writeDelayed, delay, delay, TimeUnit.SECONDS);
   }
 
   private void writeDelayed() {
@@ -138,7 +137,7 @@ final class ChronicleMapCacheFactory
               ? StoreDirectory.open(path.get())
               : StoreDirectory.openWhenFree(path.get(), StoreDirectory.PATIENCE, this::warnOfWait);
       opened.keepOtherVersionsOf(PureCaches.NAMES);
-      return openImports(opened) ? Optional.of(opened) : Optional.empty();
+      return openImports(opened);
     } catch (StoreUnavailableException e) {
       if (e.isInUse()) {
         // Values that this server invalidates would stay in the stores of the other server.
@@ -219,10 +218,10 @@ final class ChronicleMapCacheFactory
   }
 
   /**
-   * Compares the stores with H2's files. Returns false if that cannot be done now, or if stale
+   * Compares the stores with H2's files. Returns no folder if that cannot be done now, or if stale
    * stores cannot be deleted.
    */
-  private boolean openImports(StoreDirectory opened) {
+  private Optional<StoreDirectory> openImports(StoreDirectory opened) {
     H2Imports made;
     try {
       made =
@@ -236,8 +235,7 @@ final class ChronicleMapCacheFactory
       // That says nothing of the stores, which stay as they are.
       opened.close();
       isUnread = true;
-      var unused = memoryOnly("it cannot be read whether they are stale: " + e);
-      return false;
+      return memoryOnly("it cannot be read whether they are stale: " + e);
     }
     try {
       Optional<String> stale = made.whyStoresAreStale();
@@ -249,12 +247,9 @@ final class ChronicleMapCacheFactory
     } catch (IOException | RuntimeException e) {
       opened.close();
       distrust();
-      var unused =
-          memoryOnly(
-              lenientFormat(
-                  "%s may hold invalidated values, and they cannot be deleted: %s",
-                  opened.path, e));
-      return false;
+      return memoryOnly(
+          lenientFormat(
+              "%s may hold invalidated values, and they cannot be deleted: %s", opened.path, e));
     }
     try {
       made.begin();
@@ -266,7 +261,7 @@ final class ChronicleMapCacheFactory
               + e);
       distrust();
     }
-    return true;
+    return Optional.of(opened);
   }
 
   private boolean importsByItself() {

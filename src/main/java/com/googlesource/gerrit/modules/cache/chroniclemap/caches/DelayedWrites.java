@@ -139,10 +139,11 @@ final class DelayedWrites<V> {
     return begun[0];
   }
 
-  /** Removes all values, here and on disk. */
+  /**
+   * Removes all values, here and on disk. To be called after {@link Store#beginRemoval}, so that no
+   * value that was computed before is put after this.
+   */
   synchronized void clear() {
-    // First, so that no value that was computed before is put after this.
-    store.endAllTickets();
     for (Waiting<V> last : waiting.values()) {
       remove(last.key()).close();
     }

@@ -172,13 +172,12 @@ final class DiskTier<K, V> {
     return delayed != null ? delayed.remove(key.bytes()) : store.beginRemove(key.bytes());
   }
 
-  /** Removes all values, and ends all tickets. */
+  /** Removes all values. To be called after {@link Store#beginRemoval}. */
   void clear() {
-    if (readOnly.get()) {
-      store.endAllTickets();
-    } else if (delayed != null) {
+    boolean mayChange = !readOnly.get();
+    if (mayChange && delayed != null) {
       delayed.clear();
-    } else {
+    } else if (mayChange) {
       store.clear();
     }
   }

@@ -14,8 +14,13 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
+import com.google.common.cache.Weigher;
 import com.google.gerrit.common.Nullable;
+import com.google.gerrit.server.cache.CacheDef;
+import com.google.gerrit.server.cache.PersistentCacheDef;
+import com.google.inject.TypeLiteral;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Ticket;
+import java.lang.reflect.Proxy;
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 
 /**
@@ -49,6 +54,28 @@ final class Held<V> {
     this.value = value;
     this.created = created;
     this.ticket = ticket;
+  }
+
+  /**
+   * Returns the definition of a cache's heap tier. Its values weigh as much as the value within;
+   * its loader is passed to the factory instead.
+   */
+  @SuppressWarnings("unchecked")
+  static <K, V> CacheDef<K, Held<V>> cacheDef(PersistentCacheDef<K, V> def) {
+    Weigher<K, V> weigher = def.weigher();
+    Weigher<K, Held<V>> within =
+        weigher == null ? null : (key, held) -> weigher.weigh(key, held.value);
+    return (CacheDef<K, Held<V>>)
+        Proxy.newProxyInstance(
+            Held.class.getClassLoader(),
+            new Class<?>[] {CacheDef.class},
+            (proxy, method, arguments) ->
+                switch (method.getName()) {
+                  case "valueType" -> TypeLiteral.get(Held.class);
+                  case "weigher" -> within;
+                  case "loader" -> null;
+                  default -> method.invoke(def, arguments);
+                });
   }
 
   /** Whether a thread that found the value on the heap may use it, and it is not too old. */

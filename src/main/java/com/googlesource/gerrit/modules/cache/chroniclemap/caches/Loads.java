@@ -30,6 +30,7 @@ import com.google.common.util.concurrent.Futures;
 import com.google.common.util.concurrent.ListenableFuture;
 import com.google.common.util.concurrent.UncheckedExecutionException;
 import com.google.gerrit.common.Nullable;
+import com.google.gerrit.server.cache.CacheDef;
 import com.google.gerrit.server.cache.MemoryCacheFactory;
 import com.google.gerrit.server.cache.PersistentCacheDef;
 import com.google.gerrit.server.cache.mem.PassthroughLoadingCache;
@@ -88,7 +89,7 @@ final class Loads<K, V> {
     this.disk = disk;
     this.source = source;
     this.isBulk = source != null && hasLoadAll(source);
-    HeldCacheDef<K, V> held = new HeldCacheDef<>(def);
+    CacheDef<K, Held<V>> held = Held.cacheDef(def);
     this.heap = source == null ? memory.build(held) : memory.build(held, new Refresher());
     this.isKept = !(heap instanceof PassthroughLoadingCache);
   }
@@ -368,7 +369,7 @@ final class Loads<K, V> {
   }
 
   private void flyAll(List<Begun<K, V>> flying, Map<K, Held<V>> result) throws Exception {
-    TraceTimer timer = disk.trace.loadingAll();
+    TraceTimer timer = disk.trace.loading(null);
     try (timer) {
       List<Begun<K, V>> absent = new ArrayList<>();
       for (Begun<K, V> begun : flying) {

@@ -15,7 +15,6 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
-import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
@@ -134,11 +133,6 @@ final class FileHolder {
 
   // ---- waiting for the first file
 
-  /** Returns when the file is open, or opening it has failed. */
-  void awaitOpened() throws InterruptedException {
-    opened.await();
-  }
-
   /** Waits for the file to be opened, if the store was created only a short while ago. */
   void awaitOpenBriefly() {
     if (isOpening()) {
@@ -151,11 +145,6 @@ final class FileHolder {
         Thread.currentThread().interrupt();
       }
     }
-  }
-
-  /** Like {@link #awaitOpened}, but not interruptible: an interrupt stays pending. */
-  void awaitOpenedForever() {
-    Uninterruptibles.awaitUninterruptibly(opened);
   }
 
   // ---- files that come and go

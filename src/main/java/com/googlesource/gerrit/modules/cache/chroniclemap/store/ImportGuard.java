@@ -34,12 +34,12 @@ final class ImportGuard {
   /** 128 KB. After 100,000 changed keys, one in ten of the others counts as changed too. */
   private static final int BITS = 1 << 20;
 
-  private final ImportMode mode;
-
   /** A bit for each changed key; null if no values can be imported any more. */
   private volatile AtomicLongArray bits;
 
-  private volatile boolean anyChanged;
+  /** Whether an import may begin in a new file: nothing was changed yet. */
+  private volatile boolean mayBegin;
+
   private volatile boolean allChanged;
 
   /**
@@ -48,7 +48,7 @@ final class ImportGuard {
    * @param mode whether there is anything to import
    */
   ImportGuard(ImportMode mode) {
-    this.mode = mode;
+    this.mayBegin = mode == ImportMode.BEGIN;
     this.bits = mode == ImportMode.NONE ? null : new AtomicLongArray(BITS / Long.SIZE);
   }
 
@@ -58,13 +58,9 @@ final class ImportGuard {
    * @param isNew whether it was just created, and not in place of one that is lost
    */
   void opening(FileState file, boolean isNew) {
-    if (isNew && mode == ImportMode.BEGIN && !anyChanged) {
-      file.noteImportable(true);
-    }
+    file.noteImportable(bits != null && (file.isImportable() || (isNew && mayBegin)));
     if (!file.isImportable()) {
       end();
-    } else if (bits == null) {
-      file.noteImportable(false);
     }
   }
 
@@ -84,7 +80,7 @@ final class ImportGuard {
   void changing(byte[] key) {
     AtomicLongArray all = bits;
     if (all != null) {
-      anyChanged = true;
+      mayBegin = false;
       int bit = bitOf(key);
       all.getAndUpdate(bit / Long.SIZE, word -> word | (1L << bit));
     }
@@ -92,7 +88,7 @@ final class ImportGuard {
 
   /** Like {@link #changing}, for all keys. */
   void changingAll() {
-    anyChanged = true;
+    mayBegin = false;
     allChanged = true;
   }
 

@@ -14,9 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
-import java.util.List;
 import java.util.Optional;
-import java.util.stream.Collectors;
 
 /**
  * The flags of the Java virtual machine that Chronicle-Map needs.
@@ -26,20 +24,6 @@ import java.util.stream.Collectors;
  * names.
  */
 public final class JvmFlags {
-  private record Flag(String option, String packageName, boolean open) {
-    boolean isSet() {
-      Module base = Object.class.getModule();
-      Module self = JvmFlags.class.getModule();
-      return open ? base.isOpen(packageName, self) : base.isExported(packageName, self);
-    }
-  }
-
-  private static final List<Flag> FLAGS =
-      List.of(
-          new Flag("--add-exports=java.base/sun.nio.ch=ALL-UNNAMED", "sun.nio.ch", false),
-          new Flag(
-              "--add-opens=java.base/java.lang.reflect=ALL-UNNAMED", "java.lang.reflect", true));
-
   private JvmFlags() {}
 
   /**
@@ -48,11 +32,13 @@ public final class JvmFlags {
    * @return the message with the exact lines for {@code gerrit.config}; empty if nothing is missing
    */
   public static Optional<String> missing() {
+    Module base = Object.class.getModule();
+    Module self = JvmFlags.class.getModule();
     String missing =
-        FLAGS.stream()
-            .filter(flag -> !flag.isSet())
-            .map(flag -> "\tjavaOptions = " + flag.option() + "\n")
-            .collect(Collectors.joining());
+        line(base.isExported("sun.nio.ch", self), "--add-exports=java.base/sun.nio.ch=ALL-UNNAMED")
+            + line(
+                base.isOpen("java.lang.reflect", self),
+                "--add-opens=java.base/java.lang.reflect=ALL-UNNAMED");
     return missing.isEmpty()
         ? Optional.empty()
         : Optional.of(
@@ -60,5 +46,9 @@ public final class JvmFlags {
                 + " Add these lines to etc/gerrit.config and start Gerrit again:\n\n[container]\n"
                 + missing
                 + "\nOnly gerrit.sh reads them. Put the flags on any other command line of Java.\n");
+  }
+
+  private static String line(boolean isSet, String flag) {
+    return isSet ? "" : "\tjavaOptions = " + flag + "\n";
   }
 }

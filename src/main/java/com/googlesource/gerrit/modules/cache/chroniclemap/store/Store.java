@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
+import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEntryException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
@@ -238,11 +239,6 @@ public final class Store {
     return context.tickets.begin(new HashedKey(key));
   }
 
-  /** Ends all tickets without a change of the store. */
-  public void endAllTickets() {
-    context.tickets.endAll();
-  }
-
   /** Ends all tickets, and those that are taken before {@link #endRemoval}. */
   public void beginRemoval() {
     context.tickets.beginRemoval();
@@ -365,7 +361,7 @@ public final class Store {
     }
     // Not before: a store puts these files aside while it opens, and deletes them itself if it is
     // cleared until then.
-    context.dropOtherVersions();
+    boolean unused = context.deleteOthers(context.files);
     if (cleared != null) {
       growth.unmapLater(file, cleared);
     }
@@ -403,7 +399,6 @@ public final class Store {
     if (!fits(keyBytes, value)) {
       return ImportResult.TOO_LARGE;
     }
-    HashedKey key = new HashedKey(keyBytes);
     ImportResult[] result = {ImportResult.OVER};
     context.lock.giveWay();
     context.lock.lock();
@@ -411,16 +406,44 @@ public final class Store {
       FileInUse file = holder.file();
       if (file != null && isImporting()) {
         context.pending.change(
-            key,
+            new HashedKey(keyBytes),
             (k, before) -> {
-              result[0] = before != null ? ImportResult.KNOWN : importInto(file, k, value, created);
+              boolean isKnown =
+                  before != null
+                      || context.importGuard.wasChanged(keyBytes)
+                      || isThere(file, keyBytes);
+              result[0] = isKnown ? ImportResult.KNOWN : importInto(file, k, value, created);
               return before;
             });
       }
+    } catch (StoreBusyException e) {
+      return ImportResult.LATER;
+    } catch (RuntimeException | InternalError | LinkageError e) {
+      holder.fail(holder.file(), e);
     } finally {
       context.lock.unlock();
     }
     return result[0];
+  }
+
+  private ImportResult importInto(FileInUse file, HashedKey key, byte[] value, long created) {
+    if (writer.putIfFits(file, key, value, created)) {
+      return ImportResult.STORED;
+    }
+    boolean grows = growth.request(file, value.length);
+    // A file below its limit may still grow later, when the disk has room.
+    return grows || file.bytes() <= context.settings.maxBytes() / 2
+        ? ImportResult.LATER
+        : ImportResult.NO_ROOM;
+  }
+
+  private static boolean isThere(FileInUse file, byte[] key) {
+    try {
+      return file.read(key) != null;
+    } catch (DamagedEntryException e) {
+      // The imported value is better than a damaged one.
+      return false;
+    }
   }
 
   /**
@@ -440,19 +463,22 @@ public final class Store {
   public Value readForGood(byte[] key) {
     if (isImporting()) {
       context.importGuard.changing(key);
+      boolean isNoted = false;
       // An import of this key that began before has ended once the lock was taken.
       context.lock.lock();
       try {
-        if (holder.file() != null) {
+        FileInUse file = holder.file();
+        if (file != null) {
           // For the next process, which does not know the key.
-          holder.file().noteChange();
+          file.noteChange();
+          isNoted = true;
         }
       } catch (IOException | RuntimeException | InternalError | LinkageError e) {
         holder.fail(holder.file(), e);
       } finally {
         context.lock.unlock();
       }
-      if (holder.file() == null) {
+      if (!isNoted) {
         remove(key);
       }
     }
@@ -651,52 +677,16 @@ public final class Store {
     } while (holder.isOpening());
   }
 
-  private ImportResult importInto(FileInUse file, HashedKey key, byte[] value, long created) {
-    if (context.importGuard.wasChanged(key.bytes)) {
-      return ImportResult.KNOWN;
-    }
-    try {
-      if (isThere(file, key)) {
-        return ImportResult.KNOWN;
-      }
-      if (file.put(key.bytes, value, created, /* evict= */ false)) {
-        if (file.isFilling() && !growth.request(file, 0)) {
-          file.values().expectEviction();
-        }
-        return ImportResult.STORED;
-      }
-      boolean grows = growth.request(file, value.length);
-      // A file below its limit may still grow later, when the disk has room.
-      return grows || file.bytes() <= context.settings.maxBytes() / 2
-          ? ImportResult.LATER
-          : ImportResult.NO_ROOM;
-    } catch (StoreBusyException e) {
-      return ImportResult.LATER;
-    } catch (RuntimeException | InternalError | LinkageError e) {
-      holder.fail(file, e);
-      return ImportResult.OVER;
-    }
-  }
-
-  private static boolean isThere(FileInUse file, HashedKey key) {
-    try {
-      return file.read(key.bytes) != null;
-    } catch (DamagedEntryException e) {
-      // The imported value is better than a damaged one.
-      return false;
-    }
-  }
-
   // ---- opening and closing
 
   /** Returns when the file is open, or opening it has failed. */
   public void awaitOpened() throws InterruptedException {
-    holder.awaitOpened();
+    holder.opened.await();
   }
 
   /** Like {@link #awaitOpened}, but not interruptible: an interrupt stays pending. */
   void awaitOpenedForever() {
-    holder.awaitOpenedForever();
+    Uninterruptibles.awaitUninterruptibly(holder.opened);
   }
 
   /**

@@ -103,12 +103,8 @@ final class StoreContext {
     return files.disk.free(files.usage().getParent());
   }
 
-  /** Deletes the kept files of other versions of this cache, because all its values are removed. */
-  void dropOtherVersions() {
-    boolean unused = deleteOthers(files);
-  }
-
-  private boolean deleteOthers(FilesOnDisk of) {
+  /** Deletes the kept files of other versions of a cache; returns whether there were any. */
+  boolean deleteOthers(FilesOnDisk of) {
     try {
       return of.deleteOthers(FilesOnDisk.NEVER);
     } catch (IOException e) {

@@ -16,10 +16,10 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.base.Strings.lenientFormat;
 
-import com.google.common.annotations.VisibleForTesting;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.flogger.FluentLogger;
 import com.google.common.util.concurrent.Uninterruptibles;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreUnavailableException.User;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
@@ -82,14 +82,14 @@ public final class StoreDirectory implements AutoCloseable {
   private final DirectoryLock lock;
   private final FolderDisk disk;
   private final LongSupplier clock;
-  private final StoreThreads threads = new StoreThreads();
+  final StoreThreads threads = new StoreThreads();
 
   /** Open stores, each with the number of its users. Guarded by this. */
   private final Map<StoreSettings, Shared> stores = new HashMap<>();
 
   /**
-   * The last store that was created, by name and version. Once it is closed, later changes of it
-   * are made in the next store of the same files. Guarded by this.
+   * The last store that was created, by {@link FilesOnDisk#storeOf}. Once it is closed, later
+   * changes of it are made in the next store of the same files. Guarded by this.
    */
   private final Map<String, WeakReference<Store>> last = new HashMap<>();
 
@@ -168,7 +168,7 @@ public final class StoreDirectory implements AutoCloseable {
       try {
         return open(path);
       } catch (StoreUnavailableException e) {
-        if (!e.isInUseElsewhere() || System.nanoTime() - begun >= patience.toNanos()) {
+        if (e.user != User.ANOTHER_PROCESS || System.nanoTime() - begun >= patience.toNanos()) {
           throw e;
         }
         if (!told) {
@@ -279,13 +279,15 @@ public final class StoreDirectory implements AutoCloseable {
       throws StoreUnavailableException {
     if (closed) {
       // Another process may have locked the folder by now.
-      throw new StoreUnavailableException(path + " was closed: the server is being stopped");
+      throw new StoreUnavailableException(
+          path + " was closed: the server is being stopped", User.NOBODY);
     }
     if (settings.maxBytes() < LEAST_BYTES) {
       throw new StoreUnavailableException(
           lenientFormat(
               "cache.%s.diskLimit is %s bytes; a store needs %s at least",
-              settings.name(), settings.maxBytes(), LEAST_BYTES));
+              settings.name(), settings.maxBytes(), LEAST_BYTES),
+          User.NOBODY);
     }
     Shared shared = stores.get(settings);
     if (shared == null) {
@@ -311,22 +313,19 @@ public final class StoreDirectory implements AutoCloseable {
       keeping.add(files);
     }
     Store store = new Store(new StoreContext(settings, files, importMode, keeping, threads, clock));
-    other.ifPresent(old -> old.forwardTo(store));
-    other.ifPresent(Store::closeAndRelease);
-    WeakReference<Store> before = last.put(filesOf(settings), new WeakReference<>(store));
-    Store closedOne = before == null ? null : before.get();
-    if (closedOne != null) {
-      closedOne.forwardTo(store);
+    String name = FilesOnDisk.storeOf(settings.name(), settings.version());
+    WeakReference<Store> before = last.put(name, new WeakReference<>(store));
+    // The other one, which is open, or one that was closed.
+    Store older = before == null ? null : before.get();
+    if (older != null) {
+      older.forwardTo(store);
     }
+    other.ifPresent(Store::closeAndRelease);
     Runnable opening = () -> onOpened.accept(store.life.open());
     if (!threads.write(opening)) {
       var unused = store.life.open();
     }
     return store;
-  }
-
-  private static String filesOf(StoreSettings settings) {
-    return settings.name() + " " + settings.version();
   }
 
   /** Opens a store without imports, for a caller that need not know how its file was found. */
@@ -367,12 +366,6 @@ public final class StoreDirectory implements AutoCloseable {
               store.closeAndRelease();
               return true;
             });
-  }
-
-  /** Returns when the disk tasks that are queued now are done; for tests. */
-  @VisibleForTesting
-  void awaitSettled() throws InterruptedException {
-    threads.awaitSettled();
   }
 
   private synchronized List<Store> snapshot() {

@@ -285,7 +285,7 @@ final class StoreGrowth {
   }
 
   private boolean copyAll(FileInUse file, Rebuild rebuild, Progress progress) throws IOException {
-    int segments = file.values().map.segments();
+    int segments = file.values().map.geometry.segments();
     for (int i = 0; i < segments; i++) {
       if (progress.isCancelled() || !file.isRebuilding()) {
         abandon(file);

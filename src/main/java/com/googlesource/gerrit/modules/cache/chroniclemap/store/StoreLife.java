@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
+import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FileReplacedException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
@@ -109,7 +110,7 @@ final class StoreLife {
       growth.fitIfDue(result.file());
       // Queued writes go into the file before any others, so that the early marker is not needed
       // afterwards.
-      boolean all = writer.writeAll(StoreWriter.Room.BY_EVICTION);
+      boolean all = writer.writeAll(StoreWriter.Room.BY_EVICTION, Long.MAX_VALUE);
       if (context.settings.oldValues() == OldValues.DANGEROUS) {
         // The changes made before there was a file were not forced to disk.
         holder.force(/* all= */ false);
@@ -121,7 +122,7 @@ final class StoreLife {
       context.lock.unlock();
     }
     if (cleared) {
-      context.dropOtherVersions();
+      boolean unused = context.deleteOthers(context.files);
     }
     if (result.file().diskBytes() >= LARGE) {
       // At once, as the page cache may be cold; for smaller files, the periodic upkeep does this.
@@ -239,7 +240,7 @@ final class StoreLife {
    * moment is abandoned, with the values that had room in the larger file only.
    */
   void close() {
-    holder.awaitOpenedForever();
+    Uninterruptibles.awaitUninterruptibly(holder.opened);
     boolean interrupted = Thread.interrupted();
     synchronized (healing) {
       closed = true;
@@ -263,7 +264,7 @@ final class StoreLife {
         // Writes that stay queued are lost. The older value of a put or removal is invalidated, or
         // the changing thread sees that the store is closed and marks the files. The older value of
         // a computed value stays, as after a kill.
-        writer.writeFor(WRITE_NANOS);
+        boolean unused = writer.writeAll(StoreWriter.Room.BY_EVICTION, WRITE_NANOS);
         inOrder = true;
       } finally {
         letGoOfFile(inOrder);

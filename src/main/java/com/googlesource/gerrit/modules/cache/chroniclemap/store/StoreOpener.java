@@ -42,7 +42,6 @@ final class StoreOpener {
   record Opened(FileInUse file, StartReport report) {}
 
   private final StoreContext context;
-  private final StoreSettings settings;
   private final FilesOnDisk files;
   private final GenerationMaker maker;
   private final long begun = System.nanoTime();
@@ -61,7 +60,7 @@ final class StoreOpener {
     this.context = context;
     this.lost = lost;
     this.first = first;
-    this.settings = context.settings;
+    StoreSettings settings = context.settings;
     this.files = context.files;
     StoreContext.Counters counters = context.counters;
     this.maker =
@@ -128,7 +127,7 @@ final class StoreOpener {
         FileState.open(files.disk, found.statePath(), found.geometry().segments());
     if (state.isEmpty() && FileState.isUnfinished(files.disk, found.statePath())) {
       // Not a fault: the process that created the file was killed before the file held anything.
-      logger.atInfo().log("Cache %s: its file was never finished", settings.name());
+      logger.atInfo().log("Cache %s: its file was never finished", context.settings.name());
       return create(StartReport.Kind.NEW, new LostContentException("it was never finished"));
     }
     if (state.isEmpty()) {
@@ -171,7 +170,7 @@ final class StoreOpener {
       throw e;
     }
     FileInUse file = new FileInUse(maker, generation);
-    if (settings.oldValues() == OldValues.DANGEROUS) {
+    if (context.settings.oldValues() == OldValues.DANGEROUS) {
       try {
         // If the disk does not take what the last process wrote, that must show now and not later.
         file.forceCurrent();
@@ -184,9 +183,9 @@ final class StoreOpener {
     String detail =
         "it was not closed before the machine stopped, or it is a copy: what is in it is checked"
             + " when it is first used";
-    if (settings.maxBytes() < found.bytes()) {
+    if (context.settings.maxBytes() < found.bytes()) {
       kind = StartReport.Kind.SHRUNK;
-      detail = lenientFormat("cache.%s.diskLimit is less than it was", settings.name());
+      detail = lenientFormat("cache.%s.diskLimit is less than it was", context.settings.name());
     } else if (verdict == FileState.Verdict.CLEAN) {
       kind = StartReport.Kind.CLEAN;
       detail = "";
@@ -209,7 +208,7 @@ final class StoreOpener {
     }
     untouched = false;
     String detail = kind == StartReport.Kind.NEW ? "" : evidence.getMessage();
-    long bytes = new GrowthPlan(settings.maxBytes()).first(context.free());
+    long bytes = new GrowthPlan(context.settings.maxBytes()).first(context.free());
     Generation made;
     try {
       made = maker.first(bytes);
@@ -233,7 +232,7 @@ final class StoreOpener {
       for (Path deleted : files.deleteAllBut(found)) {
         logger.atInfo().log(
             "Cache %s: deleted %s, which is older or of another version or size",
-            settings.name(), deleted.getFileName());
+            context.settings.name(), deleted.getFileName());
       }
     } catch (IOException e) {
       // They are never used: the newest generation of this version counts.

@@ -16,7 +16,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
@@ -67,13 +66,6 @@ final class StoreThreads {
   /** Queues a task that waits for the disk; drops it if the threads were stopped. */
   void settle(Runnable task) {
     boolean unused = unlessStopped(() -> settler.execute(() -> doOnce(task)));
-  }
-
-  /** Returns when the tasks that {@link #settle} has queued before are done. */
-  void awaitSettled() throws InterruptedException {
-    CountDownLatch done = new CountDownLatch(1);
-    settler.execute(done::countDown);
-    done.await();
   }
 
   private static boolean unlessStopped(Runnable queueing) {

@@ -25,11 +25,7 @@ public final class StoreUnavailableException extends Exception {
     ANOTHER_PROCESS
   }
 
-  private final User user;
-
-  StoreUnavailableException(String message) {
-    this(message, User.NOBODY);
-  }
+  final User user;
 
   StoreUnavailableException(String message, Throwable cause) {
     super(message, cause);
@@ -44,10 +40,5 @@ public final class StoreUnavailableException extends Exception {
   /** Whether this or another process uses the folder. */
   public boolean isInUse() {
     return user != User.NOBODY;
-  }
-
-  /** Whether another process, which may stop, uses the folder. */
-  boolean isInUseElsewhere() {
-    return user == User.ANOTHER_PROCESS;
   }
 }

@@ -25,11 +25,8 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueTabl
 import java.io.IOException;
 import java.nio.channels.ClosedChannelException;
 import java.nio.file.NoSuchFileException;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
-import java.util.stream.IntStream;
 
 /**
  * The upkeep of a store's file while requests continue: it is checked, repaired, and swept of
@@ -67,7 +64,7 @@ final class StoreUpkeep {
   /** See {@link Store#verify}. */
   VerifyReport verify(boolean repair, Progress progress) throws InterruptedException {
     long begun = System.nanoTime();
-    holder.awaitOpened();
+    holder.opened.await();
     VerifyCounts counts = new VerifyCounts();
     FileInUse file = holder.file();
     boolean complete = file != null && verifyAll(file, progress, counts);
@@ -106,7 +103,7 @@ final class StoreUpkeep {
     growth.await();
     Generation checked = file.current();
     try (SegmentReader reader = checked.reader()) {
-      int segments = file.values().map.segments();
+      int segments = file.values().map.geometry.segments();
       for (int i = 0; i < segments; i++) {
         context.lock.giveWay();
         int segment = i;
@@ -209,38 +206,21 @@ final class StoreUpkeep {
       return;
     }
     Generation swept = file.current();
-    List<Integer> segments = new ArrayList<>();
-    try {
-      boolean unused =
-          whileInUse(
-              file,
-              swept,
-              () ->
-                  IntStream.range(0, file.values().map.segments())
-                      .filter(segment -> file.values().mayHoldOld(segment, context::isTooOld))
-                      .forEach(segments::add));
-      if (!segments.isEmpty()) {
-        sweep(file, swept, segments);
-      }
-    } catch (IOException e) {
-      // A file that is not in use any more may have been deleted.
-      if (holder.stillUses(file) && file.current() == swept) {
-        context.faults.warn(e, "old values stay: cannot read");
-      }
-    }
-  }
-
-  private void sweep(FileInUse file, Generation swept, List<Integer> segments) throws IOException {
     try (SegmentReader reader = swept.reader()) {
-      for (int segment : segments) {
+      for (int i = 0; i < swept.state().segments; i++) {
         context.lock.giveWay();
         long begun = System.nanoTime();
-        if (!sweepSegment(file, swept, segment, reader)) {
+        if (!sweepSegment(file, swept, i, reader)) {
           return;
         }
         reader.giveBack();
         // Leaves the disk to requests for as long, as nobody waits for a sweep.
         LockSupport.parkNanos(Math.min(System.nanoTime() - begun, LONGEST_PAUSE_NANOS));
+      }
+    } catch (IOException e) {
+      // A file that is not in use any more may have been deleted.
+      if (holder.stillUses(file) && file.current() == swept) {
+        context.faults.warn(e, "old values stay: cannot read");
       }
     }
   }

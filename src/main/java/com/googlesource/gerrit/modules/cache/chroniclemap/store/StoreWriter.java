@@ -85,7 +85,7 @@ final class StoreWriter {
     boolean all;
     do {
       try {
-        all = writeAll();
+        all = writeAll(Room.AFTER_GROWTH, Long.MAX_VALUE);
       } finally {
         draining.set(false);
       }
@@ -104,7 +104,7 @@ final class StoreWriter {
 
   /** Writes all that is queued at the call; returns when it is in the file. */
   void flush() {
-    while (!writeAll()) {
+    while (!writeAll(Room.AFTER_GROWTH, Long.MAX_VALUE)) {
       growth.await();
     }
   }
@@ -124,26 +124,19 @@ final class StoreWriter {
     }
   }
 
-  /** Writes what is queued; returns false if some of it has to wait. */
-  boolean writeAll() {
-    return writeAll(Room.AFTER_GROWTH);
-  }
-
-  /** Writes what is queued, but stops after a while; the rest stays queued. */
-  void writeFor(long nanos) {
+  /**
+   * Writes what is queued.
+   *
+   * @param nanos after which the rest stays queued
+   * @return false if some of it has to wait
+   */
+  boolean writeAll(Room room, long nanos) {
     long begun = System.nanoTime();
-    for (HashedKey key : context.pending.keys()) {
-      if (System.nanoTime() - begun > nanos) {
-        return;
-      }
-      var unused = write(key, Room.BY_EVICTION);
-    }
-  }
-
-  /** Writes what is queued; returns false if some of it has to wait. */
-  boolean writeAll(Room room) {
     boolean all = true;
     for (HashedKey key : context.pending.keys()) {
+      if (System.nanoTime() - begun > nanos) {
+        return false;
+      }
       context.lock.giveWay();
       all &= write(key, room);
     }
@@ -195,11 +188,8 @@ final class StoreWriter {
       if (!write.conditional()) {
         file.noteChange();
       }
-      if (file.put(key.bytes, write.value(), write.created(), /* evict= */ false)) {
+      if (putIfFits(file, key, write.value(), write.created())) {
         context.counters.puts.increment();
-        if (file.isFilling() && !growth.request(file, 0)) {
-          file.values().expectEviction();
-        }
         return true;
       }
       int length = write.value().length;
@@ -219,6 +209,15 @@ final class StoreWriter {
       holder.fail(holder.file(), e);
     }
     return true;
+  }
+
+  /** Stores a value that has room, and requests a larger file before there is none. */
+  boolean putIfFits(FileInUse file, HashedKey key, byte[] value, long created) {
+    boolean fits = file.put(key.bytes, value, created, /* evict= */ false);
+    if (fits && file.isFilling() && !growth.request(file, 0)) {
+      file.values().expectEviction();
+    }
+    return fits;
   }
 
   private String whyNoRoom(FileInUse file, boolean grows) {

@@ -30,7 +30,7 @@ final class Tickets {
   private static final int ROOM = 512;
 
   /** By key: the ticket that its loads share, or that of its last change. */
-  private final ConcurrentMap<HashedKey, Ticket> open = new ConcurrentHashMap<>(ROOM);
+  final ConcurrentMap<HashedKey, Ticket> open = new ConcurrentHashMap<>(ROOM);
 
   private final AtomicLong removals = new AtomicLong();
 
@@ -40,11 +40,6 @@ final class Tickets {
   /** Returns the number of removals of all values. */
   long removals() {
     return removals.get();
-  }
-
-  /** Returns the number of keys that are being loaded or changed. */
-  int keys() {
-    return open.size();
   }
 
   /** Takes a ticket that is current until the key is changed; during a change, none is. */

@@ -173,7 +173,7 @@ class CacheTraceTest {
           }
         };
     assertThat(trace.loading(key)).isNull();
-    assertThat(trace.loadingAll()).isNull();
+    assertThat(trace.loading(null)).isNull();
     assertThat(trace.timing(CacheTrace.READ)).isNull();
     assertThat(trace.timing(CacheTrace.STORE)).isNull();
     TraceContext forced = TraceContext.open().forceLogging();

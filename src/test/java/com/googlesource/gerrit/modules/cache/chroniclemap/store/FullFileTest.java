@@ -68,7 +68,7 @@ class FullFileTest {
           assertThat(file.contains(key(number))).isEqualTo(model.remove(number) != null);
           file.remove(key(number));
         } else {
-          byte[] value = value(random, file.maxPayload());
+          byte[] value = value(random, file.geometry.maxPayload());
           byte[] record = Envelope.wrap(key(number), Envelope.WHOLE, round, value, 0, value.length);
           model.remove(number);
           if (file.put(key(number), record, false).fitted()) {
@@ -98,7 +98,7 @@ class FullFileTest {
     assertWithMessage("records at %s", when).that(file.state.records()).isEqualTo(model.size());
     Map<Integer, byte[]> visited = new HashMap<>();
     SegmentReader reader = file.reader(temp.resolve("file.chm"));
-    for (int i = 0; i < file.segments(); i++) {
+    for (int i = 0; i < file.geometry.segments(); i++) {
       long damaged =
           reader.read(
               i,

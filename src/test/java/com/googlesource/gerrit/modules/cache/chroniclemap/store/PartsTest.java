@@ -225,14 +225,14 @@ class PartsTest {
       tickets.begin(key(i)).close();
     }
     assertThat(ticket.hasEnded()).isFalse();
-    assertThat(tickets.keys()).isEqualTo(1);
+    assertThat(tickets.open).hasSize(1);
     shared.close();
     assertThat(ticket.hasEnded()).isFalse();
     tickets.begin(key(1)).close();
     assertThat(ticket.hasEnded()).isTrue();
-    assertThat(tickets.keys()).isEqualTo(0);
+    assertThat(tickets.open).isEmpty();
     ticket.close();
-    assertThat(tickets.keys()).isEqualTo(0);
+    assertThat(tickets.open).isEmpty();
   }
 
   @Test
@@ -249,7 +249,7 @@ class PartsTest {
     first.close();
     assertThat(during.hasEnded()).isTrue();
     during.close();
-    assertThat(tickets.keys()).isEqualTo(0);
+    assertThat(tickets.open).isEmpty();
     Ticket after = tickets.take(key(1));
     assertThat(after.hasEnded()).isFalse();
     after.close();
@@ -273,7 +273,7 @@ class PartsTest {
     during.close();
     assertThat(after.hasEnded()).isFalse();
     after.close();
-    assertThat(tickets.keys()).isEqualTo(0);
+    assertThat(tickets.open).isEmpty();
   }
 
   // ---- JvmFlags
@@ -302,7 +302,7 @@ class PartsTest {
     try {
       assertThrows(
           IndexOutOfBoundsException.class,
-          () -> file.scanSegment(file.segments(), (key, created, bytes) -> {}));
+          () -> file.scanSegment(file.geometry.segments(), (key, created, bytes) -> {}));
     } finally {
       file.close();
     }
@@ -313,9 +313,6 @@ class PartsTest {
     Path path = temp.toRealPath().resolve("no-room");
     Disk full =
         new FolderDisk(Disk.REAL) {
-          @Override
-          protected void called() {}
-
           @Override
           public FileChannel open(Path file, Set<? extends OpenOption> options) throws IOException {
             if (options.contains(StandardOpenOption.WRITE)) {

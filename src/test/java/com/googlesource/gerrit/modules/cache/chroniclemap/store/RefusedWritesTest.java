@@ -63,7 +63,7 @@ class RefusedWritesTest {
     store.flush();
     // As it does once a minute.
     directory.sweep();
-    directory.awaitSettled();
+    TestStores.awaitSettled(directory);
     disk.refuse();
   }
 
@@ -95,7 +95,7 @@ class RefusedWritesTest {
     store.remove(KEY);
     disk.writeBackAndReclaim();
     directory.sweep();
-    directory.awaitSettled();
+    TestStores.awaitSettled(directory);
     assertGone();
   }
 
@@ -133,7 +133,7 @@ class RefusedWritesTest {
     store.remove(KEY);
     assertThat(disk.forced()).isEqualTo(before + 1);
     directory.sweep();
-    directory.awaitSettled();
+    TestStores.awaitSettled(directory);
     assertThat(store.read(other).bytes()).isEqualTo(OLD);
     assertThat(store.stats().state()).isEqualTo(StoreState.READY);
     // What could not be synced then, the folder, still is to be.
@@ -298,13 +298,13 @@ class RefusedWritesTest {
     store.put(KEY, OLD, 1);
     store.flush();
     directory.sweep();
-    directory.awaitSettled();
+    TestStores.awaitSettled(directory);
     disk.refuse();
     store.remove(KEY);
     disk.writeBackAndReclaim();
     disk.accept();
     fillUntil(() -> store.stats().growths() > 0 || store.stats().state() != StoreState.READY);
-    directory.awaitSettled();
+    TestStores.awaitSettled(directory);
     assertGone();
   }
 
@@ -353,7 +353,7 @@ class RefusedWritesTest {
     fillUntil(() -> store.stats().growths() > 0);
     store.flush();
     TestStores.awaitRebuilt(store);
-    directory.awaitSettled();
+    TestStores.awaitSettled(directory);
     byte[] damaged = TestStores.random(100, 7);
     store.put(KEY, damaged, 1);
     store.flush();
@@ -373,7 +373,7 @@ class RefusedWritesTest {
             });
     assertThat(report.repaired()).isTrue();
     late.replaced.countDown();
-    directory.awaitSettled();
+    TestStores.awaitSettled(directory);
     assertThat(store.stats().state()).isEqualTo(StoreState.FAILED);
   }
 
@@ -402,10 +402,10 @@ class RefusedWritesTest {
     open(OldValues.DANGEROUS, disk);
     store.put(KEY, OLD, 1);
     directory.sweep();
-    directory.awaitSettled();
+    TestStores.awaitSettled(directory);
     int before = disk.forced();
     directory.sweep();
-    directory.awaitSettled();
+    TestStores.awaitSettled(directory);
     assertThat(store.read(KEY).bytes()).isEqualTo(OLD);
     assertThat(disk.forced()).isEqualTo(before);
     store.put(KEY, NEW, 2);

@@ -641,9 +641,6 @@ class StoreTest {
     Disk disk =
         new FolderDisk(Disk.REAL) {
           @Override
-          protected void called() {}
-
-          @Override
           public void mapping(Path file) throws IOException {
             if (slow.get()) {
               Uninterruptibles.awaitUninterruptibly(goOn);

@@ -22,12 +22,16 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStore
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
+import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
@@ -118,7 +122,7 @@ class UpkeepTest {
     assertThat(blocks()).isAtMost(4 * MB);
   }
 
-  /** Looks at the files of the folder whenever one was made, mapped, moved or deleted. */
+  /** Looks at the files of the folder whenever one was made and mapped, or is to be deleted. */
   private final class Watched extends FolderDisk {
     private long most;
 
@@ -127,7 +131,18 @@ class UpkeepTest {
     }
 
     @Override
-    protected void called() {
+    public FileChannel open(Path file, Set<? extends OpenOption> options) throws IOException {
+      look();
+      return super.open(file, options);
+    }
+
+    @Override
+    public void delete(Path file) throws IOException {
+      look();
+      super.delete(file);
+    }
+
+    private void look() {
       try {
         most = Math.max(most, blocks());
       } catch (Exception e) {
@@ -298,7 +313,7 @@ class UpkeepTest {
     assertThat(stats.entries()).isAtLeast(2500);
     assertThat(stats.diskBytes()).isAtMost(4 * MB);
     // What is known of the use is there twice while it is saved.
-    directory.awaitSettled();
+    TestStores.awaitSettled(directory);
     assertThat(blocks()).isAtMost(4 * MB);
     int kept = 0;
     for (int i = 0; i < 1000; i++) {
@@ -320,9 +335,6 @@ class UpkeepTest {
     WaitingForOthers() {
       super(Disk.REAL);
     }
-
-    @Override
-    protected void called() {}
 
     @Override
     public void mapping(Path file) {

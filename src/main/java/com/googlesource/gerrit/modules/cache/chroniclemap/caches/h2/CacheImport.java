@@ -16,6 +16,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2;
 
 import static com.google.common.base.Strings.lenientFormat;
 
+import com.google.common.collect.EnumMultiset;
+import com.google.common.collect.Multiset;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.server.cache.PersistentCacheDef;
 import com.google.gerrit.server.cache.serialize.CacheSerializer;
@@ -173,13 +175,9 @@ final class CacheImport {
     private long rows;
     private long read;
 
-    private long imported;
+    private final Multiset<ImportResult> results = EnumMultiset.create(ImportResult.class);
     private long bytes;
-    private long known;
     private long otherVersion;
-    private long tooOld;
-    private long tooLarge;
-    private long withoutRoom;
     private int withoutRoomInARow;
 
     /** Why the pass ended, for people. */
@@ -230,7 +228,7 @@ final class CacheImport {
           report(State.RUNNING, "");
         }
       }
-      return withoutRoom > 0 ? full() : State.DONE;
+      return results.contains(ImportResult.NO_ROOM) ? full() : State.DONE;
     }
 
     /** Ends the pass, as the store has reached its limit or could not grow on a full disk. */
@@ -250,33 +248,23 @@ final class CacheImport {
         otherVersion++;
         return State.RUNNING;
       }
-      if (dryRun) {
-        imported++;
-        bytes += row.value().length;
-        return State.RUNNING;
+      ImportResult result = dryRun ? ImportResult.STORED : importRow(key, row);
+      if (result == ImportResult.LATER || result == ImportResult.OVER) {
+        return State.INTERRUPTED;
       }
-      ImportResult result = importRow(key, row);
+      results.add(result);
+      bytes += result == ImportResult.STORED ? row.value().length : 0;
       withoutRoomInARow = result == ImportResult.NO_ROOM ? withoutRoomInARow + 1 : 0;
-      switch (result) {
-        case STORED -> {
-          imported++;
-          bytes += row.value().length;
-        }
-        case KNOWN -> known++;
-        case TOO_OLD -> tooOld++;
-        case TOO_LARGE -> tooLarge++;
-        case NO_ROOM -> withoutRoom++;
-        case LATER, OVER -> {
-          return State.INTERRUPTED;
-        }
-      }
       return withoutRoomInARow == MOST_WITHOUT_ROOM ? full() : State.RUNNING;
     }
 
     private ImportResult importRow(byte[] key, H2File.Row row) throws InterruptedException {
-      ImportResult result = store.importValue(key, row.value(), row.created());
       long waiting = System.nanoTime();
-      while (result == ImportResult.LATER) {
+      while (true) {
+        ImportResult result = store.importValue(key, row.value(), row.created());
+        if (result != ImportResult.LATER) {
+          return result;
+        }
         impatient |= System.nanoTime() - waiting > LONGEST_GROWTH_NANOS;
         if (impatient) {
           // The disk may be full. Values that still have room are imported.
@@ -285,9 +273,7 @@ final class CacheImport {
         if (!pace.await(GROWTH_NANOS, progress)) {
           return result;
         }
-        result = store.importValue(key, row.value(), row.created());
       }
-      return result;
     }
 
     /** The key as the store has it; null if the serializer cannot write it. */
@@ -311,12 +297,12 @@ final class CacheImport {
               why,
               rows,
               read,
-              imported,
+              results.count(ImportResult.STORED),
               bytes,
-              known,
+              results.count(ImportResult.KNOWN),
               otherVersion,
-              tooOld,
-              tooLarge,
+              results.count(ImportResult.TOO_OLD),
+              results.count(ImportResult.TOO_LARGE),
               (System.nanoTime() - begun) / 1_000_000);
       if (!dryRun) {
         report = now;

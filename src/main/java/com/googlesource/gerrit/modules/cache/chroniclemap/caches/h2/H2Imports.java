@@ -102,8 +102,8 @@ public final class H2Imports {
   /** Caches for which {@link #modeOf} was called. Guarded by this. */
   private final Set<String> asked = new HashSet<>();
 
-  /** The number of imports of {@link #FIRST} that have not ended. Guarded by this. */
-  private int firstLeft;
+  /** The import that the thread runs; null if none. Guarded by this. */
+  @Nullable private CacheImport running;
 
   /** Guarded by this. */
   private boolean ready;
@@ -240,9 +240,6 @@ public final class H2Imports {
         return;
       }
       waiting.add(added);
-      if (FIRST.contains(cache)) {
-        firstLeft++;
-      }
       wait = FIRST.contains(cache) && ready;
       notifyAll();
     }
@@ -260,10 +257,8 @@ public final class H2Imports {
   }
 
   private synchronized void waitsNoMore(CacheImport one) {
-    if (waiting.remove(one) && FIRST.contains(one.cache)) {
-      firstLeft--;
-      notifyAll();
-    }
+    waiting.remove(one);
+    notifyAll();
   }
 
   /** Waits a short while for the first imports, when Gerrit is about to be ready. */
@@ -296,7 +291,8 @@ public final class H2Imports {
   private synchronized void awaitFirst() {
     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(FIRST_SECONDS);
     try {
-      while (firstLeft > 0) {
+      while (Stream.concat(waiting.stream(), Stream.ofNullable(running))
+          .anyMatch(one -> FIRST.contains(one.cache))) {
         long millis = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
         if (millis <= 0) {
           return;
@@ -342,8 +338,9 @@ public final class H2Imports {
           waiting.stream().filter(one -> FIRST.contains(one.cache)).findFirst();
       Optional<CacheImport> next = first.isPresent() || !ready ? first : mostWanted();
       if (next.isPresent()) {
-        waiting.remove(next.get());
-        return next.get();
+        running = next.get();
+        waiting.remove(running);
+        return running;
       }
       wait();
     }
@@ -370,11 +367,9 @@ public final class H2Imports {
       // The next start resumes this import. The thread goes on with the others.
       logger.atSevere().withCause(e).log("Cache %s cannot be imported from H2", one.cache);
     } finally {
-      if (isFirst) {
-        synchronized (this) {
-          firstLeft--;
-          notifyAll();
-        }
+      synchronized (this) {
+        running = null;
+        notifyAll();
       }
     }
   }

@@ -229,13 +229,13 @@ final class ImportLedger {
   static void forget(Path folder) throws IOException {
     Path file = folder.resolve(FILE);
     try {
-      makeEmpty(file);
+      write(file, "");
     } catch (IOException e) {
       // The file may belong to another user, but the folder to this one.
       try {
         Path next = file.resolveSibling(FILE + ".next");
         Files.deleteIfExists(next);
-        makeEmpty(next);
+        write(next, "");
         replace(file, next);
       } catch (IOException later) {
         e.addSuppressed(later);
@@ -245,7 +245,9 @@ final class ImportLedger {
     sync(file.toAbsolutePath().getParent());
   }
 
-  private static void makeEmpty(Path file) throws IOException {
+  /** Writes a file, whose content is on disk when this returns. */
+  private static void write(Path file, String text) throws IOException {
+    ByteBuffer bytes = ByteBuffer.wrap(text.getBytes(UTF_8));
     try (FileChannel channel =
         FileChannel.open(
             file,
@@ -254,6 +256,9 @@ final class ImportLedger {
                 StandardOpenOption.WRITE,
                 StandardOpenOption.TRUNCATE_EXISTING),
             OWNER_ONLY)) {
+      while (bytes.hasRemaining()) {
+        channel.write(bytes);
+      }
       channel.force(true);
     }
   }
@@ -309,17 +314,9 @@ final class ImportLedger {
     all.addAll(more);
     List<String> lines = new ArrayList<>(List.of(FORMAT + witnessNow));
     lines.addAll(all);
-    ByteBuffer bytes = ByteBuffer.wrap(textOf(lines).getBytes(UTF_8));
     Path next = file.resolveSibling(FILE + ".next");
     Files.deleteIfExists(next);
-    try (FileChannel channel =
-        FileChannel.open(
-            next, Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE), OWNER_ONLY)) {
-      while (bytes.hasRemaining()) {
-        channel.write(bytes);
-      }
-      channel.force(true);
-    }
+    write(next, textOf(lines));
     replace(file, next);
     sync(file.toAbsolutePath().getParent());
     seen = all;

@@ -29,7 +29,7 @@ import java.util.Set;
  */
 public interface Disk {
   /** The disk of this machine. */
-  Disk REAL = new RealDisk();
+  Disk REAL = new RealDisk(Path.of("/sys"));
 
   /**
    * Whether a file exists.

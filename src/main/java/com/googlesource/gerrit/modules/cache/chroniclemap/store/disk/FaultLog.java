@@ -51,27 +51,19 @@ public final class FaultLog {
     logger.atFine().withCause(cause).log("Cache %s", cache);
   }
 
-  /** Counts and logs a fault; the message says which operation on the file failed. */
-  public void warn(Throwable cause, String message, Path file) {
-    warn(cause, message, " " + file);
-  }
-
-  /** Counts and logs a fault; the message says what it results in. */
-  public void warn(Throwable cause, String message) {
-    warn(cause, message, "");
-  }
-
-  /** Logs a fault that was counted before; the message says what it results in. */
-  public void tell(Throwable cause, String message) {
-    tell(cause, message, "");
-  }
-
-  private void warn(Throwable cause, String message, String detail) {
+  /**
+   * Counts and logs a fault.
+   *
+   * @param message says what it results in, or which operation on the file failed
+   * @param file one at most, with which the message ends; it does not tell messages apart
+   */
+  public void warn(Throwable cause, String message, Path... file) {
     count.increment();
-    tell(cause, message, detail);
+    tell(cause, message, file);
   }
 
-  private void tell(Throwable cause, String message, String detail) {
+  /** Like {@link #warn}, for a fault that was counted before. */
+  public void tell(Throwable cause, String message, Path... file) {
     long now = System.nanoTime();
     boolean[] isNew = new boolean[1];
     said.compute(
@@ -81,7 +73,8 @@ public final class FaultLog {
           return isNew[0] ? Long.valueOf(now) : last;
         });
     if (isNew[0]) {
-      logger.atWarning().withCause(cause).log("Cache %s: %s%s", cache, message, detail);
+      String end = file.length == 0 ? "" : " " + file[0];
+      logger.atWarning().withCause(cause).log("Cache %s: %s%s", cache, message, end);
     }
   }
 }

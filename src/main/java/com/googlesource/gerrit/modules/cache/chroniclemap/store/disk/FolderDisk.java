@@ -65,19 +65,22 @@ public class FolderDisk implements Disk {
   }
 
   private void unlessGiven(Path file, Step step) throws IOException {
+    if (!runUnlessGiven(step)) {
+      throw new IOException("the folder was given back: " + file);
+    }
+  }
+
+  private boolean runUnlessGiven(Step step) throws IOException {
     lock.readLock().lock();
     try {
-      if (given) {
-        throw new IOException("the folder was given back: " + file);
+      if (!given) {
+        step.run();
       }
-      step.run();
+      return !given;
     } finally {
       lock.readLock().unlock();
     }
   }
-
-  /** Called just before or after each call that may change what is on disk. */
-  protected void called() {}
 
   @Override
   public boolean exists(Path file) throws IOException {
@@ -97,27 +100,17 @@ public class FolderDisk implements Disk {
     } else {
       unlessGiven(file, () -> disk.create(file));
     }
-    called();
   }
 
   /** Does nothing once the folder was given back, since its next user deletes such files. */
   @Override
   public void delete(Path file) throws IOException {
-    called();
-    lock.readLock().lock();
-    try {
-      if (!given) {
-        disk.delete(file);
-      }
-    } finally {
-      lock.readLock().unlock();
-    }
+    boolean unused = runUnlessGiven(() -> disk.delete(file));
   }
 
   @Override
   public void move(Path from, Path to) throws IOException {
     unlessGiven(from, () -> disk.move(from, to));
-    called();
   }
 
   @Override
@@ -132,15 +125,12 @@ public class FolderDisk implements Disk {
 
   @Override
   public FileChannel open(Path file, Set<? extends OpenOption> options) throws IOException {
-    // By now Chronicle-Map has created the file, allocated its disk and mapped it.
-    called();
     return disk.open(file, options);
   }
 
   @Override
   public void write(Path file, byte[] bytes) throws IOException {
     unlessGiven(file, () -> disk.write(file, bytes));
-    called();
   }
 
   @Override
@@ -163,7 +153,6 @@ public class FolderDisk implements Disk {
       throw new LostContentException(
           "the disk did not take what was written: " + e.getMessage(), e);
     }
-    called();
   }
 
   @Override
@@ -183,7 +172,6 @@ public class FolderDisk implements Disk {
 
   @Override
   public void touch(Path file, long millis) throws IOException {
-    called();
     disk.touch(file, millis);
   }
 
@@ -200,7 +188,6 @@ public class FolderDisk implements Disk {
   @Override
   public void allocating(Path file) throws IOException {
     disk.allocating(file);
-    called();
   }
 
   @Override

@@ -54,10 +54,6 @@ final class RealDisk implements Disk {
   /** The folder in which the kernel describes its devices. */
   private final Path sys;
 
-  RealDisk() {
-    this(Path.of("/sys"));
-  }
-
   RealDisk(Path sys) {
     this.sys = sys;
   }

@@ -53,17 +53,8 @@ final class BorrowedPages {
   /** Shorter runs of pages are not worth the calls. */
   private static final int FEW_PAGES = 8;
 
-  /** A mapping of the file, which another thread may unmap. */
-  interface Mapped {
-    /** Runs the action unless the file is unmapped. An unmapping waits for the action. */
-    void whileMapped(Runnable action);
-
-    /** Whether a thread is waiting to unmap the file. */
-    boolean isEnding();
-  }
-
   private final Path path;
-  private final Mapped mapped;
+  private final RecordMap mapped;
   private final long address;
   private final long bytes;
   private final BitSet resident = new BitSet();
@@ -94,7 +85,7 @@ final class BorrowedPages {
    * @param address where the mapping of the file begins
    * @param bytes the length of the mapping
    */
-  BorrowedPages(Path path, Mapped mapped, long address, long bytes) {
+  BorrowedPages(Path path, RecordMap mapped, long address, long bytes) {
     this.path = path;
     this.mapped = mapped;
     this.address = address;

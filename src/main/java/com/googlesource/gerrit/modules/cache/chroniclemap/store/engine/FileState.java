@@ -563,7 +563,7 @@ public final class FileState {
    * import may not be resumed, or find all values there already.
    */
   public synchronized void noteImportable(boolean importable) {
-    if (buffer != null) {
+    if (buffer != null && importable != isImportable()) {
       buffer.putInt(IMPORTABLE_AT, importable ? 1 : 0);
     }
   }

@@ -89,6 +89,11 @@ public record Geometry(int segments, int chunkSize, long chunksPerSegment, long 
     return Math.clamp(suitable, MIN_BYTES_PER_SLOT, MAX_BYTES_PER_SLOT);
   }
 
+  /** How many entries the slots of all segments are laid out for. */
+  public long slots() {
+    return segments * entriesPerSegment;
+  }
+
   /** The bytes of all chunks. */
   public long dataBytes() {
     return segments * chunksPerSegment * chunkSize;

@@ -45,7 +45,8 @@ record KeyPlaces(HashSplitting splitting) {
         && layout.keyOfHash(segmentHash(record.bytes, at, length)) == layout.keyOf(slot);
   }
 
-  private int segment(byte[] bytes, int offset, int length) {
+  /** The segment to which a key belongs. */
+  int segment(byte[] bytes, int offset, int length) {
     return splitting.segmentIndex(HASH.hashBytes(bytes, offset, length));
   }
 

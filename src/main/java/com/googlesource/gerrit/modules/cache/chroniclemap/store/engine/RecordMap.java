@@ -63,7 +63,7 @@ import net.openhft.chronicle.map.MapSegmentContext;
  * <p>Any number of threads may read while one thread writes. The caller ensures that no method is
  * called after {@link #close}. Access to records may throw {@link StoreBusyException}.
  */
-public final class RecordMap implements BorrowedPages.Mapped {
+public final class RecordMap {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /** Fewer bytes are not worth a system call. */
@@ -109,7 +109,7 @@ public final class RecordMap implements BorrowedPages.Mapped {
   /** Address after the record that the last put has inserted; 0 if it has not. For the writer. */
   private long insertedEnd;
 
-  private final Geometry geometry;
+  public final Geometry geometry;
 
   /** Bytes of the file, all allocated on disk. */
   public final long fileBytes;
@@ -169,25 +169,6 @@ public final class RecordMap implements BorrowedPages.Mapped {
     this.damaged = damaged;
     this.geometry = geometry;
     this.fileBytes = fileBytes;
-  }
-
-  /** Bytes of payload above which a value has to be split. */
-  public int maxPayload() {
-    return geometry.maxPayload();
-  }
-
-  /** Bytes available for records. */
-  public long dataBytes() {
-    return geometry.dataBytes();
-  }
-
-  /** The number of records for which slots are laid out. */
-  public long slots() {
-    return geometry.segments() * geometry.entriesPerSegment();
-  }
-
-  public int segments() {
-    return layout.segments();
   }
 
   // ---- reading
@@ -330,9 +311,7 @@ public final class RecordMap implements BorrowedPages.Mapped {
 
   /** The segment to which a key belongs. */
   public int segmentOf(byte[] storedKey) {
-    try (ExternalMapQueryContext<byte[], byte[], ?> query = QueryKey.query(map, storedKey)) {
-      return query.segmentIndex();
-    }
+    return places.segment(storedKey, 0, storedKey.length);
   }
 
   // ---- writing
@@ -532,7 +511,7 @@ public final class RecordMap implements BorrowedPages.Mapped {
 
   /** Repairs a segment where needed. */
   public void check(int segment) {
-    checkIndex(segment, segments());
+    checkIndex(segment, layout.segments());
     if (state.isUnchecked(segment)) {
       mend(segment);
     }
@@ -570,7 +549,7 @@ public final class RecordMap implements BorrowedPages.Mapped {
 
   /** To be called by the writer before it scans a segment for records to evict. */
   public void evicting(int segment) {
-    checkIndex(segment, segments());
+    checkIndex(segment, layout.segments());
     full.evicting(segment);
   }
 
@@ -658,8 +637,8 @@ public final class RecordMap implements BorrowedPages.Mapped {
     }
   }
 
-  @Override
-  public void whileMapped(Runnable action) {
+  /** Runs the action unless the file is unmapped. An unmapping waits for the action. */
+  void whileMapped(Runnable action) {
     synchronized (unmapping) {
       if (!unmapped) {
         action.run();
@@ -667,8 +646,8 @@ public final class RecordMap implements BorrowedPages.Mapped {
     }
   }
 
-  @Override
-  public boolean isEnding() {
+  /** Whether the file is unmapped, or a thread is waiting to do that. */
+  boolean isEnding() {
     return unmapped;
   }
 

@@ -20,6 +20,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.util.Arrays;
+import java.util.function.Consumer;
 
 /**
  * A reader of a file's segments that goes past Chronicle-Map, to check or copy records while the
@@ -38,16 +39,6 @@ public final class SegmentReader implements AutoCloseable {
 
   /** Up to this many unused chunks are read too, as that is faster than two reads. */
   private static final int MOST_UNUSED = 256;
-
-  /** The receiver of records. */
-  public interface Sink {
-    /**
-     * Takes a record that has the right checksum and is not invalidated. A record may come twice.
-     *
-     * @param record valid during the call only
-     */
-    void accept(RecordView record);
-  }
 
   private final FileChannel channel;
   private final FileLayout layout;
@@ -72,8 +63,13 @@ public final class SegmentReader implements AutoCloseable {
     this.buffer = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
   }
 
-  /** Reads a segment as far as it is used; returns how many slots led to no valid record. */
-  public long read(int segment, Sink sink) throws IOException {
+  /**
+   * Reads a segment as far as it is used; returns how many slots led to no valid record.
+   *
+   * @param sink takes each record that has the right checksum and is not invalidated, which is
+   *     valid during the call only; a record may come twice
+   */
+  public long read(int segment, Consumer<RecordView> sink) throws IOException {
     long offset = layout.segmentsOffset() + (long) segment * layout.segmentBytes();
     pages.reading(offset, layout.segmentBytes());
     readUsed(offset);
@@ -159,7 +155,7 @@ public final class SegmentReader implements AutoCloseable {
     }
   }
 
-  private long readSlots(int segment, Sink sink) {
+  private long readSlots(int segment, Consumer<RecordView> sink) {
     long damaged = 0;
     for (int i = 0; i < layout.slots(); i++) {
       int offset = i * layout.slotBytes();
@@ -171,7 +167,7 @@ public final class SegmentReader implements AutoCloseable {
     return damaged;
   }
 
-  private boolean readEntry(int segment, long slot, Sink sink) {
+  private boolean readEntry(int segment, long slot, Consumer<RecordView> sink) {
     long chunk = layout.chunkOf(slot);
     if (chunk >= layout.chunks()) {
       return false;

@@ -106,8 +106,7 @@ final class SegmentRepair {
     if (changed) {
       segment.put(0, slots, 0, slots.capacity());
     }
-    changed |= writeCounters();
-    changed |= writeFreeList();
+    changed |= writeListOfUsed();
     return changed;
   }
 
@@ -229,28 +228,20 @@ final class SegmentRepair {
     return true;
   }
 
-  /** Zeroes the counters, as they are in a segment of only one tier. */
-  private boolean writeCounters() {
+  /**
+   * Writes which chunks are used, and zeroes the counters before that, as they are in a segment of
+   * only one tier.
+   */
+  private boolean writeListOfUsed() {
     boolean changed = false;
-    for (int at = layout.countersOffset(); at < layout.freeListOffset(); at += Long.BYTES) {
-      changed |= write(at, 0);
+    int list = layout.freeListOffset();
+    for (int at = layout.countersOffset(); at < list + layout.freeListBytes(); at += Long.BYTES) {
+      long word = at < list ? 0 : used[(at - list) / Long.BYTES];
+      if (segment.getLong(at) != word) {
+        segment.putLong(at, word);
+        changed = true;
+      }
     }
     return changed;
-  }
-
-  private boolean writeFreeList() {
-    boolean changed = false;
-    for (int i = 0; i < used.length; i++) {
-      changed |= write(layout.freeListOffset() + i * Long.BYTES, used[i]);
-    }
-    return changed;
-  }
-
-  private boolean write(int at, long word) {
-    if (segment.getLong(at) == word) {
-      return false;
-    }
-    segment.putLong(at, word);
-    return true;
   }
 }

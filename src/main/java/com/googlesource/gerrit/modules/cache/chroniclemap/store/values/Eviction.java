@@ -18,6 +18,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.Predicate;
 
 /**
  * The eviction policy of a full segment: chooses the least useful records until a share of the
@@ -68,19 +69,15 @@ final class Eviction {
     this.usage = usage;
   }
 
-  /** Tells whether a record must not be evicted. */
-  interface Keep {
-    boolean mustStay(byte[] storedKey);
-  }
-
   /**
    * Returns the keys of the records to evict.
    *
    * @param share how much of the bytes of the segment's records should be freed; above 0
    * @param records the number of records in the whole file
+   * @param mustStay tells of a stored key whether its record must not be evicted
    * @return empty if nothing can be evicted
    */
-  List<byte[]> victims(int segment, double share, long records, Keep keep) {
+  List<byte[]> victims(int segment, double share, long records, Predicate<byte[]> mustStay) {
     usage.count(records);
     long now = usage.now();
     count = 0;
@@ -90,7 +87,7 @@ final class Eviction {
         (storedKey, created, bytes) ->
             add(
                 Math.min(Math.abs(now - created), MAX_AGE),
-                keep.mustStay(storedKey) ? MUST_STAY : usage.frequency(storedKey),
+                mustStay.test(storedKey) ? MUST_STAY : usage.frequency(storedKey),
                 bytes));
     boolean[] goes = choose(share);
     List<byte[]> victims = new ArrayList<>();
@@ -99,7 +96,7 @@ final class Eviction {
         segment,
         (storedKey, created, bytes) -> {
           int i = index[0]++;
-          if (i < goes.length && goes[i] && !keep.mustStay(storedKey)) {
+          if (i < goes.length && goes[i] && !mustStay.test(storedKey)) {
             victims.add(storedKey.clone());
           }
         });

@@ -98,7 +98,7 @@ public final class Rebuild implements AutoCloseable {
    */
   public long copySegment(int segment, LongPredicate isTooOld) throws IOException {
     source.map.check(segment);
-    int segments = source.map.segments();
+    int segments = source.map.geometry.segments();
     bytesToCopy = source.liveBytes() * (segments - segment - 1) / segments;
     if (source.map.state.records(segment) == 0) {
       return 0;
@@ -147,8 +147,8 @@ public final class Rebuild implements AutoCloseable {
    * go to a few known segments.
    */
   private void makeRoom(int segment) throws IOException {
-    int before = source.map.segments();
-    int after = target.map.segments();
+    int before = source.map.geometry.segments();
+    int after = target.map.geometry.segments();
     int parts = Math.max(1, after / before);
     for (int i = 0; i < parts; i++) {
       target.map.makePages(

@@ -110,8 +110,8 @@ public final class ValueTable {
    * would hold the values, if it had the slots that values of this size need.
    */
   public boolean isShortOfSlots() {
-    return state.records() > map.slots() * SHORT_OF_SLOTS
-        && state.bytes() < map.dataBytes() * FILLING / 2;
+    return state.records() > map.geometry.slots() * SHORT_OF_SLOTS
+        && state.bytes() < map.geometry.dataBytes() * FILLING / 2;
   }
 
   /** The average size of a record in bytes. */
@@ -122,7 +122,7 @@ public final class ValueTable {
 
   /** To be called when no larger file will be made, so that a full one means eviction. */
   public void expectEviction() {
-    usage.count(Math.max(state.records(), map.slots() / 4));
+    usage.count(Math.max(state.records(), map.geometry.slots() / 4));
   }
 
   /** The number of values in the file. */
@@ -155,7 +155,7 @@ public final class ValueTable {
   private byte[] join(byte[] key, StoredValue head) throws DamagedEntryException {
     PartList list = PartList.decode(head.payload());
     // The limit is not maxValue, which may have been higher when the value was put.
-    if (list == null || list.length() > map.dataBytes()) {
+    if (list == null || list.length() > map.geometry.dataBytes()) {
       throw new DamagedEntryException(
           "the head of a split value makes no sense", /* certain= */ true);
     }
@@ -210,7 +210,7 @@ public final class ValueTable {
   }
 
   private boolean putOnce(byte[] key, byte[] value, long created, boolean evict) {
-    if (value.length <= map.maxPayload()) {
+    if (value.length <= map.geometry.maxPayload()) {
       byte[] storedKey = StoredKey.ofValue(key);
       return putRecord(
           storedKey,
@@ -232,7 +232,8 @@ public final class ValueTable {
     // The comparison, which costs a read, is only needed until the first change is noted.
     boolean same = oldValuesStayValid || (!state.isNoted() && isThere(key, value));
     PartList list =
-        new PartList(ThreadLocalRandom.current().nextLong(), value.length, map.maxPayload());
+        new PartList(
+            ThreadLocalRandom.current().nextLong(), value.length, map.geometry.maxPayload());
     partsInWriting = list.id();
     writingParts = true;
     try {
@@ -280,14 +281,15 @@ public final class ValueTable {
     removeParts(key, oldParts);
   }
 
-  /** Whether {@link #removeOld} may find something in a segment; reads nothing of the file. */
-  public boolean mayHoldOld(int segment, LongPredicate isTooOld) {
-    return state.mayHoldOld(segment, isTooOld);
-  }
-
-  /** Removes the values of a segment whose creation time is too long ago; returns how many. */
+  /**
+   * Removes the values of a segment whose creation time is too long ago; returns how many. Reads
+   * nothing of the file if there is none.
+   */
   public int removeOld(int segment, SegmentReader reader, LongPredicate isTooOld)
       throws IOException {
+    if (!state.mayHoldOld(segment, isTooOld)) {
+      return 0;
+    }
     map.check(segment);
     List<byte[]> old = new ArrayList<>();
     long[] oldest = {Long.MAX_VALUE};
@@ -309,7 +311,7 @@ public final class ValueTable {
 
   /** Whether a value is above the limit, or too many others would be evicted for it. */
   boolean isTooLarge(byte[] value) {
-    return value.length > Math.min(maxValue, map.dataBytes() / 2);
+    return value.length > Math.min(maxValue, map.geometry.dataBytes() / 2);
   }
 
   /**
@@ -317,7 +319,7 @@ public final class ValueTable {
    * It is split if the other file allows larger records than this one.
    */
   boolean putCopy(byte[] storedKey, byte[] record) {
-    return record.length - Envelope.HEADER_LENGTH > map.maxPayload()
+    return record.length - Envelope.HEADER_LENGTH > map.geometry.maxPayload()
         ? put(
             StoredKey.keyOf(storedKey),
             Arrays.copyOfRange(record, Envelope.HEADER_LENGTH, record.length),
@@ -360,7 +362,7 @@ public final class ValueTable {
 
   /** Whether the file would hold this many more bytes without counting as filling. */
   public boolean hasRoomFor(long bytes) {
-    return state.bytes() + bytes <= map.dataBytes() * FILLING;
+    return state.bytes() + bytes <= map.geometry.dataBytes() * FILLING;
   }
 
   /**
@@ -441,7 +443,7 @@ public final class ValueTable {
 
   private void removeParts(byte[] key, PartList list) {
     // The limit is not maxValue, which may have been higher when the value was put.
-    if (list != null && list.parts() <= map.slots()) {
+    if (list != null && list.parts() <= map.geometry.slots()) {
       for (int i = 0; i < list.parts(); i++) {
         map.remove(StoredKey.ofPart(key, list.id(), i));
       }

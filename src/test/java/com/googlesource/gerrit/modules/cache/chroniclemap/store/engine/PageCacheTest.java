@@ -209,7 +209,7 @@ class PageCacheTest {
     Path renamed = folder.resolve("renamed.chm");
     Files.move(path, renamed);
     try (SegmentReader reader = file.reader(renamed)) {
-      for (int i = 0; i < file.segments(); i++) {
+      for (int i = 0; i < file.geometry.segments(); i++) {
         long damaged =
             reader.read(i, record -> found[0] += file.isInvalidated(record.storedKey()) ? 0 : 1);
         assertThat(damaged).isEqualTo(0);

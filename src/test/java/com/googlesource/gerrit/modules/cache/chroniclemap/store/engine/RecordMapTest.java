@@ -121,7 +121,7 @@ class RecordMapTest {
     for (int i = 0; i < RECORDS; i++) {
       put(i);
       if (i % 100 == 0) {
-        for (int segment = 0; segment < file.segments(); segment++) {
+        for (int segment = 0; segment < file.geometry.segments(); segment++) {
           // More than there is room for, the last times.
           file.makePages(segment, 1 << 20);
         }
@@ -129,7 +129,7 @@ class RecordMapTest {
       }
     }
     check(RECORDS);
-    for (int segment = 0; segment < file.segments(); segment++) {
+    for (int segment = 0; segment < file.geometry.segments(); segment++) {
       try (SegmentReader reader = file.reader(path)) {
         assertThat(reader.read(segment, record -> {})).isEqualTo(0);
       }

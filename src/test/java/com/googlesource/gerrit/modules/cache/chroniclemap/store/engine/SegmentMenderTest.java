@@ -88,7 +88,7 @@ class SegmentMenderTest {
         model.remove(number);
         continue;
       }
-      byte[] value = new byte[random.nextInt(Math.min(3000, file.maxPayload()))];
+      byte[] value = new byte[random.nextInt(Math.min(3000, file.geometry.maxPayload()))];
       random.nextBytes(value);
       byte[] record = Envelope.wrap(key(number), Envelope.WHOLE, round, value, 0, value.length);
       model.remove(number);
@@ -146,9 +146,9 @@ class SegmentMenderTest {
   private long mend() throws IOException {
     RecordMap file = open();
     try {
-      assertThat(file.state.unchecked()).isEqualTo(file.segments());
+      assertThat(file.state.unchecked()).isEqualTo(file.geometry.segments());
       damaged.reset();
-      for (int i = 0; i < file.segments(); i++) {
+      for (int i = 0; i < file.geometry.segments(); i++) {
         file.check(i);
       }
       assertThat(file.state.unchecked()).isEqualTo(0);
@@ -185,7 +185,7 @@ class SegmentMenderTest {
     assertThat(file.state.values()).isEqualTo(model.size());
     Set<Integer> visited = new HashSet<>();
     SegmentReader reader = file.reader(path);
-    for (int i = 0; i < file.segments(); i++) {
+    for (int i = 0; i < file.geometry.segments(); i++) {
       assertThat(reader.read(i, record -> visited.add(number(record.storedKey())))).isEqualTo(0);
     }
     assertThat(visited).isEqualTo(model.keySet());

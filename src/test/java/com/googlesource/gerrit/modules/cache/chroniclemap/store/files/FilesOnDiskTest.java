@@ -45,9 +45,6 @@ class FilesOnDiskTest {
     }
 
     @Override
-    protected void called() {}
-
-    @Override
     public void create(Path file) throws IOException {
       calls.add("create");
       super.create(file);

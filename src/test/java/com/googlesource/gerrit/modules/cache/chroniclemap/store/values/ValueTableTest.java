@@ -40,7 +40,7 @@ class ValueTableTest {
         Geometry.forFileOf(Geometry.MIN_FILE_BYTES, Geometry.DEFAULT_BYTES_PER_SLOT);
     RecordMap file = TestStores.file(temp.resolve("file"), geometry);
     try {
-      byte[] payload = new byte[file.maxPayload()];
+      byte[] payload = new byte[file.geometry.maxPayload()];
       for (int i = 0; i < 1000; i++) {
         // No value is stored like this, so none that is removed is this one.
         byte[] key = {(byte) i, (byte) (i >> 8), 7};
@@ -49,7 +49,7 @@ class ValueTableTest {
       }
       long records = file.state.records();
       assertThat(records).isAtLeast(10);
-      ValueTable values = values(file, file.dataBytes());
+      ValueTable values = values(file, file.geometry.dataBytes());
       assertThat(values.put(new byte[] {1}, payload, 2, /* evict= */ true)).isFalse();
       assertThat(file.state.records()).isEqualTo(records);
     } finally {
@@ -80,22 +80,22 @@ class ValueTableTest {
     RecordMap source = TestStores.file(temp.resolve("source"), Geometry.forFileOf(4 << 20, 128));
     RecordMap target = TestStores.file(temp.resolve("target"), Geometry.forFileOf(8 << 20, 128));
     LongAdder evictions = new LongAdder();
-    ValueTable from = values(source, source.dataBytes());
-    ValueTable to = values(target, target.dataBytes(), evictions);
-    byte[] filling = new byte[target.maxPayload() / 4];
+    ValueTable from = values(source, source.geometry.dataBytes());
+    ValueTable to = values(target, target.geometry.dataBytes(), evictions);
+    byte[] filling = new byte[target.geometry.maxPayload() / 4];
     for (int i = 0; i < 4000; i++) {
       byte[] key = {'f', (byte) i, (byte) (i >> 8)};
       if (target.segmentOf(StoredKey.ofValue(key)) == 0) {
         var unused = to.put(key, filling, 5, /* evict= */ false);
       }
     }
-    byte[] value = new byte[2 * source.maxPayload()];
+    byte[] value = new byte[2 * source.geometry.maxPayload()];
     for (int i = 0; i < 20; i++) {
       assertThat(from.put(new byte[] {'v', (byte) i}, value, 5, /* evict= */ false)).isTrue();
     }
     LongAdder damaged = new LongAdder();
     try (Rebuild rebuild = new Rebuild(from, temp.resolve("source"), to, damaged)) {
-      for (int i = 0; i < source.segments(); i++) {
+      for (int i = 0; i < source.geometry.segments(); i++) {
         assertThat(rebuild.copySegment(i, created -> false)).isEqualTo(0);
       }
     } finally {
