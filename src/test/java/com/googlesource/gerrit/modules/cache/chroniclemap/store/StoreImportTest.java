@@ -380,8 +380,9 @@ class StoreImportTest {
     directory = StoreDirectory.open(folder, slow, System::currentTimeMillis);
     store = directory.openStore(SETTINGS, ImportMode.RESUME, report -> {});
     assertThat(store.readForGood(key(2))).isNull();
-    assertThat(Files.exists(folder.resolve("import-v1.discard.early"))).isTrue();
+    boolean isMarked = Files.exists(folder.resolve("import-v1.discard.early"));
     reading.countDown();
+    assertThat(isMarked).isTrue();
     store.awaitOpened();
     assertThat(bringIn(2, 12)).isEqualTo(ImportResult.KNOWN);
     assertThat(read(1)).isEqualTo(11);
