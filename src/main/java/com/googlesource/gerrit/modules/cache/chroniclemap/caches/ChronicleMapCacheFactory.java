@@ -235,7 +235,10 @@ final class ChronicleMapCacheFactory
       // That says nothing of the stores, which stay as they are.
       opened.close();
       isUnread = true;
-      return memoryOnly("it cannot be read whether they are stale: " + e);
+      return memoryOnly(
+          lenientFormat(
+              "whether %s holds invalidated values is unknown, as a file cannot be read: %s",
+              opened.path, e));
     }
     try {
       Optional<String> stale = made.whyStoresAreStale();
@@ -360,7 +363,7 @@ final class ChronicleMapCacheFactory
       return Optional.empty();
     }
     try {
-      ImportMode mode = imports.map(all -> all.modeOf(def.name())).orElse(ImportMode.NONE);
+      ImportMode mode = importModeOf(def);
       Store store =
           directory
               .get()
@@ -410,6 +413,11 @@ final class ChronicleMapCacheFactory
     } catch (IOException e) {
       log.warn("Cache " + def.name() + ": its file cannot be deleted: " + e.getMessage());
     }
+  }
+
+  private ImportMode importModeOf(PersistentCacheDef<?, ?> def) {
+    boolean mayResume = directory.get().mayResumeImport(def.name(), def.version());
+    return imports.map(all -> all.modeOf(def.name(), mayResume)).orElse(ImportMode.NONE);
   }
 
   /** Gerrit calls this after the new plugin has its caches and before it stops the old plugin. */

@@ -15,85 +15,159 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.hash.Hashing;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk;
+import java.io.IOException;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
  * The guard of an import: a value that is imported while the store is in use must not undo a change
  * of its key.
  *
- * <p>Each key that was put or removed since the store was created sets a bit, which its hash
- * selects. Another key with the same bit counts as changed too, and is merely not imported. As the
- * next process does not know the changed keys, an unfinished import is resumed only if nothing was
- * ever changed, as in caches whose keys name the content; {@link FileState#isImportable} says so.
+ * <p>Changes are noted in two places. In memory, each key that was put or removed sets a bit, which
+ * its hash selects. Another key with the same bit counts as changed too, and is merely not
+ * imported. On disk, a marker is deleted before the first change, as the next process does not know
+ * the changed keys. So an unfinished import is resumed only if nothing was ever changed, as in
+ * caches whose keys name the content.
  *
- * <p>Safe for any thread. While values may be imported, a change costs a hash of its key, otherwise
- * one volatile read.
+ * <p>Changes are noted from the start. Values are imported only once {@link #opened} has allowed
+ * it. A change that cannot be noted ends the import.
+ *
+ * <p>Safe for any thread. While values may be imported, a change costs a hash of its key, and the
+ * first one also deletes the marker. Otherwise a change costs one volatile read.
  */
 final class ImportGuard {
   /** 128 KB. After 100,000 changed keys, one in ten of the others counts as changed too. */
   private static final int BITS = 1 << 20;
 
-  /** A bit for each changed key; null if no values can be imported any more. */
+  private final FilesOnDisk files;
+  private final ImportMode mode;
+
+  /** Whether changes are noted: values may be imported, or the marker may still be there. */
+  private volatile boolean noting;
+
+  /** Whether values may be imported. */
+  private volatile boolean open;
+
+  /** A bit for each changed key; null if no values can be imported. */
   private volatile AtomicLongArray bits;
 
-  /** Whether an import may begin in a new file: nothing was changed yet. */
-  private volatile boolean mayBegin;
-
   private volatile boolean allChanged;
+
+  /** Whether the marker is known to be gone, because of a change or the end of the import. */
+  private volatile boolean unmarked;
 
   /**
    * Starts to note changes. To be created before anything can be changed.
    *
    * @param mode whether there is anything to import
    */
-  ImportGuard(ImportMode mode) {
-    this.mayBegin = mode == ImportMode.BEGIN;
-    this.bits = mode == ImportMode.NONE ? null : new AtomicLongArray(BITS / Long.SIZE);
+  ImportGuard(FilesOnDisk files, ImportMode mode) {
+    this.files = files;
+    this.mode = mode;
+    if (mode != ImportMode.NONE) {
+      bits = new AtomicLongArray(BITS / Long.SIZE);
+      noting = true;
+    }
   }
 
   /**
-   * Decides whether values may be imported into a file that is about to be opened.
+   * Decides whether values may be imported, now that the store's file is open.
    *
-   * @param isNew whether it was just created, and not in place of one that is lost
+   * @param isNew whether the file was just created, so that only this process has changed it
+   * @param wasChanged whether the file is known to have been changed, whatever the marker says
+   * @throws IOException if the decision cannot be noted; nothing is imported then
    */
-  void opening(FileState file, boolean isNew) {
-    file.noteImportable(bits != null && (file.isImportable() || (isNew && mayBegin)));
-    if (!file.isImportable()) {
+  synchronized void opened(boolean isNew, boolean wasChanged) throws IOException {
+    boolean begins = isNew && mode == ImportMode.BEGIN;
+    boolean marked = files.isMarkedForImport();
+    if (bits == null || wasChanged || !(begins || marked)) {
       end();
+      return;
     }
+    if (!marked && !unmarked) {
+      files.markForImport();
+    }
+    open = true;
+  }
+
+  /** Whether values may be imported. */
+  boolean mayImport() {
+    return open;
   }
 
   /** Whether changes are noted, because values may be imported now or once the file is open. */
   boolean isNoting() {
-    return bits != null;
+    return noting;
   }
 
   /** Whether a key may have been changed, so that nothing must be imported for it. */
   boolean wasChanged(byte[] key) {
     AtomicLongArray all = bits;
+    if (all == null || allChanged) {
+      return true;
+    }
     int bit = bitOf(key);
-    return all == null || allChanged || (all.get(bit / Long.SIZE) & (1L << bit)) != 0;
+    return (all.get(bit / Long.SIZE) & (1L << bit)) != 0;
   }
 
-  /** Notes that a key is about to be changed. */
-  void changing(byte[] key) {
+  /**
+   * Notes that a key is about to be changed.
+   *
+   * @throws IOException if the marker cannot be deleted, so that the next process may import the
+   *     older value; this process imports nothing more
+   */
+  void changing(byte[] key) throws IOException {
+    if (!noting) {
+      return;
+    }
     AtomicLongArray all = bits;
     if (all != null) {
-      mayBegin = false;
       int bit = bitOf(key);
       all.getAndUpdate(bit / Long.SIZE, word -> word | (1L << bit));
     }
+    noteOnDisk();
   }
 
   /** Like {@link #changing}, for all keys. */
-  void changingAll() {
-    mayBegin = false;
-    allChanged = true;
+  void changingAll() throws IOException {
+    if (noting) {
+      allChanged = true;
+      noteOnDisk();
+    }
   }
 
-  /** Ends the import in this process. */
-  void end() {
+  private void noteOnDisk() throws IOException {
+    if (!unmarked) {
+      synchronized (this) {
+        if (!unmarked) {
+          unmark();
+        }
+      }
+    }
+  }
+
+  private synchronized void unmark() throws IOException {
+    try {
+      files.unmarkForImport();
+      unmarked = true;
+    } catch (IOException e) {
+      open = false;
+      // Until the marker is gone, each change must try again to delete it.
+      noting = true;
+      throw e;
+    }
+  }
+
+  /**
+   * Ends the import, in this process and in later ones.
+   *
+   * @throws IOException if the marker may still be there; a later process may then import, unless a
+   *     change deletes it first
+   */
+  synchronized void end() throws IOException {
+    open = false;
+    unmark();
+    noting = false;
     bits = null;
   }
 

@@ -337,7 +337,7 @@ public final class Store {
     FileInUse file = null;
     context.lock.lock();
     try {
-      context.importGuard.changingAll();
+      noteAllForImport();
       file = holder.file();
       if (file != null) {
         cleared = growth.clear(file);
@@ -383,7 +383,7 @@ public final class Store {
    * opened it must have been new, or unchanged since its creation except by {@link #putIfCurrent}.
    */
   public boolean isImportable() {
-    return isImporting() && holder.file() != null;
+    return context.importGuard.mayImport() && holder.file() != null;
   }
 
   /**
@@ -404,7 +404,7 @@ public final class Store {
     context.lock.lock();
     try {
       FileInUse file = holder.file();
-      if (file != null && isImporting()) {
+      if (file != null && context.importGuard.mayImport()) {
         context.pending.change(
             new HashedKey(keyBytes),
             (k, before) -> {
@@ -447,8 +447,9 @@ public final class Store {
   }
 
   /**
-   * Whether values may be imported now or once the file is open. To be asked before a read, so that
-   * a miss is followed by {@link #readForGood}. Costs one volatile read.
+   * Whether values may be imported now or once the file is open. Also true while the import marker
+   * cannot be deleted. To be asked before a read, so that a miss is followed by {@link
+   * #readForGood}. Costs one volatile read.
    */
   public boolean isImporting() {
     return context.importGuard.isNoting();
@@ -461,36 +462,19 @@ public final class Store {
    * @return what was imported meanwhile; null if there is nothing
    */
   public Value readForGood(byte[] key) {
-    if (isImporting()) {
-      context.importGuard.changing(key);
-      boolean isNoted = false;
-      // An import of this key that began before has ended once the lock was taken.
-      context.lock.lock();
-      try {
-        FileInUse file = holder.file();
-        if (file != null) {
-          // For the next process, which does not know the key.
-          file.noteChange();
-          isNoted = true;
-        }
-      } catch (IOException | RuntimeException | InternalError | LinkageError e) {
-        holder.fail(holder.file(), e);
-      } finally {
-        context.lock.unlock();
-      }
-      if (!isNoted) {
-        remove(key);
-      }
-    }
+    HashedKey hashed = new HashedKey(key);
+    noteForImport(hashed);
+    // An import of this key that began before the key was noted has ended after this.
+    context.pending.await(hashed);
     return readAgain(key);
   }
 
   /** Ends the import: no more values are imported, in this process or a later one. */
   public void endImport() {
-    context.importGuard.end();
-    FileInUse file = holder.file();
-    if (file != null) {
-      file.current().state().noteImportable(false);
+    try {
+      context.importGuard.end();
+    } catch (IOException e) {
+      context.faults.warn(e, "cannot note that all was imported; the next start looks again");
     }
   }
 
@@ -584,7 +568,7 @@ public final class Store {
     if (write.value() != null && isLeftOut(key.bytes, write.value(), hasRoom)) {
       fitting = PendingWrite.remove();
     }
-    context.importGuard.changing(key.bytes);
+    noteForImport(key);
     Change change = new Change(fitting);
     boolean isMade = false;
     try {
@@ -617,6 +601,28 @@ public final class Store {
       }
     } else if (context.settings.oldValues() == OldValues.DANGEROUS) {
       holder.force(/* all= */ false);
+    }
+  }
+
+  /** Notes a change before it is made, so that no value is imported for its key afterwards. */
+  void noteForImport(HashedKey key) {
+    try {
+      context.importGuard.changing(key.bytes);
+    } catch (IOException e) {
+      context.faults.warn(e, "nothing more is imported into its file, as this cannot be noted");
+      if (holder.file() == null) {
+        // Nothing is imported into a file that has the change.
+        holder.markForDiscard();
+      }
+    }
+  }
+
+  private void noteAllForImport() {
+    try {
+      context.importGuard.changingAll();
+    } catch (IOException e) {
+      context.faults.warn(e, "will start empty, as it cannot be noted that it was cleared");
+      holder.markForDiscard();
     }
   }
 

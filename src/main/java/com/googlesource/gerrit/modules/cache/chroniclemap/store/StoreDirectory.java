@@ -255,6 +255,21 @@ public final class StoreDirectory implements AutoCloseable {
   }
 
   /**
+   * Whether an import into a store was begun and may continue; to be asked before the store is
+   * opened. False if that cannot be read.
+   *
+   * @param name of the cache
+   * @param version of its keys and values
+   */
+  public synchronized boolean mayResumeImport(String name, int version) {
+    try {
+      return files(name, version).isMarkedForImport();
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
+  /**
    * Keeps the files of other versions for a day, for stores that are opened from now on.
    *
    * @param names of caches whose values depend on their keys alone: a removal from one version is

@@ -93,6 +93,12 @@ final class StoreOpener {
     } catch (IOException e) {
       context.faults.warn(e, "cannot note which of its versions is in use");
     }
+    try {
+      context.importGuard.opened(
+          kind == StartReport.Kind.NEW, opened.file().current().state().isChanged());
+    } catch (IOException e) {
+      context.faults.warn(e, "cannot mark its file; nothing is imported into it");
+    }
     return opened;
   }
 
@@ -148,7 +154,6 @@ final class StoreOpener {
   }
 
   private Opened open(GenerationName found, FileState state) throws IOException {
-    context.importGuard.opening(state, /* isNew= */ false);
     FileState.Verdict verdict;
     Generation generation;
     try {
@@ -219,7 +224,6 @@ final class StoreOpener {
       files.deleteThisVersion(evidence);
       made = maker.first(bytes);
     }
-    context.importGuard.opening(made.state(), kind == StartReport.Kind.NEW);
     return new Opened(new FileInUse(maker, made), report(kind, detail, 0));
   }
 

@@ -17,21 +17,16 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 
-import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -315,80 +310,32 @@ class StoreImportTest {
     assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.CLEAN);
   }
 
-  /** A change that cannot be noted would be missed by the next process. */
+  /** The file itself says that it was changed. */
   @Test
-  void nothingIsImportedIntoAFileThatCannotNoteAChange() throws Exception {
+  void nothingIsImportedWhereTheMarkerForImportCannotBeDeleted() throws Exception {
     bringIn(1, 11);
     AtomicBoolean stuck = new AtomicBoolean();
     Disk disk =
         new FolderDisk(Disk.REAL) {
           @Override
-          public void force(Path file, FileChannel open) throws IOException {
+          public void delete(Path file) throws IOException {
             if (stuck.get()) {
-              throw new LostContentException("on purpose");
+              throw new IOException("on purpose");
             }
-            super.force(file, open);
+            super.delete(file);
           }
         };
     directory.close();
     directory = StoreDirectory.open(folder, disk, System::currentTimeMillis);
     store = open(ImportMode.RESUME);
-    assertThat(store.isImportable()).isTrue();
     stuck.set(true);
-    store.remove(key(2));
-    assertThat(bringIn(2, 12)).isEqualTo(ImportResult.OVER);
+    store.remove(key(1));
+    assertThat(store.stats().state()).isEqualTo(StoreState.READY);
+    assertThat(read(1)).isEqualTo(KeyHistory.NONE);
+    assertThat(bringIn(1, 11)).isNotEqualTo(ImportResult.STORED);
     kill(ImportMode.RESUME);
-    assertThat(bringIn(2, 12)).isEqualTo(ImportResult.OVER);
-    assertThat(read(2)).isEqualTo(KeyHistory.NONE);
-  }
-
-  /** A file of another size does not have what was noted in the one before. */
-  @Test
-  void goesOnInALargerFileUnlessSomethingWasChangedBeforeOrWhileItWasMade() throws Exception {
-    grow();
-    kill(ImportMode.RESUME);
-    assertThat(bringIn(1, 11)).isEqualTo(ImportResult.STORED);
-    assertThat(store.readForGood(key(2))).isNull();
-    grow();
-    kill(ImportMode.RESUME);
-    assertThat(bringIn(2, 12)).isEqualTo(ImportResult.OVER);
-  }
-
-  private void grow() throws Exception {
-    long before = store.stats().diskBytes();
-    for (int i = 0; store.stats().diskBytes() <= before; i++) {
-      byte[] key = key(100_000 + i);
-      store.putIfCurrent(key, new byte[50_000], 5, store.ticket(key));
-      TestStores.awaitRebuilt(store);
-    }
-  }
-
-  /** The next process must know of it though there is no file yet that could say so. */
-  @Test
-  void whatWasMissedBeforeTheFileIsOpenDoesNotComeIn() throws Exception {
-    bringIn(1, 11);
-    directory.close();
-    CountDownLatch reading = new CountDownLatch(1);
-    Disk slow =
-        new FolderDisk(Disk.REAL) {
-          @Override
-          public long size(Path file) throws IOException {
-            Uninterruptibles.awaitUninterruptibly(reading);
-            return super.size(file);
-          }
-        };
-    directory = StoreDirectory.open(folder, slow, System::currentTimeMillis);
-    store = directory.openStore(SETTINGS, ImportMode.RESUME, report -> {});
-    assertThat(store.readForGood(key(2))).isNull();
-    boolean isMarked = Files.exists(folder.resolve("import-v1.discard.early"));
-    reading.countDown();
-    assertThat(isMarked).isTrue();
-    store.awaitOpened();
-    assertThat(bringIn(2, 12)).isEqualTo(ImportResult.KNOWN);
-    assertThat(read(1)).isEqualTo(11);
-    assertThat(bringIn(3, 13)).isEqualTo(ImportResult.STORED);
-    restart(ImportMode.RESUME);
-    assertThat(bringIn(2, 12)).isEqualTo(ImportResult.OVER);
+    assertThat(bringIn(1, 11)).isNotEqualTo(ImportResult.STORED);
+    assertThat(read(1)).isEqualTo(KeyHistory.NONE);
   }
 
   /** A file that could not be opened may have held anything. */

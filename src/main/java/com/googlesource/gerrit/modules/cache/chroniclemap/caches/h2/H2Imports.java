@@ -210,12 +210,17 @@ public final class H2Imports {
   /**
    * How to open the store of a cache. An import begins only in a store that this process is the
    * first to open, and only once: if the store has no file then, it was never changed.
+   *
+   * @param mayResume whether an interrupted import into the store may resume
    */
-  public synchronized ImportMode modeOf(String cache) {
+  public synchronized ImportMode modeOf(String cache, boolean mayResume) {
     if (!Files.exists(H2File.pathOf(folder, cache))) {
       return ImportMode.NONE;
     }
-    return asked.add(cache) && !ledger.wasSeen(cache) ? ImportMode.BEGIN : ImportMode.RESUME;
+    if (asked.add(cache) && !ledger.wasSeen(cache)) {
+      return ImportMode.BEGIN;
+    }
+    return mayResume ? ImportMode.RESUME : ImportMode.NONE;
   }
 
   /** Whether keys of a cache must not be imported once they were reported as missing. */

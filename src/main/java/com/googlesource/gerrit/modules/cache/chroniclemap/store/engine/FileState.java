@@ -64,7 +64,7 @@ import java.util.zip.CRC32C;
  *      0  magic (8), CRC32C of bytes 12 to 63 (4), segments (4), bytes of the file (8),
  *         bytes of its header (4), CRC32C of its header (4)
  *    128  closed (4), changed (4), based (4), on disk (4), checksum known (4), checksum (4),
- *         last modification of the file (8), importable (4)
+ *         last modification of the file (8)
  *    192  boot and device when the file was opened, see {@link Disk#boot} (64, text)
  *    256  key of the file, see {@link Disk#fileKey} (64, text). Earlier versions did not say
  *         whether the creation time was known: where it is not, their file counts as a copy
@@ -97,7 +97,6 @@ public final class FileState {
   private static final int HAS_CHECKSUM_AT = 144;
   private static final int FILE_CHECKSUM_AT = 148;
   private static final int MODIFIED_AT = 152;
-  private static final int IMPORTABLE_AT = 160;
   public static final int BOOT_AT = 192;
   public static final int KEY_AT = 256;
   private static final int TEXT_BYTES = 64;
@@ -548,24 +547,6 @@ public final class FileState {
   /** Whether a value was ever invalidated or replaced by another. */
   public boolean isChanged() {
     return changed;
-  }
-
-  /**
-   * Whether values may be put that were held elsewhere before the file was created: {@link
-   * #noteImportable} has said so, and nothing was invalidated or replaced since.
-   */
-  public synchronized boolean isImportable() {
-    return buffer != null && !changed && buffer.getInt(IMPORTABLE_AT) != 0;
-  }
-
-  /**
-   * Notes whether {@link #isImportable}. Not forced to disk: after a crash of the machine, an
-   * import may not be resumed, or find all values there already.
-   */
-  public synchronized void noteImportable(boolean importable) {
-    if (buffer != null && importable != isImportable()) {
-      buffer.putInt(IMPORTABLE_AT, importable ? 1 : 0);
-    }
   }
 
   /**

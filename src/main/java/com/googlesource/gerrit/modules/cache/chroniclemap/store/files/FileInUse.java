@@ -272,8 +272,6 @@ public final class FileInUse {
 
   /** Replaces the old generation by the next one; returns the old one, which may still be read. */
   public Generation finishRebuild() throws IOException {
-    // A change since the rebuild began is noted in both files, and one from before in this one.
-    next.state().noteImportable(current.state().isImportable());
     Generation old = replaceBy(next);
     noteDamaged(leftOut.sum(), /* isAll= */ false);
     unrepaired = 0;

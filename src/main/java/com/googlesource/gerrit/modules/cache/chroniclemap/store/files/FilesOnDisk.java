@@ -51,6 +51,7 @@ import java.util.stream.Collectors;
  *   NAME-vVERSION-gNUMBER-BYTES-SLOT-FINGERPRINT.chm.state     its state: {@link FileState}
  *   NAME-vVERSION-gNUMBER-BYTES-SLOT-FINGERPRINT.chm.N.growing a generation that is not complete
  *   NAME-vVERSION.use                                          how often keys were asked for: {@link Usage}
+ *   NAME-vVERSION.import                                       see {@link #importMarker}
  *   NAME-vVERSION.discard                                      see {@link #discardMarker}
  *   NAME-vVERSION.discard.early                                see {@link #earlyMarker}
  * </pre>
@@ -73,9 +74,8 @@ public final class FilesOnDisk {
 
   /**
    * A file of any store; group 2 is the cache, group 1 the cache and version. Earlier versions
-   * named generations in the digits of the server's locale, and marked files for an import. Those
-   * are listed, hence deleted with what is not needed any more, but never opened: the values may
-   * have been invalidated since.
+   * named generations in the digits of the server's locale. Those are listed, hence deleted with
+   * what is not needed any more, but never opened: the values may have been invalidated since.
    */
   private static final Pattern ANY =
       Pattern.compile(
@@ -257,6 +257,32 @@ public final class FilesOnDisk {
     return new LostContentException(
         "it may hold values that were invalidated when it was not open, or just before a crash or a"
             + " stop of the machine");
+  }
+
+  /**
+   * The marker for import. While it exists, nothing was ever put into the store or removed from it,
+   * other than computed values, so values from elsewhere may still be imported.
+   */
+  private Path importMarker() {
+    return directory.resolve(versioned + ".import");
+  }
+
+  /** Whether values from elsewhere may still be imported. */
+  public boolean isMarkedForImport() throws IOException {
+    return disk.exists(importMarker());
+  }
+
+  /** Creates the marker for import. */
+  public void markForImport() throws IOException {
+    disk.create(importMarker());
+  }
+
+  /** Deletes the marker for import, so that no crash of the machine brings it back. */
+  public void unmarkForImport() throws IOException {
+    if (disk.exists(importMarker())) {
+      disk.delete(importMarker());
+      disk.sync(directory);
+    }
   }
 
   /** The file that says how often the store's keys were asked for. */
@@ -520,7 +546,7 @@ public final class FilesOnDisk {
    * the usage and the markers; returns the generations deleted.
    */
   public List<Path> deleteAllBut(GenerationName kept) throws IOException {
-    Set<Path> staying = Set.of(kept.path(), kept.statePath(), usage());
+    Set<Path> staying = Set.of(kept.path(), kept.statePath(), usage(), importMarker());
     List<Path> others = listOwn().stream().filter(file -> !staying.contains(file)).toList();
     deleteEach(others);
     return others.stream().filter(file -> file.toString().endsWith(".chm")).toList();
@@ -580,6 +606,8 @@ public final class FilesOnDisk {
         list().stream()
             .filter(file -> file.getFileName().toString().startsWith(versioned + "-g"))
             .toList());
+    // The removals that an import would have to respect are no longer known.
+    disk.delete(importMarker());
     unmarkAfterDeletion();
   }
 
