@@ -106,7 +106,7 @@ final class PageData {
           out.put("cacheNote", CachesTable.activity(Figures.ofAll(CacheMetrics.ALL, caches)));
           out.put("cacheHistory", cacheHistory(selected).data());
           out.put("tasks", Lists.transform(queue.get().tasks(), PageData::task));
-          out.put("mayCancel", rights.has(Rights.KILL));
+          out.put("mayCancel", rights.has(Rights.KILL) && rights.has(Rights.VIEW_QUEUE));
         });
     caches.stream()
         .filter(report -> report.name().equals(selected))

@@ -37,8 +37,10 @@ final class Rights {
   static final Set<GlobalOrPluginPermission> FLUSH =
       Set.of(GlobalPermission.FLUSH_CACHES, GlobalPermission.MAINTAIN_SERVER);
 
-  /** To cancel a task, as Gerrit requires. Maintain Server implies it. */
+  /** To cancel a task, as Gerrit requires both. Maintain Server implies them. */
   static final Set<GlobalOrPluginPermission> KILL = Set.of(GlobalPermission.KILL_TASK);
+
+  static final Set<GlobalOrPluginPermission> VIEW_QUEUE = Set.of(GlobalPermission.VIEW_QUEUE);
 
   @Inject private PermissionBackend permissions;
 

@@ -42,12 +42,8 @@ record UpkeepWork(String name, Task task, BiFunction<String, String, UpkeepResul
    * thread cancels the work.
    */
   UpkeepResult run(String cache, WatchedTask watched, Progress watcher) {
-    return watched.run(name + " " + cache, () -> work(cache, watched), watcher);
-  }
-
-  private UpkeepResult work(String cache, Progress progress) {
     try {
-      return task.work(cache, progress);
+      return watched.run(name + " " + cache, () -> task.work(cache, watched), watcher);
     } catch (CacheUpkeepException e) {
       return refused.apply(cache, e.getMessage());
     } catch (Exception | Error e) {

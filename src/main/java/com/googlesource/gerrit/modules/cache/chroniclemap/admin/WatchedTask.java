@@ -16,11 +16,11 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import com.google.common.base.Throwables;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
+import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.function.Supplier;
 
 /**
  * A long-running task on a thread of its own, whose progress the calling thread shows.
@@ -60,10 +60,12 @@ final class WatchedTask implements Progress {
   /**
    * Runs the task and waits for its end. An interrupt cancels the task, which then ends after its
    * current step.
+   *
+   * @throws Exception what the task throws
    */
-  <T> T run(String name, Supplier<T> work, Progress watcher) {
+  <T> T run(String name, Callable<T> work, Progress watcher) throws Exception {
     steps = new Steps(0, 0);
-    FutureTask<T> future = new FutureTask<>(work::get);
+    FutureTask<T> future = new FutureTask<>(work);
     Thread unused = Thread.ofPlatform().daemon().name(name).start(future);
     while (true) {
       try {
@@ -74,8 +76,8 @@ final class WatchedTask implements Progress {
       } catch (InterruptedException e) {
         cancel();
       } catch (ExecutionException e) {
-        Throwables.throwIfUnchecked(e.getCause());
-        throw new IllegalStateException(e.getCause());
+        Throwables.throwIfInstanceOf(e.getCause(), Exception.class);
+        throw (Error) e.getCause();
       }
     }
   }

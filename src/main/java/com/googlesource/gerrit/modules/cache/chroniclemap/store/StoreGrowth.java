@@ -209,6 +209,10 @@ final class StoreGrowth {
       mine.complete(false);
       return false;
     }
+    if (!holder.uses(file)) {
+      // The store was closed meanwhile, and its threads may have stopped before they began this.
+      giveUp();
+    }
     return true;
   }
 

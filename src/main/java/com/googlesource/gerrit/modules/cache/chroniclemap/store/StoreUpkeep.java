@@ -41,6 +41,9 @@ final class StoreUpkeep {
   private static final long SAVE_MILLIS = TimeUnit.MINUTES.toMillis(10);
   private static final long MAX_SWEEP_MILLIS = TimeUnit.HOURS.toMillis(1);
 
+  /** A system may take as long to wake a thread that pauses for less. */
+  private static final long SHORTEST_PAUSE_NANOS = TimeUnit.MICROSECONDS.toNanos(100);
+
   private static final long LONGEST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
   private final StoreContext context;
@@ -214,8 +217,11 @@ final class StoreUpkeep {
           return;
         }
         reader.giveBack();
-        // Leaves the disk to requests for as long, as nobody waits for a sweep.
-        LockSupport.parkNanos(Math.min(System.nanoTime() - begun, LONGEST_PAUSE_NANOS));
+        long took = System.nanoTime() - begun;
+        if (took > SHORTEST_PAUSE_NANOS) {
+          // Leaves the disk to requests for as long, as nobody waits for a sweep.
+          LockSupport.parkNanos(Math.min(took, LONGEST_PAUSE_NANOS));
+        }
       }
     } catch (IOException e) {
       // A file that is not in use any more may have been deleted.
