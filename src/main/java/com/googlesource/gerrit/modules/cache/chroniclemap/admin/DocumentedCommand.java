@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
+import static com.google.common.base.Strings.lenientFormat;
+
 import com.google.gerrit.extensions.annotations.PluginCanonicalWebUrl;
 import com.google.gerrit.sshd.CommandMetaData;
 import com.google.gerrit.sshd.SshCommand;
@@ -30,12 +32,8 @@ abstract class DocumentedCommand extends SshCommand {
   @Override
   protected final String usage() {
     String name = getClass().getAnnotation(CommandMetaData.class).name();
-    return "\nDocumentation: "
-        + url
-        + "Documentation/cmd-"
-        + name
-        + ".html\nThe same in the browser: "
-        + url
-        + "\n";
+    return lenientFormat(
+        "\nDocumentation: %sDocumentation/cmd-%s.html\nThe same in the browser: %s\n",
+        url, name, url);
   }
 }

@@ -33,8 +33,7 @@ record UpkeepWork(String name, Task task, BiFunction<String, String, UpkeepResul
 
   /** Work on one cache, in a thread that is never interrupted. */
   interface Task {
-    UpkeepResult work(String cache, Progress progress)
-        throws CacheUpkeepException, InterruptedException;
+    UpkeepResult work(String cache, Progress progress) throws Exception;
   }
 
   /**

@@ -19,7 +19,6 @@ import static com.google.gerrit.metrics.Description.Units.BYTES;
 import com.google.common.collect.ImmutableList;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheUpkeepException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
@@ -68,8 +67,7 @@ record VerifyWork(CacheInventory inventory, boolean repair) {
         (cache, why) -> result(cache, new VerifyReport(0, 0, 0, false, false, 0), why, repair));
   }
 
-  private UpkeepResult work(String cache, Progress progress)
-      throws CacheUpkeepException, InterruptedException {
+  private UpkeepResult work(String cache, Progress progress) throws Exception {
     VerifyReport report = inventory.verify(cache, repair, progress);
     for (int i = 1;
         i < ATTEMPTS && !report.complete() && !progress.isCancelled() && hasFile(cache);

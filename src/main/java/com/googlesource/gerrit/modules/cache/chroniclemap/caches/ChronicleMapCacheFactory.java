@@ -363,7 +363,9 @@ final class ChronicleMapCacheFactory
       return Optional.empty();
     }
     try {
-      ImportMode mode = importModeOf(def);
+      boolean mayResume = directory.get().mayResumeImport(def.name(), def.version());
+      ImportMode mode =
+          imports.map(all -> all.modeOf(def.name(), mayResume)).orElse(ImportMode.NONE);
       Store store =
           directory
               .get()
@@ -413,11 +415,6 @@ final class ChronicleMapCacheFactory
     } catch (IOException e) {
       log.warn("Cache " + def.name() + ": its file cannot be deleted: " + e.getMessage());
     }
-  }
-
-  private ImportMode importModeOf(PersistentCacheDef<?, ?> def) {
-    boolean mayResume = directory.get().mayResumeImport(def.name(), def.version());
-    return imports.map(all -> all.modeOf(def.name(), mayResume)).orElse(ImportMode.NONE);
   }
 
   /** Gerrit calls this after the new plugin has its caches and before it stops the old plugin. */

@@ -113,20 +113,16 @@ public final class StartLog {
 
   /** Reports how a cache's file was found, unless all went well. */
   void report(String cache, StartReport report) {
-    switch (report.kind()) {
-      case RECOVERED ->
-          warn(
-              lenientFormat(
-                  "Cache %s was recovered, because %s: %s entries kept",
-                  cache, report.detail(), report.entries()));
-      case SHRUNK ->
-          warn(
-              lenientFormat(
-                  "Cache %s is being made smaller, because %s: it had %s entries",
-                  cache, report.detail(), report.entries()));
-      case REPLACED -> warn(lenientFormat("Cache %s starts empty: %s", cache, report.detail()));
-      case NONE -> warn("Cache " + cache + " is kept in memory only: " + report.detail());
-      case PENDING, NEW, CLEAN -> {}
+    String text =
+        switch (report.kind()) {
+          case RECOVERED -> "Cache %s was recovered, because %s: %s entries kept";
+          case SHRUNK -> "Cache %s is being made smaller, because %s: it had %s entries";
+          case REPLACED -> "Cache %s starts empty: %s";
+          case NONE -> "Cache %s is kept in memory only: %s";
+          case PENDING, NEW, CLEAN -> "";
+        };
+    if (!text.isEmpty()) {
+      warn(String.format(Locale.ROOT, text, cache, report.detail(), report.entries()));
     }
   }
 

@@ -125,36 +125,31 @@ final class ImportGuard {
       int bit = bitOf(key);
       all.getAndUpdate(bit / Long.SIZE, word -> word | (1L << bit));
     }
-    noteOnDisk();
+    unmark();
   }
 
   /** Like {@link #changing}, for all keys. */
   void changingAll() throws IOException {
     if (noting) {
       allChanged = true;
-      noteOnDisk();
+      unmark();
     }
   }
 
-  private void noteOnDisk() throws IOException {
-    if (!unmarked) {
-      synchronized (this) {
-        if (!unmarked) {
-          unmark();
-        }
+  private void unmark() throws IOException {
+    if (unmarked) {
+      return;
+    }
+    synchronized (this) {
+      try {
+        files.unmarkForImport();
+        unmarked = true;
+      } catch (IOException e) {
+        open = false;
+        // Until the marker is gone, each change must try again to delete it.
+        noting = true;
+        throw e;
       }
-    }
-  }
-
-  private synchronized void unmark() throws IOException {
-    try {
-      files.unmarkForImport();
-      unmarked = true;
-    } catch (IOException e) {
-      open = false;
-      // Until the marker is gone, each change must try again to delete it.
-      noting = true;
-      throw e;
     }
   }
 

@@ -188,13 +188,10 @@ public final class StoreDirectory implements AutoCloseable {
           path, DirectoryLock.acquire(path, disk), new FolderDisk(disk), clock);
     } catch (IOException | UnsupportedOperationException e) {
       throw new StoreUnavailableException(
-          "cannot use "
-              + path
-              + ": "
-              + e.getClass().getSimpleName()
-              + ": "
-              + e.getMessage()
-              + "; check that its owner may write to it and that the disk has room",
+          lenientFormat(
+              "cannot use %s: %s: %s; check that its owner may write to it and that the disk has"
+                  + " room",
+              path, e.getClass().getSimpleName(), e.getMessage()),
           e);
     }
   }
@@ -358,12 +355,10 @@ public final class StoreDirectory implements AutoCloseable {
    * repeated in the new store, nor in the memory of the new cache.
    */
   private Optional<Store> takeOther(StoreSettings settings) {
-    Optional<StoreSettings> other =
-        stores.keySet().stream()
-            .filter(
-                open -> open.name().equals(settings.name()) && open.version() == settings.version())
-            .findAny();
-    return other.map(open -> stores.remove(open).store);
+    return stores.keySet().stream()
+        .filter(open -> open.name().equals(settings.name()) && open.version() == settings.version())
+        .findAny()
+        .map(open -> stores.remove(open).store);
   }
 
   /**
@@ -371,16 +366,9 @@ public final class StoreDirectory implements AutoCloseable {
    * it cannot be opened again, so that its file is mapped only once.
    */
   public synchronized void closeStore(Store store) {
-    stores
-        .values()
-        .removeIf(
-            shared -> {
-              if (shared.store != store || --shared.users > 0) {
-                return false;
-              }
-              store.closeAndRelease();
-              return true;
-            });
+    if (stores.values().removeIf(shared -> shared.store == store && --shared.users == 0)) {
+      store.closeAndRelease();
+    }
   }
 
   private synchronized List<Store> snapshot() {

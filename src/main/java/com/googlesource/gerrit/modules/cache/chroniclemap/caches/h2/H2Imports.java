@@ -18,6 +18,7 @@ import static com.google.common.base.Strings.lenientFormat;
 import static com.google.common.collect.ImmutableSet.toImmutableSet;
 
 import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.Sets;
 import com.google.common.flogger.FluentLogger;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.server.cache.PersistentCacheDef;
@@ -36,11 +37,11 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
@@ -84,6 +85,10 @@ public final class H2Imports {
 
   private static final long STOP_MILLIS = 500;
 
+  /** Ends of imports that may have left something out, which is warned of. */
+  private static final Set<State> WITH_DETAIL =
+      Sets.immutableEnumSet(State.DONE, State.FULL, State.INTERRUPTED);
+
   private final Path folder;
   private final Set<String> neverStale;
   private final boolean automatic;
@@ -93,8 +98,8 @@ public final class H2Imports {
   private final Thread thread =
       Thread.ofPlatform().daemon().name("cache-chroniclemap-import").unstarted(this::runAll);
 
-  /** All imports by cache. Guarded by this. */
-  private final Map<String, CacheImport> imports = new LinkedHashMap<>();
+  /** All imports by cache. Changed under this object's lock. */
+  private final Map<String, CacheImport> imports = new ConcurrentHashMap<>();
 
   /** The imports that the thread has yet to run. Guarded by this. */
   private final List<CacheImport> waiting = new ArrayList<>();
@@ -232,24 +237,19 @@ public final class H2Imports {
    * Adds the import of a cache, whose store was opened in a mode other than NONE. The import runs
    * now, later, or on a command.
    */
-  public void add(PersistentCacheDef<?, ?> def, Store store) {
+  public synchronized void add(PersistentCacheDef<?, ?> def, Store store) {
     String cache = def.name();
-    boolean wait;
-    synchronized (this) {
-      // While a plugin is being reloaded, it has two stores for a while, but one H2 file.
-      CacheImport before = imports.get(cache);
-      remove(cache);
-      CacheImport added = new CacheImport(def, store, H2File.pathOf(folder, cache), before);
-      imports.put(cache, added);
-      if (!automatic || !isRecent(H2File.pathOf(folder, cache))) {
-        return;
-      }
+    Path file = H2File.pathOf(folder, cache);
+    // While a plugin is being reloaded, it has two stores for a while, but one H2 file.
+    CacheImport added = new CacheImport(def, store, file, imports.get(cache));
+    remove(cache);
+    imports.put(cache, added);
+    if (automatic && isRecent(file)) {
       waiting.add(added);
-      wait = FIRST.contains(cache) && ready;
       notifyAll();
-    }
-    if (wait) {
-      awaitFirst();
+      if (FIRST.contains(cache) && ready) {
+        awaitFirst();
+      }
     }
   }
 
@@ -382,15 +382,12 @@ public final class H2Imports {
   private void log(ImportReport report) {
     String cache = report.cache();
     switch (report.state()) {
-      case DONE, FULL -> {
-        log.accept(
-            Level.INFO,
-            lenientFormat(
-                "Cache %s: imported %s values from H2 in %s ms",
-                cache, report.imported(), report.millis()));
-        warnOfDetail(report);
-      }
-      case INTERRUPTED -> warnOfDetail(report);
+      case DONE, FULL ->
+          log.accept(
+              Level.INFO,
+              lenientFormat(
+                  "Cache %s: imported %s values from H2 in %s ms",
+                  cache, report.imported(), report.millis()));
       case FAILED ->
           log.accept(
               Level.WARNING,
@@ -398,22 +395,14 @@ public final class H2Imports {
                   "Cache %s could not be imported from H2: %s. To try again: ssh HOST"
                       + " cache-chroniclemap import %s",
                   cache, report.detail(), cache));
-      case NOTHING, WAITING, RUNNING, IN_USE -> {}
+      case INTERRUPTED, NOTHING, WAITING, RUNNING, IN_USE -> {}
     }
-  }
-
-  private void warnOfDetail(ImportReport report) {
-    if (!report.detail().isEmpty()) {
-      log.accept(Level.WARNING, lenientFormat("Cache %s: %s", report.cache(), report.detail()));
+    if (WITH_DETAIL.contains(report.state()) && !report.detail().isEmpty()) {
+      log.accept(Level.WARNING, lenientFormat("Cache %s: %s", cache, report.detail()));
     }
   }
 
   // ---- imports by command
-
-  @Nullable
-  private synchronized CacheImport find(String cache) {
-    return imports.get(cache);
-  }
 
   /**
    * Imports a cache in the calling thread, which must not be interrupted. If another thread is
@@ -423,7 +412,7 @@ public final class H2Imports {
    */
   public ImportReport run(String cache, boolean dryRun, Progress progress)
       throws InterruptedException {
-    CacheImport known = find(cache);
+    CacheImport known = imports.get(cache);
     if (known == null) {
       return Files.exists(H2File.pathOf(folder, cache))
           ? ImportReport.of(cache, State.IN_USE, "it was imported or in use before")
