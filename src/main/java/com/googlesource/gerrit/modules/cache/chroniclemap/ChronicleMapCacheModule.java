@@ -49,7 +49,7 @@ public class ChronicleMapCacheModule extends LifecycleModule {
   @Override
   protected void configure() {
     WarmUp.begin();
-    RunningJar.begin();
+    listener().toInstance(new RunningJar());
     install(new CachesModule());
     listener().to(CacheMetrics.class);
     install(new AdminModule());

@@ -49,7 +49,7 @@ public class PackedRefsModule extends LifecycleModule {
   @Override
   protected void configure() {
     WarmUp.begin();
-    RunningJar.begin();
+    listener().toInstance(new RunningJar());
     install(new RepositoriesModule());
     if (config.getBoolean("packedRefs", null, "enabled", true)) {
       install(new TransportModule(config));

@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap;
 import static java.util.concurrent.TimeUnit.SECONDS;
 
 import com.google.common.flogger.FluentLogger;
+import com.google.gerrit.extensions.events.LifecycleListener;
 import java.io.IOException;
 import java.net.URISyntaxException;
 import java.nio.file.Files;
@@ -32,7 +33,7 @@ import java.util.jar.JarFile;
  * than renamed over), that fails. So all classes are loaded once the server has started, and a
  * change of the jar is reported once.
  */
-final class RunningJar {
+final class RunningJar implements LifecycleListener {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
   private static final AtomicBoolean begun = new AtomicBoolean();
 
@@ -43,15 +44,20 @@ final class RunningJar {
 
   private static final String IDENTITY = "fileKey,size,lastModifiedTime";
 
-  private RunningJar() {}
-
-  /** Begins to watch the jar, once per process, on a thread of its own. Never throws. */
-  static void begin() {
+  /**
+   * Begins to watch the jar, once per process, on a thread of its own. Not before the server has
+   * started: a slow start would be slower, and Gerrit opens its log late.
+   */
+  @Override
+  public void start() {
     if (begun.compareAndSet(false, true)) {
       var unused =
           Thread.ofPlatform().daemon().name("cache-chroniclemap-jar").start(RunningJar::run);
     }
   }
+
+  @Override
+  public void stop() {}
 
   private static void run() {
     try {
