@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.base.Strings.lenientFormat;
 
+import com.google.common.annotations.VisibleForTesting;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.flogger.FluentLogger;
 import com.google.common.util.concurrent.Uninterruptibles;
@@ -36,6 +37,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
@@ -119,7 +121,8 @@ public final class StoreDirectory implements AutoCloseable {
     threads.repeat(this::sweep, SWEEP_SECONDS);
   }
 
-  private void deleteOtherVersions() {
+  /** Runs the periodic upkeep of all stores, and deletes files of other versions after a day. */
+  void sweep() {
     try {
       for (FilesOnDisk files : keeping) {
         var unused = files.deleteOthers(clock.getAsLong());
@@ -129,11 +132,6 @@ public final class StoreDirectory implements AutoCloseable {
       logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
           "Cannot delete files of other versions of caches in %s", path);
     }
-  }
-
-  /** Runs the periodic upkeep of all stores, and deletes files of other versions after a day. */
-  void sweep() {
-    deleteOtherVersions();
     for (Store store : snapshot()) {
       try {
         store.everyMinute();
@@ -369,6 +367,14 @@ public final class StoreDirectory implements AutoCloseable {
     if (stores.values().removeIf(shared -> shared.store == store && --shared.users == 0)) {
       store.closeAndRelease();
     }
+  }
+
+  /** Returns when the disk tasks that are queued now are done; for tests. */
+  @VisibleForTesting
+  void awaitSettled() throws InterruptedException {
+    CountDownLatch done = new CountDownLatch(1);
+    threads.settle(done::countDown);
+    done.await();
   }
 
   private synchronized List<Store> snapshot() {

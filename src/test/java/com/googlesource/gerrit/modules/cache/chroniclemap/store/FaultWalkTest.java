@@ -571,7 +571,7 @@ class FaultWalkTest {
     void close() throws InterruptedException {
       if (directory != null) {
         // What fails after the store was closed is merely late, and counts nowhere.
-        TestStores.awaitSettled(directory);
+        directory.awaitSettled();
         directory.close();
         if (store != null) {
           faults += store.stats().faults();
@@ -694,7 +694,7 @@ class FaultWalkTest {
           }
           script.flush();
           script.store(Store::everyMinute);
-          script.store(store -> TestStores.awaitSettled(script.directory));
+          script.store(store -> script.directory.awaitSettled());
           script.flush();
         }),
     GROW(

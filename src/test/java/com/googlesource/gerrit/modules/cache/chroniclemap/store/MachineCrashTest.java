@@ -104,7 +104,7 @@ class MachineCrashTest {
             store.flush();
             TestStores.awaitRebuilt(store);
             directory.sweep();
-            TestStores.awaitSettled(directory);
+            directory.awaitSettled();
           }
         }
         store.flush();

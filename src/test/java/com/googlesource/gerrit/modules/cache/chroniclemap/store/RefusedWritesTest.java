@@ -63,7 +63,7 @@ class RefusedWritesTest {
     store.flush();
     // As it does once a minute.
     directory.sweep();
-    TestStores.awaitSettled(directory);
+    directory.awaitSettled();
     disk.refuse();
   }
 
@@ -95,7 +95,7 @@ class RefusedWritesTest {
     store.remove(KEY);
     disk.writeBackAndReclaim();
     directory.sweep();
-    TestStores.awaitSettled(directory);
+    directory.awaitSettled();
     assertGone();
   }
 
@@ -133,7 +133,7 @@ class RefusedWritesTest {
     store.remove(KEY);
     assertThat(disk.forced()).isEqualTo(before + 1);
     directory.sweep();
-    TestStores.awaitSettled(directory);
+    directory.awaitSettled();
     assertThat(store.read(other).bytes()).isEqualTo(OLD);
     assertThat(store.stats().state()).isEqualTo(StoreState.READY);
     // What could not be synced then, the folder, still is to be.
@@ -298,13 +298,13 @@ class RefusedWritesTest {
     store.put(KEY, OLD, 1);
     store.flush();
     directory.sweep();
-    TestStores.awaitSettled(directory);
+    directory.awaitSettled();
     disk.refuse();
     store.remove(KEY);
     disk.writeBackAndReclaim();
     disk.accept();
     fillUntil(() -> store.stats().growths() > 0 || store.stats().state() != StoreState.READY);
-    TestStores.awaitSettled(directory);
+    directory.awaitSettled();
     assertGone();
   }
 
@@ -353,7 +353,7 @@ class RefusedWritesTest {
     fillUntil(() -> store.stats().growths() > 0);
     store.flush();
     TestStores.awaitRebuilt(store);
-    TestStores.awaitSettled(directory);
+    directory.awaitSettled();
     byte[] damaged = TestStores.random(100, 7);
     store.put(KEY, damaged, 1);
     store.flush();
@@ -373,7 +373,7 @@ class RefusedWritesTest {
             });
     assertThat(report.repaired()).isTrue();
     late.replaced.countDown();
-    TestStores.awaitSettled(directory);
+    directory.awaitSettled();
     assertThat(store.stats().state()).isEqualTo(StoreState.FAILED);
   }
 
@@ -402,10 +402,10 @@ class RefusedWritesTest {
     open(OldValues.DANGEROUS, disk);
     store.put(KEY, OLD, 1);
     directory.sweep();
-    TestStores.awaitSettled(directory);
+    directory.awaitSettled();
     int before = disk.forced();
     directory.sweep();
-    TestStores.awaitSettled(directory);
+    directory.awaitSettled();
     assertThat(store.read(KEY).bytes()).isEqualTo(OLD);
     assertThat(disk.forced()).isEqualTo(before);
     store.put(KEY, NEW, 2);

@@ -128,7 +128,7 @@ class ReplacedFilesTest {
         }
         if (sweep) {
           directory.sweep();
-          TestStores.awaitSettled(directory);
+          directory.awaitSettled();
         }
         assertSignedOutAfter(kind);
         directory.close();

@@ -30,7 +30,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Random;
-import java.util.concurrent.CountDownLatch;
 import java.util.stream.Stream;
 
 /** Stores for tests that must not depend on how fast the machine is. */
@@ -70,13 +69,6 @@ public final class TestStores {
   static void awaitRebuilt(Store store) throws InterruptedException {
     // Waits for that before it begins.
     VerifyReport unused = store.verify(false, Progress.NONE);
-  }
-
-  /** Returns when the disk tasks that are queued now are done. */
-  static void awaitSettled(StoreDirectory directory) throws InterruptedException {
-    CountDownLatch done = new CountDownLatch(1);
-    directory.threads.settle(done::countDown);
-    done.await();
   }
 
   /** A file with what is known of it beside it. */

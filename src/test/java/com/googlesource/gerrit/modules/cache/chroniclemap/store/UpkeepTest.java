@@ -314,7 +314,7 @@ class UpkeepTest {
     assertThat(stats.entries()).isAtLeast(2500);
     assertThat(stats.diskBytes()).isAtMost(4 * MB);
     // What is known of the use is there twice while it is saved.
-    TestStores.awaitSettled(directory);
+    directory.awaitSettled();
     assertThat(blocks()).isAtMost(4 * MB);
     int kept = 0;
     for (int i = 0; i < 1000; i++) {

@@ -271,26 +271,22 @@ public final class H2Imports {
     awaitFirst();
     try {
       ledger.see(h2Caches());
-    } catch (IOException | RuntimeException e) {
-      forgetAfter(e);
+    } catch (IOException | RuntimeException cause) {
+      // Then the next start must distrust H2's files.
+      try {
+        forget(folder);
+      } catch (IOException | RuntimeException e) {
+        cause.addSuppressed(e);
+      }
+      logger.atWarning().withCause(cause).log(
+          "Cannot record in %s what was imported from H2. If that file is empty, the next start"
+              + " trusts neither H2's files nor the stores. %s",
+          folder.resolve(ImportLedger.FILE), remedyIn(folder));
     }
     synchronized (this) {
       ready = true;
       notifyAll();
     }
-  }
-
-  /** Has the next start distrust H2's files, as this start's imports could not be recorded. */
-  private void forgetAfter(Exception cause) {
-    try {
-      forget(folder);
-    } catch (IOException | RuntimeException e) {
-      cause.addSuppressed(e);
-    }
-    logger.atWarning().withCause(cause).log(
-        "Cannot record in %s what was imported from H2. If that file is empty, the next start"
-            + " trusts neither H2's files nor the stores. %s",
-        folder.resolve(ImportLedger.FILE), remedyIn(folder));
   }
 
   private synchronized void awaitFirst() {
