@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
+import static com.google.common.base.Strings.nullToEmpty;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.admin.PageTable.bytes;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.admin.PageTable.cell;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.admin.PageTable.count;
@@ -85,7 +86,7 @@ final class PageData {
    */
   Map<String, ?> of(String selected, String token) {
     ImmutableMap.Builder<String, Object> out = ImmutableMap.builder();
-    out.put("version", version());
+    out.put("version", nullToEmpty(PageData.class.getPackage().getImplementationVersion()));
     out.put("selected", selected);
     out.put("token", token);
     out.put("mayMaintain", rights.has(Rights.MAINTAIN));
@@ -124,10 +125,6 @@ final class PageData {
       out.put("memory", memory(now).data());
     }
     return out.buildOrThrow();
-  }
-
-  private static String version() {
-    return Optional.ofNullable(PageData.class.getPackage().getImplementationVersion()).orElse("");
   }
 
   /** What an administrator should look at, in sentences. */

@@ -124,15 +124,18 @@ final class StoreLife {
     if (cleared) {
       boolean unused = context.deleteOthers(context.files);
     }
+    if (result.report().kind() == StartReport.Kind.RECOVERED) {
+      // The file may have become smaller just before the kill, and so the room for the saved usage.
+      context.threads.settle(result.file()::saveUsage);
+    }
     if (result.file().diskBytes() >= LARGE) {
       // At once, as the page cache may be cold; for smaller files, the periodic upkeep does this.
       context.threads.settle(result.file().current()::expectRandomAccess);
     }
     if (result.file().current().state().unchecked() > 0) {
-      Runnable check = () -> holder.checkAll(result.file());
       context.threads.later(
           () -> {
-            boolean unused = context.threads.maintain(check);
+            boolean unused = context.threads.maintain(() -> holder.checkAll(result.file()));
           },
           CHECK_AFTER_SECONDS);
     }

@@ -22,6 +22,7 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStore
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
@@ -32,6 +33,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -549,6 +551,24 @@ class UpkeepTest {
           .that(store.read(key(i)).bytes())
           .isEqualTo(value(i, i == keys ? 12 << 20 : 3000));
     }
+  }
+
+  /** A kill may come between a smaller file and what that leaves for the saved usage. */
+  @Test
+  void savedUsageFitsTheFileAfterAKill() throws Exception {
+    put(store("a", MB), 1, 2000);
+    directory.close();
+    Path folder = temp.resolve("stores");
+    TestStores.leaveOpen(folder);
+    Path usage = folder.resolve("a-v1.use");
+    Files.write(usage, new byte[(int) MB / 2]);
+    open();
+    CompletableFuture<StartReport> opened = new CompletableFuture<>();
+    StoreSettings settings = new StoreSettings("a", 1, MB, Optional.empty());
+    Store unused = directory.openStore(settings, ImportMode.NONE, opened::complete);
+    assertThat(opened.join().kind()).isEqualTo(StartReport.Kind.RECOVERED);
+    directory.awaitSettled();
+    assertThat(Files.size(usage)).isAtMost(MB / Geometry.SAVED_SHARE);
   }
 
   @Test
