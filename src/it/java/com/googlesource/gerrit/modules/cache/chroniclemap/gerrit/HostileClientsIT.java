@@ -116,7 +116,7 @@ class HostileClientsIT {
               .values()) {
         runs += metric.getAsJsonObject().get("count").getAsLong();
       }
-      return new Cost(runs, 0, reads(), meter.allocatedMegabytes());
+      return new Cost(runs, 0, reads(), meter.allocatedMegabytes(), daemon.cpu().toMillis());
     }
 
     /**
@@ -143,10 +143,16 @@ class HostileClientsIT {
    * @param runs of the filter
    * @param lookups of refs in parsed lists; none in a plain Gerrit
    * @param reads calls of the system
+   * @param cpuMillis for people to compare; nothing is asserted of time
    */
-  private record Cost(long runs, long lookups, long reads, double megabytes) {
+  private record Cost(long runs, long lookups, long reads, double megabytes, long cpuMillis) {
     Cost since(Cost before) {
-      return new Cost(runs - before.runs, 0, reads - before.reads, megabytes - before.megabytes);
+      return new Cost(
+          runs - before.runs,
+          0,
+          reads - before.reads,
+          megabytes - before.megabytes,
+          cpuMillis - before.cpuMillis);
     }
   }
 
@@ -281,7 +287,8 @@ class HostileClientsIT {
     Cost before = server.cost();
     request.send(server, size);
     Cost done = server.cost().since(before);
-    return new Cost(done.runs, server.lookups() - lookups, done.reads, done.megabytes);
+    return new Cost(
+        done.runs, server.lookups() - lookups, done.reads, done.megabytes, done.cpuMillis);
   }
 
   /** A name of many short parts, none of which exists. */
