@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 
 /**
@@ -38,8 +39,9 @@ public interface Opener {
   default void openFolder(Path folder) throws IOException {
     try {
       open(folder);
-    } catch (AccessDeniedException e) {
-      // Its files can be read by name.
+    } catch (AccessDeniedException | NoSuchFileException e) {
+      // Its files can be read by name. Or there was none: if it was made since, its attributes are
+      // new.
     } catch (IOException e) {
       if (!LooseFile.isNoFolder(folder)) {
         throw e;

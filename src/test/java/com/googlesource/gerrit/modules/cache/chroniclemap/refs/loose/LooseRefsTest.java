@@ -26,6 +26,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.Different
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.FileTime;
@@ -545,5 +546,15 @@ class LooseRefsTest {
     } finally {
       executor.shutdownNow();
     }
+  }
+
+  /** Another thread may have made it again by now. */
+  @Test
+  void aFolderThatWasMissingIsNoFailure(@TempDir Path madeAgain) throws Exception {
+    Opener opener =
+        path -> {
+          throw new NoSuchFileException(path.toString());
+        };
+    opener.openFolder(madeAgain);
   }
 }
