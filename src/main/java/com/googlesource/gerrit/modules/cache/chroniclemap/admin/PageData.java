@@ -158,8 +158,9 @@ final class PageData {
       Figures figures = Figures.of(CacheMetrics.WITH_HEAP, report);
       boolean current = report.name().equals(selected);
       Function<Sample, Figures> one = sample -> sample.caches().get(report.name());
+      String name = UrlEscapers.urlFormParameterEscaper().escape(report.name());
       table.row(
-          link(report.name(), "?cache=" + escaped(report.name()), current),
+          link(report.name(), "?cache=" + name, current),
           figure(figures, "entries"),
           bar(figures),
           percent(figures, "heap_hits", "heap_misses"),
@@ -186,10 +187,6 @@ final class PageData {
         count(Events.countProblems(now.all())),
         cell(""));
     return table;
-  }
-
-  private static String escaped(String name) {
-    return UrlEscapers.urlFormParameterEscaper().escape(name);
   }
 
   private static PageTable.Cell percent(Figures figures, String hits, String misses) {

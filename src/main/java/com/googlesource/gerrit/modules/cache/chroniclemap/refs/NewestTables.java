@@ -20,8 +20,10 @@ import java.io.File;
 import java.io.IOException;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Method;
+import java.nio.file.NoSuchFileException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
+import java.util.logging.Level;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.events.RefsChangedEvent;
 import org.eclipse.jgit.internal.storage.file.FileReftableStack;
@@ -94,8 +96,9 @@ final class NewestTables extends ReftableDatabase implements Closeable {
       if (!isChanged) {
         throw e;
       }
-      // Others have compacted the same tables, for example.
-      logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
+      // A table that others have deleted, as they do after a compaction, needs no deletion by JGit.
+      Level level = e instanceof NoSuchFileException ? Level.FINE : Level.WARNING;
+      logger.at(level).withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
           "%s: refs were updated, but the compaction of their tables has failed",
           repository.getDirectory());
       return true;
@@ -110,7 +113,9 @@ final class NewestTables extends ReftableDatabase implements Closeable {
       compact.setAccessible(true);
       compact.invoke(stack);
     } catch (ReflectiveOperationException e) {
-      throw new IOException(list + ": the tables cannot be compacted", e);
+      if (!(e.getCause() instanceof NoSuchFileException)) {
+        throw new IOException(list + ": the tables cannot be compacted", e);
+      }
     }
   }
 

@@ -40,9 +40,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Stream;
-import org.apache.log4j.AppenderSkeleton;
-import org.apache.log4j.Logger;
-import org.apache.log4j.spi.LoggingEvent;
 import org.eclipse.jgit.api.PackRefsCommand;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.lib.NullProgressMonitor;
@@ -220,31 +217,6 @@ class RefFilesTest {
   }
 
   // ---- no journal, no links
-
-  private static final class Warnings extends AppenderSkeleton implements AutoCloseable {
-    private final Logger logger;
-    final List<String> texts = new ArrayList<>();
-
-    Warnings(String className) {
-      logger = Logger.getLogger(RefFilesTest.class.getPackageName() + "." + className);
-      logger.addAppender(this);
-    }
-
-    @Override
-    protected void append(LoggingEvent event) {
-      texts.add(event.getRenderedMessage());
-    }
-
-    @Override
-    public boolean requiresLayout() {
-      return false;
-    }
-
-    @Override
-    public void close() {
-      logger.removeAppender(this);
-    }
-  }
 
   /** Each kind of change, none of which may leave anything behind. */
   private void makeChanges() throws Exception {

@@ -219,14 +219,10 @@ public final class PackedRefsReader {
     if (flags < 0) {
       return null;
     }
-    if (old != null && isSame(old.root)) {
+    if (old != null && parsedBlocks == 0 && reusedBlocks == old.root.blocks) {
       return old;
     }
     return draft.finish(rootWriter.finish(flags), old, /* onDisk= */ false);
-  }
-
-  private boolean isSame(Root oldRoot) {
-    return parsedBlocks == 0 && reusedBlocks == oldRoot.blocks;
   }
 
   /** Makes the list of a file without refs, such as a missing file. */
