@@ -18,11 +18,10 @@ import static java.util.concurrent.TimeUnit.SECONDS;
 import com.google.common.flogger.FluentLogger;
 import com.google.gerrit.extensions.events.LifecycleListener;
 import java.io.IOException;
-import java.net.URISyntaxException;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Collections;
-import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.jar.JarEntry;
 import java.util.jar.JarFile;
@@ -30,8 +29,8 @@ import java.util.jar.JarFile;
 /**
  * The jar of this module while the server runs. Java reads a class when the class is first used, at
  * the place in the jar where it was when the server started. If the jar was overwritten (rather
- * than renamed over), that fails. So all classes are loaded once the server has started, and a
- * change of the jar is reported once.
+ * than renamed over), that fails. So all classes are loaded some seconds after Gerrit begins to
+ * start its services, and a change of the jar is reported once.
  */
 final class RunningJar implements LifecycleListener {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
@@ -44,39 +43,52 @@ final class RunningJar implements LifecycleListener {
 
   private static final String IDENTITY = "fileKey,size,lastModifiedTime";
 
+  /** The jar when the module was installed. */
+  private final String first = identity();
+
+  /** Tells the jar from any other in its place; empty if that cannot be read. */
+  private static String identity() {
+    try {
+      return Files.readAttributes(jar(), IDENTITY).toString();
+    } catch (IOException | RuntimeException e) {
+      return "";
+    }
+  }
+
+  private static Path jar() {
+    return Path.of(
+        URI.create(
+            RunningJar.class.getProtectionDomain().getCodeSource().getLocation().toString()));
+  }
+
   /**
-   * Begins to watch the jar, once per process, on a thread of its own. Not before the server has
-   * started: a slow start would be slower, and Gerrit opens its log late.
+   * Begins to watch the jar, once per process, on a thread of its own. Not before Gerrit begins to
+   * start its services: it opens its log late.
    */
   @Override
   public void start() {
     if (begun.compareAndSet(false, true)) {
-      var unused =
-          Thread.ofPlatform().daemon().name("cache-chroniclemap-jar").start(RunningJar::run);
+      var unused = Thread.ofPlatform().daemon().name("cache-chroniclemap-jar").start(this::run);
     }
   }
 
   @Override
   public void stop() {}
 
-  private static void run() {
+  private void run() {
     try {
-      Class<?> self = RunningJar.class;
-      Path jar = Path.of(self.getProtectionDomain().getCodeSource().getLocation().toURI());
-      if (Files.isRegularFile(jar)) {
-        Map<String, Object> first = Files.readAttributes(jar, IDENTITY);
-        SECONDS.sleep(PAUSE_SECONDS);
-        loadAll(jar, self.getClassLoader());
-        logger.atInfo().log("The classes of %s are loaded", jar);
-        while (Files.readAttributes(jar, IDENTITY).equals(first)) {
-          SECONDS.sleep(PAUSE_SECONDS);
-        }
-        logger.atWarning().log(
-            "%s has changed. This server keeps its classes until it is restarted", jar);
+      SECONDS.sleep(PAUSE_SECONDS);
+      if (Files.isRegularFile(jar()) && identity().equals(first)) {
+        loadAll(jar(), RunningJar.class.getClassLoader());
+        logger.atInfo().log("The classes of %s are loaded", jar());
       }
-    } catch (IOException | URISyntaxException | InterruptedException | RuntimeException e) {
-      logger.atWarning().withCause(e).log(
-          "The jar of this module cannot be read any more. If it is replaced, restart the server");
+      while (identity().equals(first)) {
+        SECONDS.sleep(PAUSE_SECONDS);
+      }
+      logger.atWarning().log(
+          "%s has changed. This server keeps its classes until it is restarted", jar());
+    } catch (IOException | InterruptedException | RuntimeException e) {
+      logger.atWarning().withCause(e).log("The classes of this module cannot be loaded in advance");
     }
   }
 

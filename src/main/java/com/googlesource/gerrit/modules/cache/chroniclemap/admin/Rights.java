@@ -37,9 +37,10 @@ final class Rights {
   static final Set<GlobalOrPluginPermission> FLUSH =
       Set.of(GlobalPermission.FLUSH_CACHES, GlobalPermission.MAINTAIN_SERVER);
 
-  /** To cancel a task, as Gerrit requires both. Maintain Server implies them. */
+  /** To cancel a task. Without {@link #VIEW_QUEUE} Gerrit finds none. */
   static final Set<GlobalOrPluginPermission> KILL = Set.of(GlobalPermission.KILL_TASK);
 
+  /** To find tasks by their ids. */
   static final Set<GlobalOrPluginPermission> VIEW_QUEUE = Set.of(GlobalPermission.VIEW_QUEUE);
 
   @Inject private PermissionBackend permissions;

@@ -48,10 +48,11 @@ final class ImportGuard {
   /** Whether values may be imported. */
   private volatile boolean open;
 
-  /** A bit for each changed key; null if no values can be imported. */
-  private volatile AtomicLongArray bits;
+  /** Whether nothing more will be imported. Guarded by this. */
+  private boolean isOver;
 
-  private volatile boolean allChanged;
+  /** A bit for each changed key; null if all were changed, or nothing can be imported. */
+  private volatile AtomicLongArray bits;
 
   /** Whether the marker is known to be gone, because of a change or the end of the import. */
   private volatile boolean unmarked;
@@ -78,6 +79,7 @@ final class ImportGuard {
    * @throws IOException if the decision cannot be noted; nothing is imported then
    */
   synchronized void opened(boolean isNew, boolean wasChanged) throws IOException {
+    open = false;
     boolean begins = isNew && mode == ImportMode.BEGIN;
     boolean marked = files.isMarkedForImport();
     if (bits == null || wasChanged || !(begins || marked)) {
@@ -103,11 +105,8 @@ final class ImportGuard {
   /** Whether a key may have been changed, so that nothing must be imported for it. */
   boolean wasChanged(byte[] key) {
     AtomicLongArray all = bits;
-    if (all == null || allChanged) {
-      return true;
-    }
     int bit = bitOf(key);
-    return (all.get(bit / Long.SIZE) & (1L << bit)) != 0;
+    return all == null || (all.get(bit / Long.SIZE) & (1L << bit)) != 0;
   }
 
   /**
@@ -125,31 +124,35 @@ final class ImportGuard {
       int bit = bitOf(key);
       all.getAndUpdate(bit / Long.SIZE, word -> word | (1L << bit));
     }
-    unmark();
+    if (!unmarked) {
+      unmark();
+    }
   }
 
   /** Like {@link #changing}, for all keys. */
   void changingAll() throws IOException {
     if (noting) {
-      allChanged = true;
+      bits = null;
       unmark();
     }
   }
 
-  private void unmark() throws IOException {
-    if (unmarked) {
-      return;
-    }
-    synchronized (this) {
+  private synchronized void unmark() throws IOException {
+    if (!unmarked) {
       try {
         files.unmarkForImport();
         unmarked = true;
       } catch (IOException e) {
+        isOver = true;
         open = false;
         // Until the marker is gone, each change must try again to delete it.
         noting = true;
         throw e;
       }
+    }
+    if (isOver) {
+      noting = false;
+      bits = null;
     }
   }
 
@@ -160,10 +163,9 @@ final class ImportGuard {
    *     change deletes it first
    */
   synchronized void end() throws IOException {
+    isOver = true;
     open = false;
     unmark();
-    noting = false;
-    bits = null;
   }
 
   private static int bitOf(byte[] key) {

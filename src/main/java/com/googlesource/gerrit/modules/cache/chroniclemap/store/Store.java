@@ -463,7 +463,10 @@ public final class Store {
    */
   public Value readForGood(byte[] key) {
     HashedKey hashed = new HashedKey(key);
-    noteForImport(hashed);
+    if (!noteForImport(hashed)) {
+      // So that the file says that it was changed, or misses a change.
+      remove(key);
+    }
     // An import of this key that began before the key was noted has ended after this.
     context.pending.await(hashed);
     return readAgain(key);
@@ -568,7 +571,7 @@ public final class Store {
     if (write.value() != null && isLeftOut(key.bytes, write.value(), hasRoom)) {
       fitting = PendingWrite.remove();
     }
-    noteForImport(key);
+    boolean unused = noteForImport(key);
     Change change = new Change(fitting);
     boolean isMade = false;
     try {
@@ -604,16 +607,17 @@ public final class Store {
     }
   }
 
-  /** Notes a change before it is made, so that no value is imported for its key afterwards. */
-  void noteForImport(HashedKey key) {
+  /**
+   * Notes a change before it is made, so that no value is imported for its key afterwards. Returns
+   * false if only the file itself can tell a later process that it was changed.
+   */
+  private boolean noteForImport(HashedKey key) {
     try {
       context.importGuard.changing(key.bytes);
+      return true;
     } catch (IOException e) {
       context.faults.warn(e, "nothing more is imported into its file, as this cannot be noted");
-      if (holder.file() == null) {
-        // Nothing is imported into a file that has the change.
-        holder.markForDiscard();
-      }
+      return context.files.isImportUnsynced;
     }
   }
 

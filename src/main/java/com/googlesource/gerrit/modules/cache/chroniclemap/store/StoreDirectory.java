@@ -251,7 +251,7 @@ public final class StoreDirectory implements AutoCloseable {
 
   /**
    * Whether an import into a store was begun and may continue; to be asked before the store is
-   * opened. False if that cannot be read.
+   * opened. True if that cannot be read: the store asks again when its file is open.
    *
    * @param name of the cache
    * @param version of its keys and values
@@ -260,7 +260,7 @@ public final class StoreDirectory implements AutoCloseable {
     try {
       return files(name, version).isMarkedForImport();
     } catch (IOException e) {
-      return false;
+      return true;
     }
   }
 

@@ -124,10 +124,8 @@ final class StoreLife {
     if (cleared) {
       boolean unused = context.deleteOthers(context.files);
     }
-    if (result.report().kind() == StartReport.Kind.RECOVERED) {
-      // The file may have become smaller just before the kill, and so the room for the saved usage.
-      context.threads.settle(result.file()::saveUsage);
-    }
+    // The file may have become smaller before a kill or a failure, and so the room for this.
+    context.threads.settle(result.file()::saveUsage);
     if (result.file().diskBytes() >= LARGE) {
       // At once, as the page cache may be cold; for smaller files, the periodic upkeep does this.
       context.threads.settle(result.file().current()::expectRandomAccess);

@@ -81,8 +81,9 @@ final class StoreUpkeep {
       logger.atInfo().log(
           "Cache %s: its file was rebuilt without the damaged entries", context.settings.name());
     }
+    long millis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun);
     return new VerifyReport(
-        counts.values, counts.bytes, counts.damaged, repaired, complete, millisSince(begun));
+        counts.values, counts.bytes, counts.damaged, repaired, complete, millis);
   }
 
   private void note(FileInUse file, long damaged, boolean complete) {
@@ -152,10 +153,6 @@ final class StoreUpkeep {
     } finally {
       context.lock.unlock();
     }
-  }
-
-  private static long millisSince(long nanos) {
-    return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - nanos);
   }
 
   /**

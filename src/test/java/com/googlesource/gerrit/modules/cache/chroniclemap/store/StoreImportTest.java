@@ -17,16 +17,19 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 
+import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.file.FileSystemException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -39,6 +42,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Values from before a store was made come in, unless the store knows better. */
 @Timeout(60)
@@ -310,32 +315,137 @@ class StoreImportTest {
     assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.CLEAN);
   }
 
+  /** A disk that cannot delete anything while it is stuck, or cannot sync folders. */
+  private Disk stickyDisk(AtomicBoolean stuck, AtomicBoolean unsynced) {
+    return new FolderDisk(Disk.REAL) {
+      @Override
+      public void delete(Path file) throws IOException {
+        if (stuck.get()) {
+          throw new IOException("on purpose");
+        }
+        super.delete(file);
+      }
+
+      @Override
+      public void sync(Path synced) throws IOException {
+        if (unsynced.get()) {
+          throw new FileSystemException(synced.toString(), null, "Too many open files");
+        }
+        super.sync(synced);
+      }
+    };
+  }
+
   /** The file itself says that it was changed. */
-  @Test
-  void nothingIsImportedWhereTheMarkerForImportCannotBeDeleted() throws Exception {
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void nothingIsImportedWhereTheMarkerForImportCannotBeDeleted(boolean missed) throws Exception {
     bringIn(1, 11);
     AtomicBoolean stuck = new AtomicBoolean();
+    directory.close();
+    directory =
+        StoreDirectory.open(
+            folder, stickyDisk(stuck, new AtomicBoolean()), System::currentTimeMillis);
+    store = open(ImportMode.RESUME);
+    stuck.set(true);
+    int key = missed ? 2 : 1;
+    if (missed) {
+      assertThat(store.readForGood(key(key))).isNull();
+    } else {
+      store.remove(key(key));
+    }
+    assertThat(store.stats().state()).isEqualTo(StoreState.READY);
+    assertThat(read(key)).isEqualTo(KeyHistory.NONE);
+    assertThat(bringIn(key, 11)).isNotEqualTo(ImportResult.STORED);
+    kill(ImportMode.RESUME);
+    assertThat(bringIn(key, 11)).isNotEqualTo(ImportResult.STORED);
+    assertThat(read(key)).isEqualTo(KeyHistory.NONE);
+    assertThat(store.isImporting()).isFalse();
+  }
+
+  /** A miss must cost no other value, whatever the state of the file. */
+  @Test
+  void aMissBeforeTheFileIsOpenKeepsItAndIsNotImported() throws Exception {
+    bringIn(1, 11);
+    directory.close();
+    CountDownLatch reading = new CountDownLatch(1);
+    Disk slow =
+        new FolderDisk(Disk.REAL) {
+          @Override
+          public long size(Path file) throws IOException {
+            Uninterruptibles.awaitUninterruptibly(reading);
+            return super.size(file);
+          }
+        };
+    directory = StoreDirectory.open(folder, slow, System::currentTimeMillis);
+    store = directory.openStore(SETTINGS, ImportMode.RESUME, report -> {});
+    assertThat(store.readForGood(key(2))).isNull();
+    reading.countDown();
+    store.awaitOpened();
+    assertThat(bringIn(2, 12)).isNotEqualTo(ImportResult.STORED);
+    assertThat(read(1)).isEqualTo(11);
+    restart(ImportMode.RESUME);
+    assertThat(bringIn(2, 12)).isEqualTo(ImportResult.OVER);
+    assertThat(read(1)).isEqualTo(11);
+  }
+
+  /** As without file handles: the marker goes, but nobody can know if it is gone for good. */
+  @Test
+  void aMissWhileTheFileCannotBeOpenedKeepsIt() throws Exception {
+    bringIn(1, 11);
+    directory.close();
+    AtomicBoolean unreadable = new AtomicBoolean(true);
+    Disk disk =
+        new FolderDisk(stickyDisk(new AtomicBoolean(), unreadable)) {
+          @Override
+          public List<Path> list(Path listed) throws IOException {
+            if (unreadable.get()) {
+              throw new FileSystemException(listed.toString(), null, "Too many open files");
+            }
+            return super.list(listed);
+          }
+        };
+    directory = StoreDirectory.open(folder, disk, System::currentTimeMillis);
+    store = open(ImportMode.RESUME);
+    assertThat(store.stats().state()).isEqualTo(StoreState.FAILED);
+    assertThat(store.readForGood(key(2))).isNull();
+    unreadable.set(false);
+    store.life.heal();
+    assertThat(store.stats().state()).isEqualTo(StoreState.READY);
+    assertThat(read(1)).isEqualTo(11);
+    assertThat(bringIn(2, 12)).isNotEqualTo(ImportResult.STORED);
+    // The next one has it forced to the disk.
+    assertThat(store.readForGood(key(3))).isNull();
+    assertThat(store.isImporting()).isFalse();
+    restart(ImportMode.RESUME);
+    assertThat(bringIn(2, 12)).isEqualTo(ImportResult.OVER);
+    assertThat(read(1)).isEqualTo(11);
+  }
+
+  /** So that misses are noted, as the file may say later that the import goes on. */
+  @Test
+  void anUnreadableMarkerCountsAsThere() throws Exception {
+    bringIn(1, 11);
+    directory.close();
     Disk disk =
         new FolderDisk(Disk.REAL) {
           @Override
-          public void delete(Path file) throws IOException {
-            if (stuck.get()) {
+          public boolean exists(Path file) throws IOException {
+            if (file.toString().endsWith(".import")) {
               throw new IOException("on purpose");
             }
-            super.delete(file);
+            return super.exists(file);
           }
         };
-    directory.close();
     directory = StoreDirectory.open(folder, disk, System::currentTimeMillis);
+    assertThat(directory.mayResumeImport("import", 1)).isTrue();
     store = open(ImportMode.RESUME);
-    stuck.set(true);
-    store.remove(key(1));
-    assertThat(store.stats().state()).isEqualTo(StoreState.READY);
-    assertThat(read(1)).isEqualTo(KeyHistory.NONE);
-    assertThat(bringIn(1, 11)).isNotEqualTo(ImportResult.STORED);
+    assertThat(store.isImportable()).isFalse();
+    assertThat(store.isImporting()).isTrue();
+    assertThat(store.readForGood(key(2))).isNull();
     kill(ImportMode.RESUME);
-    assertThat(bringIn(1, 11)).isNotEqualTo(ImportResult.STORED);
-    assertThat(read(1)).isEqualTo(KeyHistory.NONE);
+    assertThat(bringIn(2, 12)).isEqualTo(ImportResult.OVER);
+    assertThat(read(1)).isEqualTo(11);
   }
 
   /** A file that could not be opened may have held anything. */

@@ -242,8 +242,7 @@ public final class H2Imports {
     Path file = H2File.pathOf(folder, cache);
     // While a plugin is being reloaded, it has two stores for a while, but one H2 file.
     CacheImport added = new CacheImport(def, store, file, imports.get(cache));
-    remove(cache);
-    imports.put(cache, added);
+    waitsNoMore(imports.put(cache, added));
     if (automatic && isRecent(file)) {
       waiting.add(added);
       notifyAll();
@@ -255,13 +254,10 @@ public final class H2Imports {
 
   /** Removes the import of a cache that was closed or is no longer to be imported. */
   public synchronized void remove(String cache) {
-    CacheImport removed = imports.remove(cache);
-    if (removed != null) {
-      waitsNoMore(removed);
-    }
+    waitsNoMore(imports.remove(cache));
   }
 
-  private synchronized void waitsNoMore(CacheImport one) {
+  private synchronized void waitsNoMore(@Nullable CacheImport one) {
     waiting.remove(one);
     notifyAll();
   }

@@ -226,10 +226,13 @@ public final class LockedRefs implements Closeable {
   private Lock tryLock(Path file) throws IOException {
     for (int attempt = 1; ; attempt++) {
       try {
-        // This check is cheaper than an exception. A new change needs a new folder.
-        if (!isBesideLast(file) && !file.getParent().toFile().isDirectory()) {
-          disk.makeFolders(file.getParent());
-          newFolders.add(file.getParent());
+        // This check is cheaper than an exception. A new change needs a new folder. That of the
+        // previous lock certainly exists.
+        Path folder = file.getParent();
+        boolean isThere = !locks.isEmpty() && locks.getLast().file.getParent().equals(folder);
+        if (!isThere && !folder.toFile().isDirectory()) {
+          disk.makeFolders(folder);
+          newFolders.add(folder);
         }
         return journal == null ? create(file, null) : link(file);
       } catch (IOException e) {
@@ -239,11 +242,6 @@ public final class LockedRefs implements Closeable {
         }
       }
     }
-  }
-
-  /** Whether the folder certainly exists, as the previous lock is in it. */
-  private boolean isBesideLast(Path file) {
-    return !locks.isEmpty() && locks.getLast().file.getParent().equals(file.getParent());
   }
 
   @Nullable

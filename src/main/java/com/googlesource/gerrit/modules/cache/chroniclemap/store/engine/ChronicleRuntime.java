@@ -76,17 +76,13 @@ public final class ChronicleRuntime {
       PosixAPIHolder.loadPosixApi();
       nativeLoaded = true;
     }
-    return isLoaded();
+    return !PosixAPI.posix().getClass().getSimpleName().startsWith("NoOp");
   }
 
   /** The name that Chronicle has given to one of its classes, wherever the jar holds it. */
   static String ownName(Class<?> type) {
     // Without the package's name as a constant, which would be moved as well.
     return "net." + type.getName().substring(type.getName().indexOf("openhft."));
-  }
-
-  private static boolean isLoaded() {
-    return !PosixAPI.posix().getClass().getSimpleName().startsWith("NoOp");
   }
 
   /**

@@ -114,6 +114,9 @@ public final class FilesOnDisk {
 
   private volatile boolean areOthersMarked;
 
+  /** Whether the marker for import was deleted, but a crash of the machine may bring it back. */
+  public volatile boolean isImportUnsynced;
+
   /** Whether {@link #markEarly} had to use the last resort. */
   private volatile boolean noted;
 
@@ -281,7 +284,11 @@ public final class FilesOnDisk {
   public void unmarkForImport() throws IOException {
     if (disk.exists(importMarker())) {
       disk.delete(importMarker());
+      isImportUnsynced = true;
+    }
+    if (isImportUnsynced) {
       disk.sync(directory);
+      isImportUnsynced = false;
     }
   }
 
@@ -580,10 +587,6 @@ public final class FilesOnDisk {
     }
   }
 
-  private boolean isMarker(Path file) {
-    return file.equals(discardMarker()) || file.equals(earlyMarker());
-  }
-
   /** Deletes all files of the cache, except those of versions that are kept. */
   public void deleteAll(LostContentException evidence) throws IOException {
     requireNonNull(evidence);
@@ -615,7 +618,7 @@ public final class FilesOnDisk {
   private void deleteEach(List<Path> doomed) throws IOException {
     IOException failed = null;
     for (Path file : doomed) {
-      if (isMarker(file)
+      if (List.of(discardMarker(), earlyMarker()).contains(file)
           || (failed != null && file.getFileName().toString().contains(FolderDisk.MARKER))) {
         continue;
       }

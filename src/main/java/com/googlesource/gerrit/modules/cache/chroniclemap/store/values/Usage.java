@@ -172,12 +172,13 @@ public final class Usage {
    */
   public synchronized void save(long storeBytes) {
     long maxSavedBytes = storeBytes / Geometry.SAVED_SHARE;
-    Frequencies counts = frequencies;
     try {
+      if (frequencies == null && disk.exists(saved) && disk.size(saved) > maxSavedBytes) {
+        loadNow();
+        disk.delete(saved);
+      }
+      Frequencies counts = frequencies;
       if (counts == null) {
-        if (disk.exists(saved) && disk.size(saved) > maxSavedBytes) {
-          disk.delete(saved);
-        }
         return;
       }
       ByteBuffer bytes = counts.save(maxSavedBytes);
