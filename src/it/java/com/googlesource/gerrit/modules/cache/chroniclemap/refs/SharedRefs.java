@@ -33,6 +33,7 @@ import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.eclipse.jgit.api.PackRefsCommand;
+import org.eclipse.jgit.internal.JGitText;
 import org.eclipse.jgit.internal.storage.file.FileReftableDatabase;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.NullProgressMonitor;
@@ -707,9 +708,11 @@ final class SharedRefs {
   }
 
   private void compareAll(String when) throws IOException, InterruptedException {
-    RefsComparison comparison = new RefsComparison(repository, peer());
-    comparison.compare(when, current.get());
-    comparison.compare(when + ", in a request", forRequest.get());
+    if (isReadByJGit()) {
+      RefsComparison comparison = new RefsComparison(repository, peer());
+      comparison.compare(when, current.get());
+      comparison.compare(when + ", in a request", forRequest.get());
+    }
     List<String> lines = new ArrayList<>();
     for (Ref ref : current.get().getRefs()) {
       if (ref.getName().startsWith("refs/")) {
@@ -719,5 +722,18 @@ final class SharedRefs {
     TestRefs.Output git = repository.tryGit("for-each-ref", "--format=%(objectname) %(refname)");
     assertThat(git.status()).isEqualTo(0);
     assertWithMessage(when).that(lines).isEqualTo(git.text().lines().toList());
+  }
+
+  /** Not if there is a table of logs that JGit takes for refs; see {@code TablesOfGitTest}. */
+  private boolean isReadByJGit() throws IOException {
+    try {
+      var unused = peer().exactRef("HEAD");
+      return true;
+    } catch (IOException e) {
+      if (JGitText.get().invalidReftableBlock.equals(e.getMessage())) {
+        return false;
+      }
+      throw e;
+    }
   }
 }
