@@ -32,6 +32,7 @@ import org.eclipse.jgit.internal.storage.reftable.MergedReftable;
 import org.eclipse.jgit.internal.storage.reftable.ReftableDatabase;
 import org.eclipse.jgit.lib.Config;
 import org.eclipse.jgit.lib.ConfigConstants;
+import org.eclipse.jgit.lib.Constants;
 
 /**
  * JGit's stack of the tables of a repository, for one update or one compaction. It is read when it
@@ -81,6 +82,12 @@ final class NewestTables extends ReftableDatabase implements Closeable {
     } catch (ReflectiveOperationException e) {
       throw new IOException(list + " cannot be read", e);
     }
+    try {
+      var unused = stack.getMergedReftable().exactRef(Constants.HEAD);
+    } catch (IOException | RuntimeException e) {
+      // JGit may take the log of a table without refs for refs, which compaction does not.
+      compactFully();
+    }
     return stack.getMergedReftable();
   }
 
@@ -108,6 +115,10 @@ final class NewestTables extends ReftableDatabase implements Closeable {
   /** Makes one table of all, unless others change the tables meanwhile. */
   void compact() throws IOException {
     openMergedReftable();
+    compactFully();
+  }
+
+  private void compactFully() throws IOException {
     try {
       Method compact = FileReftableStack.class.getDeclaredMethod("compactFully");
       compact.setAccessible(true);

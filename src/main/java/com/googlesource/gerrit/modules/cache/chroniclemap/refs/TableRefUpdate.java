@@ -90,21 +90,13 @@ final class TableRefUpdate extends RefUpdate {
   @Override
   public Result update(RevWalk with) throws IOException {
     walk = with;
-    try {
-      return super.update(with);
-    } finally {
-      walk = null;
-    }
+    return super.update(with);
   }
 
   @Override
   public Result delete(RevWalk with) throws IOException {
     walk = with;
-    try {
-      return super.delete(with);
-    } finally {
-      walk = null;
-    }
+    return super.delete(with);
   }
 
   /** Only reads: the lock is the batch's, which refuses if the ref has changed since. */

@@ -16,8 +16,11 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -34,8 +37,17 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.zip.CRC32;
+import org.eclipse.jgit.api.PackRefsCommand;
+import org.eclipse.jgit.internal.JGitText;
 import org.eclipse.jgit.internal.storage.file.FileReftableDatabase;
+import org.eclipse.jgit.internal.storage.io.BlockSource;
+import org.eclipse.jgit.internal.storage.reftable.ReftableConfig;
+import org.eclipse.jgit.internal.storage.reftable.ReftableReader;
+import org.eclipse.jgit.internal.storage.reftable.ReftableWriter;
+import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.PersonIdent;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.RefUpdate;
@@ -230,10 +242,63 @@ class TablesOfGitTest {
     return update.update() != RefUpdate.Result.LOCK_FAILURE;
   }
 
-  /**
-   * A table of reflogs alone, as {@code git gc} writes it. JGit takes its log for refs: one in a
-   * hundred such tables, by chance, has it fail for each lookup.
-   */
+  /** A table of reflogs alone that JGit takes for refs, as it does by the chance of one byte. */
+  private static byte[] tableThatJGitMisreads(long index, ObjectId id) throws Exception {
+    PersonIdent who = new PersonIdent("a", "a@b.c");
+    for (int seed = 0; ; seed++) {
+      ReftableConfig config = new ReftableConfig();
+      config.setRefBlockSize(256);
+      config.setLogBlockSize(256);
+      ByteArrayOutputStream out = new ByteArrayOutputStream();
+      ReftableWriter writer = new ReftableWriter(config, out);
+      writer.setMinUpdateIndex(index).setMaxUpdateIndex(index).begin();
+      for (int i = 100; i < 130; i++) {
+        writer.writeLog("refs/heads/" + i, index, who, id, id, "log " + seed * i);
+      }
+      writer.finish();
+      // Git says 0 of a log at the start, where JGit says 24.
+      ByteBuffer table = ByteBuffer.wrap(out.toByteArray());
+      int footer = table.capacity() - 68;
+      table.putLong(footer + 48, 0);
+      CRC32 crc = new CRC32();
+      crc.update(table.array(), footer, 64);
+      table.putInt(footer + 64, (int) crc.getValue());
+      try (ReftableReader reader = new ReftableReader(BlockSource.from(table.array()))) {
+        var unused = reader.exactRef("HEAD");
+      } catch (IOException e) {
+        assertThat(e).hasMessageThat().isEqualTo(JGitText.get().invalidReftableBlock);
+        return table.array();
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void refsAreUpdatedThoughJGitTakesALogForRefs(boolean packs) throws Exception {
+    try (TestRefs refs = create(256, 16, true)) {
+      ObjectId id = refs.commits().get(0);
+      git(refs, "", "update-ref", "refs/heads/a", id.name());
+      Path list = refs.folder().resolve("reftable/tables.list");
+      long index = 1000;
+      String name = "0x0000000003e8-0x0000000003e8-00000000.ref";
+      Files.write(list.resolveSibling(name), tableThatJGitMisreads(index, id));
+      Files.writeString(list, Files.readString(list) + name + "\n");
+      RefDatabase jgit = refs.peerRepository().getRefDatabase();
+      assertThrows(IOException.class, () -> jgit.exactRef("refs/heads/a"));
+      RefDatabase ours = ours(refs);
+      assertThat(ours.exactRef("refs/heads/a").getObjectId()).isEqualTo(id);
+      if (packs) {
+        ours.packRefs(NullProgressMonitor.INSTANCE, new PackRefsCommand(refs.repository()));
+      }
+      RefUpdate update = ours.newUpdate("refs/heads/b", false);
+      update.setNewObjectId(id);
+      assertThat(update.update()).isEqualTo(RefUpdate.Result.NEW);
+      assertThat(jgit.exactRef("refs/heads/b").getObjectId()).isEqualTo(id);
+      assertThat(idsOf(ours.getRefs())).isEqualTo(refs.refsOfGit());
+    }
+  }
+
+  /** A table of reflogs alone, as {@code git gc} writes it. */
   @Test
   void aTableWithoutRefsIsReadPast() throws Exception {
     try (TestRefs refs = create(256, 16, true)) {

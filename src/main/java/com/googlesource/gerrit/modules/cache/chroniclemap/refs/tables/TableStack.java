@@ -113,7 +113,9 @@ public final class TableStack {
    * Like {@link #refs(String)}, without those that start with other prefixes, which cost little.
    */
   public List<Ref> refs(String prefix, Set<String> excludes) throws IOException {
-    List<Ref> refs = new ArrayList<>(prefix.isEmpty() && excludes.isEmpty() ? likelyCount() : 0);
+    boolean isAll = prefix.isEmpty() && excludes.isEmpty();
+    long bytes = isAll ? Arrays.stream(tables).mapToLong(Table::refBytes).sum() : 0;
+    List<Ref> refs = new ArrayList<>((int) (bytes / LIKELY_BYTES));
     Iterator<byte[]> excluded =
         excludes.stream()
             .map(name -> name.getBytes(UTF_8))
@@ -141,11 +143,6 @@ public final class TableStack {
       }
     }
     return Collections.unmodifiableList(refs);
-  }
-
-  /** Estimates the number of all refs. */
-  private int likelyCount() {
-    return (int) (Arrays.stream(tables).mapToLong(Table::refBytes).sum() / LIKELY_BYTES);
   }
 
   /** Returns what is greater than all names with a prefix, as no UTF-8 has this byte. */
