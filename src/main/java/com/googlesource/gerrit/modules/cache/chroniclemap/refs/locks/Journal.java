@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.google.common.base.CharMatcher;
 import java.io.ByteArrayOutputStream;
 import java.io.Closeable;
 import java.io.IOException;
@@ -116,8 +117,8 @@ public final class Journal implements Closeable {
 
   /** Whether a ref name can be written to a journal. Every name that git allows can. */
   public static boolean isWritable(String name) {
-    return name.chars().noneMatch(c -> c < ' ' || Character.isSurrogate((char) c))
-        || (name.chars().noneMatch(c -> c < ' ') && UTF_8.newEncoder().canEncode(name));
+    return CharMatcher.inRange('\0', (char) (' ' - 1)).matchesNoneOf(name)
+        && UTF_8.newEncoder().canEncode(name);
   }
 
   /**

@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose;
 
+import com.google.common.base.CharMatcher;
 import com.google.common.base.Splitter;
 import java.io.File;
 import java.io.IOException;
@@ -166,7 +167,7 @@ public final class RefPaths {
    */
   public static void deleteEmptyParents(File file, String name) {
     File folder = file.getParentFile();
-    for (int levels = levels(name) - 2; levels > 0; levels--) {
+    for (int levels = CharMatcher.is('/').countIn(name) - 2; levels > 0; levels--) {
       // The folder is in use, or others have deleted it.
       if (!deleteEmptyFolder(folder)) {
         return;
@@ -226,9 +227,5 @@ public final class RefPaths {
     } catch (IOException | DirectoryIteratorException | InvalidPathException e) {
       return false;
     }
-  }
-
-  private static int levels(String name) {
-    return (int) name.chars().filter(c -> c == '/').count();
   }
 }

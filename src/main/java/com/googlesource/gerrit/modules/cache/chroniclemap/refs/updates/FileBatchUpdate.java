@@ -126,14 +126,19 @@ final class FileBatchUpdate extends BatchRefUpdate {
     }
   }
 
-  /** Refuses name conflicts. If attributes are not trusted, the content has to confirm them. */
+  /**
+   * Refuses name conflicts within the batch and with loose refs; those with packed refs are found
+   * under the locks. Only the locks of nested names can't be taken where a packed ref is in the
+   * way. If attributes are not trusted, the content has to confirm a conflict.
+   */
   private void checkNames(List<ReceiveCommand> pending) throws IOException {
     RefReader early = refs.earlyReader();
     RefReader reader = refs.reader();
+    boolean areNested = NameConflicts.areNested(pending);
     try {
-      NameConflicts.before(early.loose(), pending).refuse(early.packed());
+      NameConflicts.before(early.loose(), pending).refuse(areNested ? early.packed() : null);
     } catch (NameConflicts.RefusedException e) {
-      NameConflicts.before(reader.loose(), pending).refuse(reader.packed());
+      NameConflicts.before(reader.loose(), pending).refuse(areNested ? reader.packed() : null);
     }
   }
 

@@ -122,7 +122,7 @@ final class FileRefUpdate extends RefUpdate {
     }
     try {
       if (conflicts != null) {
-        conflicts.refuse();
+        conflicts.refuse(null);
       }
       if (packed == null) {
         return refs.jgit().isNameConflicting(locks.names.get(0));

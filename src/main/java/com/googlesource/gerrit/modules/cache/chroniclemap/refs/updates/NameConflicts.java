@@ -32,6 +32,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.transport.ReceiveCommand;
 
 /**
@@ -239,25 +240,19 @@ final class NameConflicts {
   /**
    * Refuses the first command that is in conflict with files or with packed refs.
    *
+   * @param packed null for files alone
    * @throws RefusedException if there is a conflict
    */
-  void refuse(ParsedRefs packed) throws IOException {
+  void refuse(@Nullable ParsedRefs packed) throws IOException {
     Set<ReceiveCommand> all = new HashSet<>(bad);
-    find(
-        parent -> !deleted.contains(parent) && packed.contains(parent),
-        name -> isFolder(name + '/', packed),
-        all);
-    refuse(all);
-  }
-
-  /** Refuses the first command that is in conflict with files. */
-  void refuse() throws RefusedException {
-    refuse(bad);
-  }
-
-  private void refuse(Set<ReceiveCommand> found) throws RefusedException {
+    if (packed != null) {
+      find(
+          parent -> !deleted.contains(parent) && packed.contains(parent),
+          name -> isFolder(name + '/', packed),
+          all);
+    }
     for (ReceiveCommand command : commands) {
-      if (found.contains(command)) {
+      if (all.contains(command)) {
         throw new RefusedException(command);
       }
     }

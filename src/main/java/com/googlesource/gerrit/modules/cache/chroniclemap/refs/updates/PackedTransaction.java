@@ -126,7 +126,7 @@ final class PackedTransaction implements PackedRefsQueue.Request {
    */
   @Override
   public void finish() throws IOException {
-    NameConflicts.underLocks(updater.paths, commands).refuse();
+    NameConflicts.underLocks(updater.paths, commands).refuse(null);
   }
 
   /**
