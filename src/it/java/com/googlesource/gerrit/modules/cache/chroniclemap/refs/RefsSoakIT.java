@@ -14,8 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
-import static com.google.common.truth.Truth.assertThat;
-
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -32,8 +30,9 @@ class RefsSoakIT {
   @Test
   void noAnswerIsWrong() throws Exception {
     RefsSoak soak = new RefsSoak(/* seed= */ 1, temp.resolve("soak"), System.out);
-    soak.run(TimeUnit.SECONDS.toNanos(SECONDS));
-    assertThat(soak.comparisons()).isGreaterThan(0);
-    assertThat(soak.packs()).isGreaterThan(0);
+    // On a busy machine, nothing may have been packed in that time.
+    do {
+      soak.run(TimeUnit.SECONDS.toNanos(SECONDS));
+    } while (soak.comparisons() == 0 || soak.packs() == 0);
   }
 }

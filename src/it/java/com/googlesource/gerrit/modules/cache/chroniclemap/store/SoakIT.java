@@ -14,8 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
-import static com.google.common.truth.Truth.assertThat;
-
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -32,7 +30,9 @@ class SoakIT {
   @Test
   void noAnswerIsWrong() throws Exception {
     Soak soak = new Soak(/* seed= */ 1, temp.resolve("soak"), System.out);
-    soak.run(TimeUnit.SECONDS.toNanos(SECONDS));
-    assertThat(soak.found()).isGreaterThan(0);
+    // On a busy machine, all processes may have been killed before they had read anything.
+    do {
+      soak.run(TimeUnit.SECONDS.toNanos(SECONDS));
+    } while (soak.found() == 0);
   }
 }
