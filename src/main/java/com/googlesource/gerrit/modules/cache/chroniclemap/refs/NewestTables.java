@@ -56,6 +56,9 @@ final class NewestTables extends ReftableDatabase implements Closeable {
   @Nullable private FileReftableStack stack;
   private boolean isChanged;
 
+  /** Whether JGit cannot look up refs in the stack, and could not compact it. */
+  boolean isMisread;
+
   /**
    * Makes a stack that is not read yet.
    *
@@ -82,13 +85,28 @@ final class NewestTables extends ReftableDatabase implements Closeable {
     } catch (ReflectiveOperationException e) {
       throw new IOException(list + " cannot be read", e);
     }
-    try {
-      var unused = stack.getMergedReftable().exactRef(Constants.HEAD);
-    } catch (IOException | RuntimeException e) {
-      // JGit may take the log of a table without refs for refs, which compaction does not.
+    isMisread = isMisread();
+    if (isMisread) {
+      logger.atInfo().log("%s: the tables are compacted, as JGit takes a log for refs", list);
       compactFully();
+      // Others may have kept JGit from that.
+      isMisread = isMisread();
     }
     return stack.getMergedReftable();
+  }
+
+  /**
+   * Whether JGit fails for any name: it may take the log of a table without refs for refs. A
+   * compaction reads from the start, so it does not; but of such a table it drops the log, so that
+   * entries may come back that git has expired.
+   */
+  private boolean isMisread() {
+    try {
+      var unused = stack.getMergedReftable().exactRef(Constants.HEAD);
+      return false;
+    } catch (IOException | RuntimeException e) {
+      return true;
+    }
   }
 
   /**

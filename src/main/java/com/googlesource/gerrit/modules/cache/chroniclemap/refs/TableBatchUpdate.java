@@ -141,7 +141,7 @@ final class TableBatchUpdate extends BatchRefUpdate {
             attempt.execute(walk, monitor, null);
             return null;
           });
-      return attempt.left;
+      return tables.isMisread ? commands : attempt.left;
     } finally {
       // Also if it was refused: most likely others have changed the refs.
       database.file.changed();

@@ -53,7 +53,7 @@ final class TableRefUpdate extends RefUpdate {
   /** The ref that is changed: the one of the update, or the one that it leads to. */
   private Ref changed;
 
-  /** Of the caller, as its reader may know objects that nobody else does yet. */
+  /** Of the caller's last update or deletion; its reader may know objects that nobody else does. */
   @Nullable private RevWalk walk;
 
   private TableRefUpdate(TableRefDatabase database, Repository repository, Ref ref) {

@@ -609,7 +609,8 @@ public final class Store {
 
   /**
    * Notes a change before it is made, so that no value is imported for its key afterwards. Returns
-   * false if only the file itself can tell a later process that it was changed.
+   * false if the marker for import may still be there, so that only the file itself can tell a
+   * later process of the change.
    */
   private boolean noteForImport(HashedKey key) {
     try {

@@ -126,19 +126,14 @@ final class FileBatchUpdate extends BatchRefUpdate {
     }
   }
 
-  /**
-   * Refuses name conflicts within the batch and with loose refs; those with packed refs are found
-   * under the locks. Only the locks of nested names can't be taken where a packed ref is in the
-   * way. If attributes are not trusted, the content has to confirm a conflict.
-   */
+  /** Refuses name conflicts. If attributes are not trusted, the content has to confirm them. */
   private void checkNames(List<ReceiveCommand> pending) throws IOException {
     RefReader early = refs.earlyReader();
     RefReader reader = refs.reader();
-    boolean areNested = NameConflicts.areNested(pending);
     try {
-      NameConflicts.before(early.loose(), pending).refuse(areNested ? early.packed() : null);
+      NameConflicts.before(early.loose(), pending).refuse(early.packed());
     } catch (NameConflicts.RefusedException e) {
-      NameConflicts.before(reader.loose(), pending).refuse(areNested ? reader.packed() : null);
+      NameConflicts.before(reader.loose(), pending).refuse(reader.packed());
     }
   }
 

@@ -39,10 +39,9 @@ import org.eclipse.jgit.transport.ReceiveCommand;
  * The name conflicts of a batch of commands: a ref can't have the name of a folder of refs. Each
  * prefix that several names share is searched once, so a batch costs some searches for each name.
  *
- * <p>No ref may be above or below a name, unless the batch deletes that ref. Conflicts are checked
- * twice: before the locks within the batch and with loose refs, and with packed refs only if names
- * are nested, whose locks can't be taken otherwise; and under the locks. The second check holds
- * until the locks are released, whoever else writes:
+ * <p>Conflicts are checked twice. The check before the locks gives JGit's verdict: no ref may be
+ * above or below a name, unless the batch deletes that ref. The check under the locks holds until
+ * the locks are released, whoever else writes:
  *
  * <ul>
  *   <li>Threads of this process can't hold names above or below each other's (HeldNames).
