@@ -28,6 +28,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
@@ -431,12 +432,24 @@ final class SharedRefs {
       }
     }
 
-    private void checkOne(RefDatabase asked, String what) throws IOException {
+    private void checkOne(RefDatabase asked, String what) throws IOException, InterruptedException {
       String name = anyName();
       Ref one = asked.exactRef(name);
-      assertWithMessage("%s after %s", name, what)
-          .that(one == null ? null : one.getObjectId())
-          .isEqualTo(expected.get(name));
+      if (!Objects.equals(one == null ? null : one.getObjectId(), expected.get(name))) {
+        Path tables = repository.folder().resolve("reftable/tables.list");
+        throw new AssertionError(
+            String.format(
+                Locale.ROOT,
+                "%s in %s after %s: %s instead of %s; asked again: %s; git says: %s; tables: %s",
+                name,
+                repository.folder(),
+                what,
+                one,
+                expected.get(name),
+                asked.exactRef(name),
+                repository.tryGit("for-each-ref", name).text(),
+                Files.exists(tables) ? Files.readAllLines(tables) : "none"));
+      }
     }
 
     private void checkAll(RefDatabase asked, String what) throws IOException {
