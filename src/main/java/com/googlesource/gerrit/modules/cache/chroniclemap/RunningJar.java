@@ -44,14 +44,14 @@ final class RunningJar implements LifecycleListener {
   private static final String IDENTITY = "fileKey,size,lastModifiedTime";
 
   /** The jar when the module was installed. */
-  private final String first = identity();
+  private final String first = identity("");
 
-  /** Tells the jar from any other in its place; empty if that cannot be read. */
-  private static String identity() {
+  /** Tells the jar from any other in its place. */
+  private static String identity(String ifUnreadable) {
     try {
       return Files.readAttributes(jar(), IDENTITY).toString();
     } catch (IOException | RuntimeException e) {
-      return "";
+      return ifUnreadable;
     }
   }
 
@@ -67,7 +67,7 @@ final class RunningJar implements LifecycleListener {
    */
   @Override
   public void start() {
-    if (begun.compareAndSet(false, true)) {
+    if (!first.isEmpty() && begun.compareAndSet(false, true)) {
       var unused = Thread.ofPlatform().daemon().name("cache-chroniclemap-jar").start(this::run);
     }
   }
@@ -78,11 +78,11 @@ final class RunningJar implements LifecycleListener {
   private void run() {
     try {
       SECONDS.sleep(PAUSE_SECONDS);
-      if (Files.isRegularFile(jar()) && identity().equals(first)) {
+      if (Files.isRegularFile(jar()) && identity(first).equals(first)) {
         loadAll(jar(), RunningJar.class.getClassLoader());
         logger.atInfo().log("The classes of %s are loaded", jar());
       }
-      while (identity().equals(first)) {
+      while (identity(first).equals(first)) {
         SECONDS.sleep(PAUSE_SECONDS);
       }
       logger.atWarning().log(

@@ -299,10 +299,14 @@ final class SharedRefs {
         refs.put(ref.getName(), ref.getObjectId());
       }
     }
+    assertTogether(how, writer, refs);
+  }
+
+  private void assertTogether(String how, int writer, Map<String, ObjectId> refs) {
     if (!refs.isEmpty()) {
       assertWithMessage("%s: not of one batch", how)
           .that(refs)
-          .isEqualTo(together(writer, refs.firstEntry().getValue()));
+          .isEqualTo(together(writer, refs.values().iterator().next()));
     }
   }
 
@@ -383,6 +387,7 @@ final class SharedRefs {
       // Git's word, not ours: a process that was killed may or may not have written its last one.
       expected.putAll(refsOfGit(prefix));
       expectedTogether.putAll(refsOfGit(together(number)));
+      assertTogether("git", number, expectedTogether);
     }
 
     private String anyName() {

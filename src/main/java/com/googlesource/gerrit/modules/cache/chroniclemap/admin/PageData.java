@@ -158,9 +158,9 @@ final class PageData {
       Figures figures = Figures.of(CacheMetrics.WITH_HEAP, report);
       boolean current = report.name().equals(selected);
       Function<Sample, Figures> one = sample -> sample.caches().get(report.name());
-      String name = UrlEscapers.urlFormParameterEscaper().escape(report.name());
+      String escaped = UrlEscapers.urlFormParameterEscaper().escape(report.name());
       table.row(
-          link(report.name(), "?cache=" + name, current),
+          link(report.name(), "?cache=" + escaped, current),
           figure(figures, "entries"),
           bar(figures),
           percent(figures, "heap_hits", "heap_misses"),

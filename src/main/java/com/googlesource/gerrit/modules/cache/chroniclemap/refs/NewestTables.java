@@ -85,12 +85,13 @@ final class NewestTables extends ReftableDatabase implements Closeable {
     } catch (ReflectiveOperationException e) {
       throw new IOException(list + " cannot be read", e);
     }
-    isMisread = isMisread();
+    isMisread = failsToLookUp();
     if (isMisread) {
-      logger.atInfo().log("%s: the tables are compacted, as JGit takes a log for refs", list);
+      logger.atInfo().atMostEvery(1, TimeUnit.MINUTES).log(
+          "%s: the tables are compacted, as JGit takes a log for refs", list);
       compactFully();
       // Others may have kept JGit from that.
-      isMisread = isMisread();
+      isMisread = failsToLookUp();
     }
     return stack.getMergedReftable();
   }
@@ -100,7 +101,7 @@ final class NewestTables extends ReftableDatabase implements Closeable {
    * compaction reads from the start, so it does not; but of such a table it drops the log, so that
    * entries may come back that git has expired.
    */
-  private boolean isMisread() {
+  private boolean failsToLookUp() {
     try {
       var unused = stack.getMergedReftable().exactRef(Constants.HEAD);
       return false;

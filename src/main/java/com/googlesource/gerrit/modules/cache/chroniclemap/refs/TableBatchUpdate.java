@@ -129,7 +129,7 @@ final class TableBatchUpdate extends BatchRefUpdate {
   /**
    * Has JGit execute commands.
    *
-   * @return those that were refused because of the list of tables, and not because of their refs
+   * @return those that were refused because of the tables, and not because of their refs
    */
   private List<ReceiveCommand> executeOnce(
       List<ReceiveCommand> commands, RevWalk walk, ProgressMonitor monitor) throws IOException {
@@ -141,7 +141,8 @@ final class TableBatchUpdate extends BatchRefUpdate {
             attempt.execute(walk, monitor, null);
             return null;
           });
-      return tables.isMisread ? commands : attempt.left;
+      boolean isIoError = commands.stream().anyMatch(c -> IO_ERROR.equals(c.getMessage()));
+      return tables.isMisread && isIoError ? commands : attempt.left;
     } finally {
       // Also if it was refused: most likely others have changed the refs.
       database.file.changed();

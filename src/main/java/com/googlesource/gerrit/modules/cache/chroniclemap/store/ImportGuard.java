@@ -82,7 +82,7 @@ final class ImportGuard {
     open = false;
     boolean begins = isNew && mode == ImportMode.BEGIN;
     boolean marked = files.isMarkedForImport();
-    if (bits == null || wasChanged || !(begins || marked)) {
+    if (isOver || bits == null || wasChanged || !(begins || marked)) {
       end();
       return;
     }
@@ -124,9 +124,7 @@ final class ImportGuard {
       int bit = bitOf(key);
       all.getAndUpdate(bit / Long.SIZE, word -> word | (1L << bit));
     }
-    if (!unmarked) {
-      unmark();
-    }
+    unmark();
   }
 
   /** Like {@link #changing}, for all keys. */

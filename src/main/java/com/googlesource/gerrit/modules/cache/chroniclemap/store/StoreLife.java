@@ -124,7 +124,8 @@ final class StoreLife {
     if (cleared) {
       boolean unused = context.deleteOthers(context.files);
     }
-    // The file may have become smaller before a kill or a failure, and so the room for this.
+    // The file may have become smaller before a kill or a failure, and so the room for the saved
+    // usage.
     context.threads.settle(result.file()::saveUsage);
     if (result.file().diskBytes() >= LARGE) {
       // At once, as the page cache may be cold; for smaller files, the periodic upkeep does this.

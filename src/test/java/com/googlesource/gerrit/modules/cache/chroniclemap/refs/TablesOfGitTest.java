@@ -256,7 +256,9 @@ class TablesOfGitTest {
         writer.writeLog("refs/heads/" + i, index, who, id, id, "log " + seed * i);
       }
       writer.finish();
-      // Git says 0 of a log at the start, where JGit says 24.
+      // Git says 0 of a log at the start, where JGit says 24. The footer has the place of the log
+      // at
+      // 48, and its CRC-32 at 64.
       ByteBuffer table = ByteBuffer.wrap(out.toByteArray());
       int footer = table.capacity() - 68;
       table.putLong(footer + 48, 0);
