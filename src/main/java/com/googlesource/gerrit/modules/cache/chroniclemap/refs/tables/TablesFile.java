@@ -41,8 +41,6 @@ public final class TablesFile {
   /** For so long, a list is read again that names a missing table; as long as JGit does. */
   private static final Duration MOST_WAITED = Duration.ofMillis(2500);
 
-  private static final Duration PAUSE = Duration.ofMillis(1);
-
   /** How long a failure is remembered: it may have been one of this moment. */
   private static final Duration FAILED_FOR = Duration.ofSeconds(10);
 
@@ -94,18 +92,10 @@ public final class TablesFile {
     return stack != null && !readList().equals(List.copyOf(stack.byName.keySet()));
   }
 
-  /** Whether the next {@link #stack} reads the list. */
-  private boolean isChanged() {
-    Known now = known;
-    return now.changes != changes.get()
-        || (now.stack == null
-            && (isOfThisMoment(now.failure)
-                || System.nanoTime() - now.failed > FAILED_FOR.toNanos()));
-  }
-
-  /** Whether a failure is one to open a file, which may go by with that of the process. */
+  /** Whether there is none, or one to open a file, which may go by with that of the process. */
   private static boolean isOfThisMoment(@Nullable Throwable failure) {
-    return failure instanceof FileSystemException && !(failure instanceof NoSuchFileException);
+    return failure == null
+        || (failure instanceof FileSystemException && !(failure instanceof NoSuchFileException));
   }
 
   /**
@@ -117,7 +107,16 @@ public final class TablesFile {
    *     or some seconds have passed
    */
   public TableStack stack() throws IOException {
-    Known now = isChanged() ? read() : known;
+    Known now = known;
+    if (now.stack == null
+        && (isOfThisMoment(now.failure) || System.nanoTime() - now.failed > FAILED_FOR.toNanos())) {
+      // Another thread may have read the list already, before a change that this one has to see,
+      // and be about to open its tables.
+      changed();
+    }
+    if (now.changes != changes.get()) {
+      now = read();
+    }
     if (now.stack == null) {
       if (isOfThisMoment(now.failure)) {
         throw (FileSystemException)
@@ -130,8 +129,8 @@ public final class TablesFile {
   }
 
   private synchronized Known read() {
-    if (isChanged()) {
-      long seen = changes.get();
+    long seen = changes.get();
+    if (known.changes != seen) {
       // An interrupted thread cannot read files.
       boolean isInterrupted = Thread.interrupted();
       try {
@@ -159,7 +158,7 @@ public final class TablesFile {
           throw e;
         }
         // Somebody compacts again and again.
-        Uninterruptibles.sleepUninterruptibly(PAUSE);
+        Uninterruptibles.sleepUninterruptibly(Duration.ofMillis(1));
       }
     }
   }

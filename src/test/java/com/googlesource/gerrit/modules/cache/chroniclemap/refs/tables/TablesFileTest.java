@@ -20,9 +20,11 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
 import java.io.IOException;
+import java.io.Writer;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -30,6 +32,7 @@ import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.eclipse.jgit.internal.storage.file.FileReftableDatabase;
@@ -142,6 +145,36 @@ class TablesFileTest {
     assertThrows(IOException.class, () -> file.stack());
     file.changed();
     assertThat(file.stack().contains(ALWAYS)).isTrue();
+  }
+
+  /**
+   * The first reading is slow here, as it reads the list from a pipe; the list is replaced
+   * meanwhile, as by native git that then tells of its change.
+   */
+  @Test
+  void aThreadThatWaitsForTheFirstReadingSeesWhatHasChangedSinceThatBegan() throws Exception {
+    Path list = file.list;
+    String before = Files.readString(list);
+    update("refs/heads/new", 1);
+    Path after = Files.move(list, list.resolveSibling("after"));
+    Process fifo = new ProcessBuilder("mkfifo", list.toString()).inheritIO().start();
+    assertThat(fifo.waitFor()).isEqualTo(0);
+    FutureTask<TableStack> first = new FutureTask<>(file::stack);
+    FutureTask<TableStack> second = new FutureTask<>(file::stack);
+    Thread waiting = new Thread(second);
+    new Thread(first).start();
+    // This returns when the pipe is opened by its reader.
+    try (Writer pipe = Files.newBufferedWriter(list)) {
+      Files.move(after, list, StandardCopyOption.ATOMIC_MOVE);
+      waiting.start();
+      while (waiting.getState() != Thread.State.BLOCKED) {
+        assertThat(second.isDone()).isFalse();
+        Thread.onSpinWait();
+      }
+      pipe.write(before);
+    }
+    assertThat(first.get().contains("refs/heads/new")).isFalse();
+    assertThat(second.get().contains("refs/heads/new")).isTrue();
   }
 
   /** JGit compacts after each update, and the tables that it replaces are deleted at once. */
