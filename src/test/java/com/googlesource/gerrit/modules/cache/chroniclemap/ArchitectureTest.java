@@ -85,7 +85,9 @@ class ArchitectureTest {
             "refs..",
             Set.of(ENTRANCE, "admin..", "repositories.."),
             "store..",
-            Set.of(ENTRANCE, "admin..", "caches..", "repositories..", "refs..")));
+            Set.of(ENTRANCE, "admin..", "caches..", "repositories..", "refs.."),
+            "counting..",
+            Set.of("admin..", "caches..", "transport..", "refs..", "store..")));
   }
 
   @Test

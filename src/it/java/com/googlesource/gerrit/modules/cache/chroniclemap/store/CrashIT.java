@@ -130,7 +130,7 @@ class CrashIT {
       grown += stats.diskBytes() > 5 << 20 ? 1 : 0;
       assertThat(stats.state()).isEqualTo(StoreState.READY);
       // What was being written is half written, perhaps; what was made void may not be removed yet.
-      assertThat(stats.damaged()).isAtMost(1);
+      assertThat(stats.counts().damaged.sum()).isAtMost(1);
       assertThat(stats.entries()).isAtLeast(entries);
       checkStart(stats.start(), begun);
     }

@@ -169,7 +169,7 @@ final class PowerStoresMain {
         "store %s: values=%d damaged=%d start=%s %s%n",
         kind,
         values,
-        stats.damaged(),
+        stats.counts().damaged.sum(),
         stats.start().kind(),
         stats.start().detail());
     return found;

@@ -315,10 +315,15 @@ final class SoakMain {
       StoreStats before = counted.get(i);
       StoreStats now = stores.get(i).stats();
       if (before != null) {
-        model.add(SoakModel.Count.GROWTHS, now.growths() - before.growths());
-        model.add(SoakModel.Count.EVICTIONS, now.evictions() - before.evictions());
-        model.add(SoakModel.Count.EXPIRED, now.expired() - before.expired());
-        model.add(SoakModel.Count.NOT_STORED, now.notStored() - before.notStored());
+        model.add(
+            SoakModel.Count.GROWTHS, now.counts().growths.sum() - before.counts().growths.sum());
+        model.add(
+            SoakModel.Count.EVICTIONS, now.counts().evicted.sum() - before.counts().evicted.sum());
+        model.add(
+            SoakModel.Count.EXPIRED, now.counts().expired.sum() - before.counts().expired.sum());
+        model.add(
+            SoakModel.Count.NOT_STORED,
+            now.counts().notStored.sum() - before.counts().notStored.sum());
         counted.set(i, now);
       }
     }
@@ -343,7 +348,8 @@ final class SoakMain {
           || stats.state() != StoreState.READY
           || (!mayBeDamaged(store, crashed) && report.damaged() > 0)
           // After a crash of the machine both are to be expected.
-          || (!crashed && (stats.damaged() > halfWritten || stats.faults() > 0))
+          || (!crashed
+              && (stats.counts().damaged.sum() > halfWritten || stats.counts().faults.sum() > 0))
           || stats.queued() > 0) {
         fail("store " + i + " at rest: " + report + " " + stats);
       }

@@ -32,6 +32,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.DiskOperation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Latency;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreCounts;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
 import java.util.Map;
@@ -51,9 +52,8 @@ public final class CacheMetrics extends PublishedMetrics {
           .gauge("live_bytes", "size of keys and values", BYTES, StoreStats::liveBytes)
           .gauge("disk_bytes", "size of the file", BYTES, StoreStats::diskBytes)
           .gauge("limit_bytes", "limit of the file's size", BYTES, StoreStats::maxBytes)
-          .count("evicted", "values evicted to make room", "entries", StoreStats::evictions)
-          .count("not_stored", "values without room", "entries", StoreStats::notStored)
-          .count("damaged", "damaged entries found", "entries", StoreStats::damaged)
+          .counts(new StoreCounts(), StoreStats::counts)
+          .gauge("queued", "values queued for writing", "entries", StoreStats::queued)
           .gauge("unrepaired", "damaged entries in the file", "entries", StoreStats::unrepaired)
           .all();
 
@@ -100,21 +100,18 @@ public final class CacheMetrics extends PublishedMetrics {
     String rejected = "keys and values that their serializer rejected";
     t.addAll(OF_STORE, CacheReport::disk);
     t.gauge("failed", "1 if the file failed or cannot be opened", "flag", failed);
-    t.gauge("queued", "values queued for writing", "entries", r -> r.disk().queued());
-    t.count("reads", "reads of the disk tier", "reads", r -> r.disk().hits() + r.disk().misses());
-    t.count("hits", "reads that found a value", "reads", r -> r.disk().hits());
-    t.count("misses", "reads that found none", "reads", r -> r.disk().misses());
-    t.count("puts", "values written to disk", "entries", r -> r.disk().puts());
+    t.count("reads", "reads of the disk tier", "reads", CacheMetrics::reads);
     for (DiskOperation operation : DiskOperation.values()) {
       addLatency(t, operation);
     }
-    t.count("invalidated", "keys removed on request", "entries", r -> r.disk().invalidated());
-    t.count("expired", "values past their maxAge", "entries", r -> r.disk().expired());
-    t.count("growths", "replacements of the file", "files", r -> r.disk().growths());
     t.count("recoveries", "recoveries after a crash", "files", recovered);
-    t.count("faults", "errors of the disk", "faults", r -> r.disk().faults());
     t.count("serializer_errors", rejected, "entries", CacheReport::serializerErrors);
     return t.all();
+  }
+
+  private static long reads(CacheReport report) {
+    StoreCounts counts = report.disk().counts();
+    return counts.hits.sum() + counts.misses.sum();
   }
 
   private static void addLatency(Metric.Table<CacheReport> t, DiskOperation operation) {

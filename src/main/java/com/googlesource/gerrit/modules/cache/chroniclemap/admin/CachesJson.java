@@ -58,22 +58,25 @@ final class CachesJson {
 
   /** The figures that each store has, of caches and of parsed ref lists. */
   static JsonObject store(StoreStats stats) {
-    JsonObject out = new JsonObject();
-    out.addProperty("state", lower(stats.state()));
-    CacheMetrics.OF_STORE.forEach(metric -> out.addProperty(metric.name(), metric.of(stats)));
-    return out;
+    return figures(stats, CacheMetrics.OF_STORE, stats);
   }
 
-  static JsonObject cache(CacheReport report) {
-    StoreStats stats = report.disk();
-    JsonObject out = store(stats);
-    out.addProperty("name", report.name());
-    for (Metric<CacheReport> metric : CacheMetrics.WITH_HEAP) {
+  private static <R> JsonObject figures(StoreStats stats, List<Metric<R>> metrics, R report) {
+    JsonObject out = new JsonObject();
+    out.addProperty("state", lower(stats.state()));
+    for (Metric<R> metric : metrics) {
       String name = metric.shortName();
       if (!NOT_SHOWN.contains(name) && !metric.isLatency()) {
         out.addProperty(DISK_READS.contains(name) ? "disk_" + name : name, metric.of(report));
       }
     }
+    return out;
+  }
+
+  static JsonObject cache(CacheReport report) {
+    StoreStats stats = report.disk();
+    JsonObject out = figures(stats, CacheMetrics.WITH_HEAP, report);
+    out.addProperty("name", report.name());
     report
         .latencies()
         .forEach(

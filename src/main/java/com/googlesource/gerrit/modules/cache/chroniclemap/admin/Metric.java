@@ -20,6 +20,8 @@ import static com.google.gerrit.metrics.Description.Units.NANOSECONDS;
 
 import com.google.common.collect.ImmutableList;
 import com.google.gerrit.metrics.Description;
+import com.googlesource.gerrit.modules.cache.chroniclemap.counting.Counter;
+import com.googlesource.gerrit.modules.cache.chroniclemap.counting.Counters;
 import java.util.List;
 import java.util.function.Function;
 import java.util.function.ToLongFunction;
@@ -97,6 +99,20 @@ record Metric<R>(
 
     Table<R> count(String name, String meaning, String unit, ToLongFunction<R> value) {
       metrics.add(new Metric<>(prefix + name, true, subject + meaning, unit, value));
+      return this;
+    }
+
+    /**
+     * Adds the counts of a part of the report.
+     *
+     * @param any counts of this kind
+     */
+    <C extends Counters> Table<R> counts(C any, Function<R, C> part) {
+      for (int i = 0; i < any.all().size(); i++) {
+        int place = i;
+        Counter c = any.all().get(i);
+        count(c.name, c.meaning, c.unit, report -> part.apply(report).all().get(place).sum());
+      }
       return this;
     }
 

@@ -43,32 +43,13 @@ import java.util.function.ToLongFunction;
  */
 @Singleton
 public final class RefsMetrics extends PublishedMetrics {
-  /** What is counted of each project, and of all. */
-  private static final ImmutableList<Metric<FileCounts>> COUNTS =
-      new Metric.Table<FileCounts>("", "")
-          .count("lookups", "lookups of refs", "lookups", c -> c.lookups.sum())
-          .count("checks", "reads of a packed-refs file", "readings", c -> c.readings.sum())
-          .count("parses", "lists made from text", "lists", c -> c.parses.sum())
-          .count("reused_blocks", "blocks that a parse reused", "blocks", c -> c.reusedBlocks.sum())
-          .count("left_to_jgit", "files that only JGit can read", "lists", c -> c.notParsable.sum())
-          .count("no_memory", "lists without memory", "lists", c -> c.noMemory.sum())
-          .all();
-
   /** All metrics. Their names are documented and never change. */
   static final ImmutableList<Metric<RefsTotals>> ALL = all();
 
   /** The metrics of pushes and fetches, under the same rule. */
   static final ImmutableList<Metric<TransportCounts>> TRANSPORT =
       new Metric.Table<TransportCounts>("refs/chroniclemap/", "Pushes and fetches: ")
-          .count("pushes", "advertisements without changes read", "pushes", c -> c.pushes.sum())
-          .count("pushes_by_name", "refs looked up by name", "pushes", c -> c.pushesByName.sum())
-          .count("pushes_left", "advertisements by Gerrit", "pushes", c -> c.pushesLeft.sum())
-          .count("checks_near", "checks of a few refs", "pushes", c -> c.nearChecks.sum())
-          .count("checks_full", "checks of all advertised refs", "pushes", c -> c.fullChecks.sum())
-          .count("fetches_by_tip", "ids of visible refs", "fetches", c -> c.tips.sum())
-          .count("fetches_by_walk", "ids left to JGit", "fetches", c -> c.walks.sum())
-          .count(
-              "branches_by_rules", "judged with another", "branches", c -> c.branchesByRules.sum())
+          .counts(new TransportCounts(), counts -> counts)
           .all();
 
   /** The figures of one project, which are not published: there may be thousands of projects. */
@@ -78,8 +59,7 @@ public final class RefsMetrics extends PublishedMetrics {
           .gauge("packed_bytes", "size of packed-refs", BYTES, RefsReport::packedBytes)
           .gauge("off_heap_bytes", "direct memory of its blocks", BYTES, RefsReport::offHeapBytes)
           .gauge("blocks", "blocks of the list", "blocks", RefsReport::blocks)
-          .addAll(COUNTS, RefsReport::counts)
-          .count("found", "lists found in memory or on disk", "lists", r -> r.counts().found.sum())
+          .counts(new FileCounts(), RefsReport::counts)
           .gauge("last_parse", "time since the epoch", "time", r -> r.counts().lastParse.get())
           .gauge(
               "last_parse_micros", "duration", MICROSECONDS, r -> r.counts().lastParseNanos / 1000)
@@ -109,7 +89,7 @@ public final class RefsMetrics extends PublishedMetrics {
     t.gauge("blocks", "distinct blocks in memory", "blocks", r -> r.memory().blocks());
     t.gauge("disk_bytes", "size of the file, or 0", BYTES, diskBytes);
     t.gauge("memory_only", "1 if nothing is on disk", "flag", memoryOnly);
-    t.addAll(COUNTS, RefsTotals::counts);
+    t.counts(new FileCounts(), RefsTotals::counts);
     t.count("loads", "lists loaded from disk", "lists", RefsTotals::loads);
     t.count("evicted", "lists evicted from memory", "lists", r -> r.memory().evictions());
     t.count("failures", "lookups left to JGit by a fault", "lookups", RefsTotals::failures);

@@ -270,6 +270,10 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
   public DiskStats diskStats() {
     StoreStats stats = disk.store.stats();
     return new DiskStats(
-        stats.entries(), stats.liveBytes(), stats.hits(), stats.misses(), stats.invalidated());
+        stats.entries(),
+        stats.liveBytes(),
+        stats.counts().hits.sum(),
+        stats.counts().misses.sum(),
+        stats.counts().invalidated.sum());
   }
 }

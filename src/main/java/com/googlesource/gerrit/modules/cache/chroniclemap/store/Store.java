@@ -122,7 +122,7 @@ public final class Store {
   public Value read(byte[] key) {
     Value value = readAgain(key);
     context.usage.asked(key);
-    (value != null ? context.counters.hits : context.counters.misses).increment();
+    (value != null ? context.counts.hits : context.counts.misses).increment();
     return value;
   }
 
@@ -135,7 +135,7 @@ public final class Store {
     }
     Value value = findNewest(key);
     if (value != null && context.isTooOld(value.created())) {
-      context.counters.expired.increment();
+      context.counts.expired.increment();
       var unused = context.threads.write(() -> dropIfUseless(key));
       return null;
     }
@@ -184,7 +184,7 @@ public final class Store {
   }
 
   private void countDamaged(DamagedEntryException e) {
-    context.counters.damaged.increment();
+    context.counts.damaged.increment();
     logger.atWarning().atMostEvery(1, TimeUnit.MINUTES).log(
         "Cache %s: a damaged entry was found and is dropped: %s",
         context.settings.name(), e.getMessage());
@@ -279,7 +279,7 @@ public final class Store {
 
   /** Like {@link #remove}; the caller ends the change by closing its ticket. */
   public Ticket beginRemove(byte[] keyBytes) {
-    context.counters.invalidated.increment();
+    context.counts.invalidated.increment();
     return change(new HashedKey(keyBytes), PendingWrite.remove());
   }
 
@@ -331,7 +331,7 @@ public final class Store {
   /** Removes all values. On return they are not found any more. */
   public void clear() {
     holder.awaitOpenBriefly();
-    context.counters.invalidated.increment();
+    context.counts.invalidated.increment();
     Store next = null;
     Generation cleared = null;
     FileInUse file = null;
@@ -746,25 +746,15 @@ public final class Store {
   /** The store's figures. */
   public StoreStats stats() {
     FileInUse file = holder.file();
-    StoreContext.Counters counters = context.counters;
     return new StoreStats(
         holder.state(),
         holder.report(),
+        context.counts.copy(),
         file == null ? 0 : file.values().entries(),
         file == null ? 0 : file.values().liveBytes(),
         file == null ? 0 : file.diskBytes(),
         context.settings.maxBytes(),
-        counters.hits.sum(),
-        counters.misses.sum(),
-        counters.puts.sum(),
-        counters.notStored.sum(),
-        counters.damaged.sum(),
-        counters.expired.sum(),
-        counters.invalidated.sum(),
-        counters.evictions.sum(),
-        counters.growths.sum(),
         context.pending.count(),
-        context.faults.count(),
         file == null ? 0 : file.unrepaired());
   }
 }

@@ -23,24 +23,10 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 
 /** The context of one store: what all its parts share. */
 final class StoreContext {
-  /** Counts since the store was opened. */
-  static final class Counters {
-    final LongAdder hits = new LongAdder();
-    final LongAdder misses = new LongAdder();
-    final LongAdder puts = new LongAdder();
-    final LongAdder notStored = new LongAdder();
-    final LongAdder damaged = new LongAdder();
-    final LongAdder expired = new LongAdder();
-    final LongAdder invalidated = new LongAdder();
-    final LongAdder evictions = new LongAdder();
-    final LongAdder growths = new LongAdder();
-  }
-
   final StoreSettings settings;
   final FilesOnDisk files;
 
@@ -58,7 +44,7 @@ final class StoreContext {
   /** Milliseconds since the epoch. */
   final LongSupplier clock;
 
-  final Counters counters = new Counters();
+  final StoreCounts counts = new StoreCounts();
   final Tickets tickets = new Tickets();
   final PendingWrites pending = new PendingWrites();
   final WriterLock lock = new WriterLock();
@@ -82,7 +68,7 @@ final class StoreContext {
     this.keeping = keeping;
     this.threads = threads;
     this.clock = clock;
-    this.faults = new FaultLog(settings.name());
+    this.faults = new FaultLog(settings.name(), counts.faults);
     Optional<LostContentException> marked = Optional.empty();
     boolean isKnown = false;
     try {

@@ -338,7 +338,7 @@ final class StoreGrowth {
     context.lock.lock();
     try {
       if (holder.uses(file) && file.isRebuilding()) {
-        context.counters.notStored.add(rebuild.copySegment(segment, context::isTooOld));
+        context.counts.notStored.add(rebuild.copySegment(segment, context::isTooOld));
       }
     } finally {
       context.lock.unlock();
@@ -357,7 +357,7 @@ final class StoreGrowth {
       abandon(file);
       return false;
     }
-    context.counters.growths.increment();
+    context.counts.growths.increment();
     // Without the lock, as this waits for readers.
     file.unmap(old);
     return true;

@@ -62,7 +62,7 @@ final class StoreOpener {
     this.first = first;
     StoreSettings settings = context.settings;
     this.files = context.files;
-    StoreContext.Counters counters = context.counters;
+    StoreCounts counts = context.counts;
     this.maker =
         new GenerationMaker(
             settings.name(),
@@ -72,8 +72,8 @@ final class StoreOpener {
             context.usage,
             settings.maxValue(),
             settings.oldValues() == OldValues.VALID,
-            counters.evictions,
-            counters.damaged);
+            counts.evicted,
+            counts.damaged);
   }
 
   /**

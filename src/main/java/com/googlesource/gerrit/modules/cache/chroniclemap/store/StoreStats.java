@@ -15,43 +15,25 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 /**
- * Figures of a store, all taken at about the same moment. Counts are since the store was opened.
+ * Figures of a store, all taken at about the same moment.
  *
  * @param state what the store is doing
  * @param start how its file was found
+ * @param counts a copy of its counts
  * @param entries values on disk
  * @param liveBytes bytes of their keys and records
  * @param diskBytes bytes of the file, all of them allocated; of both files during a rebuild
  * @param maxBytes the limit of diskBytes while the file is not rebuilt
- * @param hits reads that found a value
- * @param misses reads that found none
- * @param puts values stored
- * @param notStored values that were dropped because there was no room
- * @param damaged entries found damaged by a read, a check, a repair or a rebuild
- * @param expired entries that were too old, and removed
- * @param invalidated removals that were requested; a clear counts as one
- * @param evictions values evicted to make room
- * @param growths times the file was replaced by one of another size, or by a repaired one
  * @param queued writes in the queue
- * @param faults times the disk failed the store, whatever followed from it
  * @param unrepaired damaged entries that the last check found and that are still in the file
  */
 public record StoreStats(
     StoreState state,
     StartReport start,
+    StoreCounts counts,
     long entries,
     long liveBytes,
     long diskBytes,
     long maxBytes,
-    long hits,
-    long misses,
-    long puts,
-    long notStored,
-    long damaged,
-    long expired,
-    long invalidated,
-    long evictions,
-    long growths,
     long queued,
-    long faults,
     long unrepaired) {}

@@ -236,7 +236,7 @@ final class StoreUpkeep {
           file,
           swept,
           () ->
-              context.counters.expired.add(
+              context.counts.expired.add(
                   file.values().removeOld(segment, reader, context::isTooOld)));
     } catch (StoreBusyException e) {
       // The next sweep finds what is left.

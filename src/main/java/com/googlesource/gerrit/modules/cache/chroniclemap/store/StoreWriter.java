@@ -189,7 +189,7 @@ final class StoreWriter {
         file.noteChange();
       }
       if (putIfFits(file, key, write.value(), write.created())) {
-        context.counters.puts.increment();
+        context.counts.puts.increment();
         return true;
       }
       int length = write.value().length;
@@ -198,7 +198,7 @@ final class StoreWriter {
         return false;
       }
       if (file.put(key.bytes, write.value(), write.created(), /* evict= */ true)) {
-        context.counters.puts.increment();
+        context.counts.puts.increment();
       } else {
         notStored(length, whyNoRoom(file, grows));
       }
@@ -237,7 +237,7 @@ final class StoreWriter {
 
   /** Counts and logs a value that is left out, and why. */
   void notStored(int length, String why) {
-    context.counters.notStored.increment();
+    context.counts.notStored.increment();
     logger.atWarning().atMostEvery(1, TimeUnit.HOURS).log(
         "Cache %s has no room for a value of %d bytes and keeps it in memory only: %s",
         context.settings.name(), length, why);

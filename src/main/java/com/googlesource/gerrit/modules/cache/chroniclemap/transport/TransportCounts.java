@@ -15,32 +15,34 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.transport;
 
 import com.google.inject.Singleton;
-import java.util.concurrent.atomic.LongAdder;
+import com.googlesource.gerrit.modules.cache.chroniclemap.counting.Counter;
+import com.googlesource.gerrit.modules.cache.chroniclemap.counting.Counters;
 
 /** The figures of pushes and fetches since the server's start. Safe for any thread. */
 @Singleton
-public final class TransportCounts {
-  /** Lists of refs for pushes that were made without reading the refs of changes. */
-  public final LongAdder pushes = new LongAdder();
+public final class TransportCounts extends Counters {
+  /** Lists of refs that were made without reading the refs of changes. */
+  public final Counter pushes = counter("pushes", "advertisements without changes read", "pushes");
 
-  /** Pushes over HTTP whose refs were looked up by name, as the client had the list already. */
-  public final LongAdder pushesByName = new LongAdder();
+  /** Over HTTP, as the client had the list already. */
+  public final Counter pushesByName = counter("pushes_by_name", "refs looked up by name", "pushes");
 
-  /** Pushes that were left to Gerrit, which reads all refs. */
-  public final LongAdder pushesLeft = new LongAdder();
+  /** Gerrit reads all refs for them. */
+  public final Counter pushesLeft = counter("pushes_left", "advertisements by Gerrit", "pushes");
 
-  /** Connectivity checks of pushes that only parsed the commits pushed against. */
-  public final LongAdder nearChecks = new LongAdder();
+  /** Connectivity checks that only parsed the commits pushed against. */
+  public final Counter nearChecks = counter("checks_near", "checks of a few refs", "pushes");
 
-  /** Connectivity checks of pushes that parsed all advertised refs. */
-  public final LongAdder fullChecks = new LongAdder();
+  public final Counter fullChecks =
+      counter("checks_full", "checks of all advertised refs", "pushes");
 
-  /** Fetches by object id that were allowed as each id was that of a visible ref. */
-  public final LongAdder tips = new LongAdder();
+  /** Allowed as each id was that of a visible ref. */
+  public final Counter tips = counter("fetches_by_tip", "ids of visible refs", "fetches");
 
-  /** Fetches by object id for which JGit read all visible refs. */
-  public final LongAdder walks = new LongAdder();
+  /** JGit read all visible refs for them. */
+  public final Counter walks = counter("fetches_by_walk", "ids left to JGit", "fetches");
 
-  /** Branches for which the answer for another one under the same access rules was taken. */
-  public final LongAdder branchesByRules = new LongAdder();
+  /** The answer for another one under the same access rules was taken. */
+  public final Counter branchesByRules =
+      counter("branches_by_rules", "judged with another", "branches");
 }

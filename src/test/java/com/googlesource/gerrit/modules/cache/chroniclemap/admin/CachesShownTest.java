@@ -26,6 +26,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.DiskOperation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Latency;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreCounts;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
 import java.io.PrintWriter;
@@ -48,10 +49,10 @@ class CachesShownTest {
   private static CacheReport report(
       String name, StoreState state, StartReport.Kind kind, String detail, long figure) {
     StartReport start = new StartReport(kind, detail, figure, figure);
+    StoreCounts counts = new StoreCounts();
+    counts.all().forEach(count -> count.add(figure));
     StoreStats disk =
-        new StoreStats(
-            state, start, figure, figure, figure, figure, figure, figure, figure, figure, figure,
-            figure, figure, figure, figure, figure, figure, figure);
+        new StoreStats(state, start, counts, figure, figure, figure, figure, figure, figure);
     return new CacheReport(
         name,
         figure,

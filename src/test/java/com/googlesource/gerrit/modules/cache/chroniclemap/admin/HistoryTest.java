@@ -24,6 +24,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.DiskOperation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Latency;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreCounts;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
 import java.time.Duration;
@@ -41,26 +42,14 @@ class HistoryTest {
 
   private static CacheReport report(
       String name, StoreState state, StartReport.Kind kind, long hits, long evicted, long damaged) {
+    StoreCounts counts = new StoreCounts();
+    counts.hits.add(hits);
+    counts.damaged.add(damaged);
+    counts.evicted.add(evicted);
+    String detail = kind == StartReport.Kind.RECOVERED ? "killed" : "";
     StoreStats disk =
         new StoreStats(
-            state,
-            new StartReport(kind, kind == StartReport.Kind.RECOVERED ? "killed" : "", 1, 2),
-            10,
-            20,
-            30,
-            40,
-            hits,
-            0,
-            0,
-            0,
-            damaged,
-            0,
-            0,
-            evicted,
-            0,
-            0,
-            0,
-            damaged);
+            state, new StartReport(kind, detail, 1, 2), counts, 10, 20, 30, 40, 0, damaged);
     Latency latency = new Latency(1, 2, hits, 4, 5);
     return new CacheReport(
         name,

@@ -24,6 +24,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.FileCounts;
 import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.ProjectRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreCounts;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
 import com.googlesource.gerrit.modules.cache.chroniclemap.transport.TransportCounts;
@@ -120,7 +121,7 @@ class RefsShownTest {
 
   private static long memoryOnly(StoreState state) {
     StartReport start = new StartReport(StartReport.Kind.CLEAN, "", 0, 0);
-    StoreStats disk = new StoreStats(state, start, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+    StoreStats disk = new StoreStats(state, start, new StoreCounts(), 0, 0, 0, 0, 0, 0);
     return memoryOnly(totals(0, 0, Optional.of(disk), Optional.empty()));
   }
 

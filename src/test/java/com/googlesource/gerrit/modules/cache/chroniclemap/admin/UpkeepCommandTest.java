@@ -26,6 +26,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreCounts;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
@@ -67,7 +68,7 @@ class UpkeepCommandTest {
     private static CacheReport report(String name) {
       StartReport start = new StartReport(StartReport.Kind.NEW, "", 0, 0);
       StoreStats stats =
-          new StoreStats(StoreState.READY, start, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+          new StoreStats(StoreState.READY, start, new StoreCounts(), 0, 0, 0, 0, 0, 0);
       return new CacheReport(
           name, 0, new CacheStats(0, 0, 0, 0, 0, 0), stats, 0, ImmutableMap.of());
     }

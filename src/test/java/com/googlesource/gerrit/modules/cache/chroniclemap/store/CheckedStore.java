@@ -142,13 +142,15 @@ final class CheckedStore implements AutoCloseable {
 
   /** Files that were replaced by larger ones. */
   long growths() {
-    return store.stats().growths();
+    return store.stats().counts().growths.sum();
   }
 
   /** Fails unless all that was put could be stored and read: the histories know of no loss. */
   void checkNothingLost() {
     StoreStats stats = store.stats();
-    if (stats.state() != StoreState.READY || stats.notStored() > 0 || stats.damaged() > 0) {
+    if (stats.state() != StoreState.READY
+        || stats.counts().notStored.sum() > 0
+        || stats.counts().damaged.sum() > 0) {
       throw new AssertionError("not as it should be: " + stats);
     }
   }

@@ -174,6 +174,6 @@ class DamagedBitsTest {
       }
     }
     assertWithMessage(where).that(store.stats().state()).isEqualTo(StoreState.READY);
-    assertWithMessage(where).that(store.stats().faults()).isEqualTo(0);
+    assertWithMessage(where).that(store.stats().counts().faults.sum()).isEqualTo(0);
   }
 }

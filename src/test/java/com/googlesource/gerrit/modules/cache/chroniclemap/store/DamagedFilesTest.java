@@ -162,7 +162,7 @@ class DamagedFilesTest {
     }
     Files.write(file, begun);
     assertThat(use()).isEqualTo(0);
-    assertThat(used.stats().faults()).isEqualTo(0);
+    assertThat(used.stats().counts().faults.sum()).isEqualTo(0);
   }
 
   /** A file that was closed, and nobody has touched since, is used unread. */
@@ -180,7 +180,7 @@ class DamagedFilesTest {
     assertThat(start()).isEqualTo(StartReport.Kind.CLEAN);
     assertThat(store.read(key(50))).isNull();
     assertThat(store.read(key(51)).bytes()).isEqualTo(value(51));
-    assertThat(store.stats().damaged()).isEqualTo(1);
+    assertThat(store.stats().counts().damaged.sum()).isEqualTo(1);
   }
 
   private void flipLastByteOf(byte[] value) throws Exception {

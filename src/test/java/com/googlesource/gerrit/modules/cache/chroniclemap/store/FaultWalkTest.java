@@ -574,7 +574,7 @@ class FaultWalkTest {
         directory.awaitSettled();
         directory.close();
         if (store != null) {
-          faults += store.stats().faults();
+          faults += store.stats().counts().faults.sum();
         }
       }
       directory = null;
@@ -761,9 +761,9 @@ class FaultWalkTest {
       script.settle();
       if (script.store != null) {
         // A file that cannot grow makes room.
-        evicted = script.store.stats().evictions();
+        evicted = script.store.stats().counts().evicted.sum();
         if (kept == Kept.GROW && disk.hits() == 0) {
-          assertThat(script.store.stats().growths()).isEqualTo(1);
+          assertThat(script.store.stats().counts().growths.sum()).isEqualTo(1);
         }
       }
     } catch (Throwable e) {
@@ -866,7 +866,7 @@ class FaultWalkTest {
         assertThat(stats.state()).isAnyOf(StoreState.READY, StoreState.FAILED);
         if (stats.state() == StoreState.FAILED) {
           assertThat(stats.start().detail()).isNotEmpty();
-          assertThat(stats.faults()).isAtLeast(1);
+          assertThat(stats.counts().faults.sum()).isAtLeast(1);
           heal(script, disk);
         }
       }

@@ -70,7 +70,7 @@ class RefusedWritesTest {
   private void assertGone() {
     assertThat(store.read(KEY)).isNull();
     assertThat(store.stats().state()).isEqualTo(StoreState.FAILED);
-    assertThat(store.stats().faults()).isGreaterThan(0);
+    assertThat(store.stats().counts().faults.sum()).isGreaterThan(0);
   }
 
   @Test
@@ -137,7 +137,7 @@ class RefusedWritesTest {
     assertThat(store.read(other).bytes()).isEqualTo(OLD);
     assertThat(store.stats().state()).isEqualTo(StoreState.READY);
     // What could not be synced then, the folder, still is to be.
-    assertThat(store.stats().faults()).isEqualTo(1);
+    assertThat(store.stats().counts().faults.sum()).isEqualTo(1);
     disk.setHandles(true);
     disk.refuse();
     store.put(other, NEW, 2);
@@ -303,7 +303,9 @@ class RefusedWritesTest {
     store.remove(KEY);
     disk.writeBackAndReclaim();
     disk.accept();
-    fillUntil(() -> store.stats().growths() > 0 || store.stats().state() != StoreState.READY);
+    fillUntil(
+        () ->
+            store.stats().counts().growths.sum() > 0 || store.stats().state() != StoreState.READY);
     directory.awaitSettled();
     assertGone();
   }
@@ -350,7 +352,7 @@ class RefusedWritesTest {
   void anErrorThatIsReportedWhenAGrowthHasEndedCounts() throws Exception {
     LateDisk late = new LateDisk();
     openToGrow(late);
-    fillUntil(() -> store.stats().growths() > 0);
+    fillUntil(() -> store.stats().counts().growths.sum() > 0);
     store.flush();
     TestStores.awaitRebuilt(store);
     directory.awaitSettled();

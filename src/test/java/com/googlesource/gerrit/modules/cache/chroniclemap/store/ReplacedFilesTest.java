@@ -145,7 +145,7 @@ class ReplacedFilesTest {
     restore(backup, before);
     directory.sweep();
     TestStores.awaitRebuilt(store);
-    assertThat(store.stats().faults()).isEqualTo(1);
+    assertThat(store.stats().counts().faults.sum()).isEqualTo(1);
     assertThat(file()).isNotEqualTo(before);
     directory.close();
     if (killed) {

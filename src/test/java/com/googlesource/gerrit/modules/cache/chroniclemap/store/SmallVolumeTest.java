@@ -104,7 +104,7 @@ class SmallVolumeTest {
     }
     assertThat(VOLUME_BYTES - taken()).isAtLeast(8 * MB);
     fill(sessions, 100);
-    assertThat(sessions.stats().evictions()).isEqualTo(0);
+    assertThat(sessions.stats().counts().evicted.sum()).isEqualTo(0);
     for (int i = 0; i < 100; i++) {
       assertThat(sessions.read(Ints.toByteArray(i))).isNotNull();
     }

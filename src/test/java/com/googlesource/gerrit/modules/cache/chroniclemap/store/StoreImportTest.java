@@ -199,7 +199,7 @@ class StoreImportTest {
     }
     store.flush();
     TestStores.awaitRebuilt(store);
-    assertThat(store.stats().growths()).isGreaterThan(0);
+    assertThat(store.stats().counts().growths.sum()).isGreaterThan(0);
     restart(ImportMode.BEGIN);
     assertThat(bringIn(1, 11)).isEqualTo(ImportResult.OVER);
   }
@@ -251,7 +251,7 @@ class StoreImportTest {
       brought += result == ImportResult.STORED ? 1 : 0;
     }
     assertThat(brought).isEqualTo(4000);
-    assertThat(store.stats().growths()).isGreaterThan(0);
+    assertThat(store.stats().counts().growths.sum()).isGreaterThan(0);
     for (int i = 0; i < 4000; i++) {
       assertThat(store.read(key(i))).isNotNull();
     }
@@ -269,7 +269,7 @@ class StoreImportTest {
       brought += last == ImportResult.STORED ? 1 : 0;
     }
     assertThat(brought).isGreaterThan(500);
-    assertThat(store.stats().evictions()).isEqualTo(0);
+    assertThat(store.stats().counts().evicted.sum()).isEqualTo(0);
     assertThat(store.importValue(key(-1), new byte[48 << 20], 1)).isEqualTo(ImportResult.TOO_LARGE);
   }
 
@@ -521,7 +521,7 @@ class StoreImportTest {
     }
     store.flush();
     TestStores.awaitRebuilt(store);
-    assertThat(store.stats().growths()).isGreaterThan(0);
+    assertThat(store.stats().counts().growths.sum()).isGreaterThan(0);
     int brought = 0;
     for (int key = 0; key < keys; key++) {
       int value = read(key);

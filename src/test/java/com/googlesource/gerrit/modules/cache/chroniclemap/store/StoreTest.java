@@ -89,7 +89,7 @@ class StoreTest {
   @Test
   void absentKeyIsNotFound() {
     assertThat(store.read(bytes("absent"))).isNull();
-    assertThat(store.stats().misses()).isEqualTo(1);
+    assertThat(store.stats().counts().misses.sum()).isEqualTo(1);
   }
 
   @Test
@@ -149,7 +149,7 @@ class StoreTest {
       assertThat(read.bytes()).isEqualTo(random(size, size));
     }
     assertThat(store.stats().entries()).isEqualTo(sizes.length);
-    assertThat(store.stats().notStored()).isEqualTo(0);
+    assertThat(store.stats().counts().notStored.sum()).isEqualTo(0);
   }
 
   @Test
@@ -170,7 +170,7 @@ class StoreTest {
     store.put(bytes("k"), bytes("old"), now());
     store.put(bytes("k"), new byte[(int) LIMIT], now());
     assertThat(store.read(bytes("k"))).isNull();
-    assertThat(store.stats().notStored()).isEqualTo(1);
+    assertThat(store.stats().counts().notStored.sum()).isEqualTo(1);
     store.flush();
     assertThat(store.stats().entries()).isEqualTo(0);
   }
@@ -184,8 +184,8 @@ class StoreTest {
     store.put(random(2 << 20, 1), bytes("v"), now());
     store.putIfCurrent(random(2 << 20, 2), bytes("v"), now(), store.ticket(random(2 << 20, 2)));
     store.flush();
-    assertThat(store.stats().notStored()).isEqualTo(2);
-    assertThat(store.stats().evictions()).isEqualTo(0);
+    assertThat(store.stats().counts().notStored.sum()).isEqualTo(2);
+    assertThat(store.stats().counts().evicted.sum()).isEqualTo(0);
     for (int i = 0; i < 1000; i++) {
       assertThat(store.read(bytes("k" + i)).bytes()).isEqualTo(random(1000, i));
     }
@@ -228,8 +228,8 @@ class StoreTest {
     }
     StoreStats stats = store.stats();
     assertThat(found).isAtLeast(2500);
-    assertThat(stats.notStored()).isEqualTo(0);
-    assertThat(stats.evictions()).isAtLeast(6000 - found);
+    assertThat(stats.counts().notStored.sum()).isEqualTo(0);
+    assertThat(stats.counts().evicted.sum()).isAtLeast(6000 - found);
     assertThat(stats.diskBytes()).isAtMost(LIMIT);
     assertThat(stats.state()).isEqualTo(StoreState.READY);
   }
@@ -248,8 +248,8 @@ class StoreTest {
     assertThat(before).isAtMost(LIMIT / 4);
     assertThat(stats.diskBytes()).isGreaterThan(LIMIT / 2);
     assertThat(stats.diskBytes()).isAtMost(LIMIT);
-    assertThat(stats.growths()).isAtLeast(1);
-    assertThat(stats.notStored()).isEqualTo(0);
+    assertThat(stats.counts().growths.sum()).isAtLeast(1);
+    assertThat(stats.counts().notStored.sum()).isEqualTo(0);
     assertThat(stats.entries()).isEqualTo(1500);
     reopen();
     for (int i = 0; i < 1500; i++) {
@@ -268,7 +268,7 @@ class StoreTest {
     }
     store.flush();
     assertThat(store.stats().entries()).isEqualTo(150_000);
-    assertThat(store.stats().notStored()).isEqualTo(0);
+    assertThat(store.stats().counts().notStored.sum()).isEqualTo(0);
   }
 
   @Test
@@ -281,7 +281,7 @@ class StoreTest {
       store.put(odd, bytes("odd" + i), now());
     }
     assertThat(store.read(split)).isNotNull();
-    assertThat(store.stats().damaged()).isEqualTo(0);
+    assertThat(store.stats().counts().damaged.sum()).isEqualTo(0);
   }
 
   @Test
@@ -291,7 +291,7 @@ class StoreTest {
     store.put(bytes("young"), bytes("v"), now() - 1_000);
     assertThat(readText("old")).isNull();
     assertThat(readText("young")).isEqualTo("v");
-    assertThat(store.stats().expired()).isEqualTo(1);
+    assertThat(store.stats().counts().expired.sum()).isEqualTo(1);
   }
 
   @Test
@@ -405,8 +405,8 @@ class StoreTest {
     for (int i = 0; i < puts; i++) {
       assertThat(growing.read(bytes("k" + i))).isNotNull();
     }
-    assertThat(growing.stats().notStored()).isEqualTo(0);
-    assertThat(growing.stats().evictions()).isEqualTo(0);
+    assertThat(growing.stats().counts().notStored.sum()).isEqualTo(0);
+    assertThat(growing.stats().counts().evicted.sum()).isEqualTo(0);
   }
 
   @Test

@@ -119,9 +119,9 @@ class UpkeepTest {
       clock.addAndGet(3_600_000);
     }
     StoreStats stats = store.stats();
-    assertThat(stats.evictions()).isGreaterThan(10_000);
-    assertThat(stats.notStored()).isEqualTo(0);
-    assertThat(stats.entries()).isEqualTo(next - stats.evictions());
+    assertThat(stats.counts().evicted.sum()).isGreaterThan(10_000);
+    assertThat(stats.counts().notStored.sum()).isEqualTo(0);
+    assertThat(stats.entries()).isEqualTo(next - stats.counts().evicted.sum());
     assertThat(blocks()).isAtMost(4 * MB);
   }
 
@@ -168,7 +168,7 @@ class UpkeepTest {
       }
     }
     store.flush();
-    assertThat(store.stats().growths()).isAtLeast(3);
+    assertThat(store.stats().counts().growths.sum()).isAtLeast(3);
     assertThat(blocks()).isAtMost(32 * MB);
     directory.close();
     assertThat(blocks()).isAtMost(32 * MB);
@@ -194,8 +194,8 @@ class UpkeepTest {
       }
     }
     StoreStats stats = store.stats();
-    assertThat(stats.damaged()).isEqualTo(0);
-    assertThat(stats.notStored()).isEqualTo(0);
+    assertThat(stats.counts().damaged.sum()).isEqualTo(0);
+    assertThat(stats.counts().notStored.sum()).isEqualTo(0);
     assertThat(found).isAtLeast(15);
     // No parts are left behind: 4 MB hold them only if what was evicted went whole.
     VerifyReport report = store.verify(false, Progress.NONE);
@@ -227,7 +227,7 @@ class UpkeepTest {
       store.flush();
       StoreStats stats = store.stats();
       assertWithMessage("%s bytes", length).that(stats.state()).isEqualTo(StoreState.READY);
-      assertWithMessage("%s bytes", length).that(stats.notStored()).isEqualTo(0);
+      assertWithMessage("%s bytes", length).that(stats.counts().notStored.sum()).isEqualTo(0);
       assertWithMessage("%s bytes", length).that(stats.diskBytes()).isAtMost(8 * MB);
       int found = 0;
       for (int i = first; i < next; i++) {
@@ -283,7 +283,7 @@ class UpkeepTest {
     store.everyMinute();
     StoreStats stats = store.stats();
     assertThat(stats.entries()).isEqualTo(100);
-    assertThat(stats.expired()).isEqualTo(100);
+    assertThat(stats.counts().expired.sum()).isEqualTo(100);
     assertThat(stats.liveBytes()).isLessThan(200_000);
     assertThat(store.read(key(150))).isNotNull();
     clock.addAndGet(Duration.ofMinutes(31).toMillis());
@@ -438,7 +438,7 @@ class UpkeepTest {
     // What was found is shown as it is now, and counted once, however often it is found.
     assertThat(store.verify(false, Progress.NONE).damaged()).isEqualTo(1);
     assertThat(store.stats().unrepaired()).isEqualTo(1);
-    assertThat(store.stats().damaged()).isEqualTo(1);
+    assertThat(store.stats().counts().damaged.sum()).isEqualTo(1);
     VerifyReport repaired = store.verify(true, Progress.NONE);
     assertThat(repaired.damaged()).isEqualTo(1);
     assertThat(repaired.repaired()).isTrue();
@@ -452,7 +452,7 @@ class UpkeepTest {
         assertThat(value.bytes()).isEqualTo(value(i, i == 500 ? 200_000 : 1000));
       }
     }
-    assertThat(store.stats().damaged()).isEqualTo(1);
+    assertThat(store.stats().counts().damaged.sum()).isEqualTo(1);
   }
 
   private void flip(String store, byte[] value) throws Exception {
@@ -485,7 +485,7 @@ class UpkeepTest {
     assertThat(report.complete()).isTrue();
     assertThat(report.damaged()).isEqualTo(1);
     assertThat(report.repaired()).isFalse();
-    assertThat(store.stats().growths()).isEqualTo(before.growths());
+    assertThat(store.stats().counts().growths.sum()).isEqualTo(before.counts().growths.sum());
     assertThat(store.stats().diskBytes()).isEqualTo(before.diskBytes());
     assertThat(blocks()).isAtMost(16 * MB);
     for (int i = 0; i < 1000; i++) {
@@ -545,7 +545,7 @@ class UpkeepTest {
     put(store, keys, 12 << 20);
     store.flush();
     TestStores.awaitRebuilt(store);
-    assertThat(store.stats().growths()).isEqualTo(1);
+    assertThat(store.stats().counts().growths.sum()).isEqualTo(1);
     for (int i = 0; i <= keys; i++) {
       assertWithMessage("key %s", i)
           .that(store.read(key(i)).bytes())

@@ -104,7 +104,7 @@ final class OurCache implements ScaledCache {
 
   @Override
   public long lost() {
-    return store.stats().notStored();
+    return store.stats().counts().notStored.sum();
   }
 
   @Override

@@ -95,7 +95,7 @@ final class CacheImport {
 
   /** The number of misses of the cache so far. */
   long misses() {
-    return store.stats().misses();
+    return store.stats().counts().misses.sum();
   }
 
   private boolean isOver() {

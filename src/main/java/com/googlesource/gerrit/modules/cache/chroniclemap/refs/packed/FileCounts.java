@@ -14,36 +14,26 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed;
 
-import java.util.List;
+import com.googlesource.gerrit.modules.cache.chroniclemap.counting.Counter;
+import com.googlesource.gerrit.modules.cache.chroniclemap.counting.Counters;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.ToLongFunction;
 
 /** The figures of one {@code packed-refs} file since its first use. Safe for any thread. */
-public final class FileCounts {
-  /** Lookups of refs. */
-  public final LongAdder lookups = new LongAdder();
+public final class FileCounts extends Counters {
+  public final Counter lookups = counter("lookups", "lookups of refs", "lookups");
 
-  /** Reads of the content, for a comparison or because its attributes had changed. */
-  public final LongAdder readings = new LongAdder();
+  /** For a comparison or because its attributes had changed. */
+  public final Counter readings = counter("checks", "reads of a packed-refs file", "readings");
 
-  /** Lists that were found in memory or on disk. */
-  public final LongAdder found = new LongAdder();
-
-  /** Lists that were made from text. */
-  public final LongAdder parses = new LongAdder();
-
-  /** Blocks of these lists that existed already. */
-  public final LongAdder reusedBlocks = new LongAdder();
-
-  /** Contents that were left to JGit. */
-  public final LongAdder notParsable = new LongAdder();
-
-  /** Lists for which there was no memory. */
-  public final LongAdder noMemory = new LongAdder();
-
-  private final List<LongAdder> all =
-      List.of(lookups, readings, found, parses, reusedBlocks, notParsable, noMemory);
+  public final Counter found = counter("found", "lists found in memory or on disk", "lists");
+  public final Counter parses = counter("parses", "lists made from text", "lists");
+  public final Counter reusedBlocks =
+      counter("reused_blocks", "blocks that a parse reused", "blocks");
+  public final Counter notParsable =
+      counter("left_to_jgit", "files that only JGit can read", "lists");
+  public final Counter noMemory = counter("no_memory", "lists without memory", "lists");
 
   /** The time of the last parse in milliseconds since the epoch; 0 if nothing was parsed. */
   public final AtomicLong lastParse = new AtomicLong();
@@ -70,9 +60,7 @@ public final class FileCounts {
   }
 
   private void addTo(FileCounts other, ToLongFunction<LongAdder> count) {
-    for (int i = 0; i < all.size(); i++) {
-      other.all.get(i).add(count.applyAsLong(all.get(i)));
-    }
+    other.add(this, count);
     if (other.lastParse.accumulateAndGet(lastParse.get(), Math::max) == lastParse.get()) {
       other.lastParseNanos = lastParseNanos;
     }

@@ -31,18 +31,19 @@ public final class FaultLog {
   private static final long QUIET_NANOS = TimeUnit.HOURS.toNanos(1);
 
   private final String cache;
-  private final LongAdder count = new LongAdder();
+  private final LongAdder count;
 
   /** When each kind was last logged, by the text of its message. */
   private final ConcurrentHashMap<String, Long> said = new ConcurrentHashMap<>();
 
-  public FaultLog(String cache) {
+  /**
+   * Makes a log.
+   *
+   * @param count counts the faults
+   */
+  public FaultLog(String cache, LongAdder count) {
     this.cache = cache;
-  }
-
-  /** The number of faults since the store was opened. */
-  public long count() {
-    return count.sum();
+    this.count = count;
   }
 
   /** Counts a fault that the caller reports in another way. */

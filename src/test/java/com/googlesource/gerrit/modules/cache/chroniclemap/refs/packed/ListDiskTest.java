@@ -89,13 +89,13 @@ class ListDiskTest {
     disk.write(list);
     disk.write(list);
     store.flush();
-    long puts = store.stats().puts();
+    long puts = store.stats().counts().puts.sum();
     assertThat(puts).isEqualTo(list.blocks() + 1);
     byte[] text = Lists.textWith(1, REFS, "refs/heads/one-more");
     ParsedRefs rewritten = lists.parse(memory, text, list);
     disk.write(rewritten);
     store.flush();
-    assertThat(store.stats().puts() - puts).isAtMost(4);
+    assertThat(store.stats().counts().puts.sum() - puts).isAtMost(4);
     lists.assertIs(load(rewritten.digest()), text);
   }
 
@@ -122,10 +122,10 @@ class ListDiskTest {
     disk.keep(list);
     lists.assertIs(load(list.digest()), text);
     store.flush();
-    long puts = store.stats().puts();
+    long puts = store.stats().counts().puts.sum();
     disk.keep(list);
     store.flush();
-    assertThat(store.stats().puts()).isEqualTo(puts);
+    assertThat(store.stats().counts().puts.sum()).isEqualTo(puts);
   }
 
   @Test
@@ -164,7 +164,8 @@ class ListDiskTest {
     }
     store.flush();
     assertThat(store.stats().diskBytes()).isAtMost(24L << 20);
-    assertThat(store.stats().evictions() + store.stats().notStored()).isGreaterThan(0L);
+    assertThat(store.stats().counts().evicted.sum() + store.stats().counts().notStored.sum())
+        .isGreaterThan(0L);
   }
 
   /** More than a store lets wait, and a disk on which a file takes long to grow. */

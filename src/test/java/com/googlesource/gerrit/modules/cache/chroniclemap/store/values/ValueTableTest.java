@@ -117,7 +117,12 @@ class ValueTableTest {
         file,
         maxValue,
         /* oldValuesStayValid= */ false,
-        new Usage(() -> 2, Runnable::run, Disk.REAL, temp.resolve("use"), new FaultLog("cache")),
+        new Usage(
+            () -> 2,
+            Runnable::run,
+            Disk.REAL,
+            temp.resolve("use"),
+            new FaultLog("cache", new LongAdder())),
         evictions);
   }
 }
