@@ -44,7 +44,9 @@ import org.junit.jupiter.api.io.TempDir;
 /** Starts of a process that cannot open the files: the next start finds all values. */
 @Timeout(120)
 class FewHandlesTest {
-  private static final int STORES = 12;
+  /** So many that a few handles which the Java runtime closes meanwhile do not suffice. */
+  private static final int STORES = 30;
+
   private static final int VALUES = 50;
 
   @TempDir Path temp;
@@ -96,7 +98,9 @@ class FewHandlesTest {
   @Test
   void withTenFreeHandles() throws Exception {
     List<String> said = startChild(folder);
-    assertThat(said.stream().filter(line -> line.startsWith("FAILED"))).isNotEmpty();
+    assertWithMessage("%s", said)
+        .that(said.stream().filter(line -> line.startsWith("FAILED")))
+        .isNotEmpty();
     for (String line : said) {
       if (line.startsWith("FAILED")) {
         assertThat(line).contains("its file, which is left as it is, cannot be opened now");

@@ -128,6 +128,8 @@ class RefusedWritesTest {
     byte[] other = "other".getBytes(UTF_8);
     store.put(KEY, OLD, 1);
     store.put(other, OLD, 1);
+    // The opening saves the use of values in the background.
+    directory.awaitSettled();
     disk.setHandles(false);
     int before = disk.forced();
     store.remove(KEY);
