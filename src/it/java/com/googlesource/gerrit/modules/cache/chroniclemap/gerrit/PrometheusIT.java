@@ -76,6 +76,7 @@ class PrometheusIT {
           "Failed, {{instance}} all caches",
           "Faults of the disk, {{cache}}",
           "Lists made and found, {{instance}} found on disk",
+          "Lists made and found, {{instance}} found in memory or on disk",
           "Blocks used again, {{instance}} reused",
           "Memory of lists, {{instance}} id indexes",
           "Lists that left the memory, {{instance}} evicted",
