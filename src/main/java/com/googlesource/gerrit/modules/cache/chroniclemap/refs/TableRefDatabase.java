@@ -119,10 +119,11 @@ final class TableRefDatabase extends RefDatabase {
   private <T> T ask(Question<T> question, FileRefDatabase.ToJGit<T> toJGit) throws IOException {
     lookups.increment();
     try {
-      if (jgit.isAutoRefresh()) {
-        checkList();
+      boolean checksList = jgit.isAutoRefresh();
+      if (checksList && trust != TrustStat.NEVER) {
+        checkAttributes();
       }
-      return question.ask(file.stack());
+      return question.ask(file.stack(checksList && trust == TrustStat.NEVER));
     } catch (FileSystemException e) {
       throw e; // JGit takes a list that it can't open for one without tables
     } catch (IOException | RuntimeException | InternalError | OutOfMemoryError e) {
@@ -159,14 +160,8 @@ final class TableRefDatabase extends RefDatabase {
         });
   }
 
-  /** Checks whether other processes have changed the list of tables. */
-  private void checkList() throws IOException {
-    if (trust == TrustStat.NEVER) {
-      if (file.isListChanged()) {
-        file.changed();
-      }
-      return;
-    }
+  /** Checks by its attributes whether other processes have changed the list of tables. */
+  private void checkAttributes() throws IOException {
     if (trust == TrustStat.AFTER_OPEN) {
       // As JGit does, for some clients of NFS.
       Files.newInputStream(file.list.getParent()).close();

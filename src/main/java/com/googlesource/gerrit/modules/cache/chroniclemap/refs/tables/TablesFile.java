@@ -83,15 +83,6 @@ public final class TablesFile {
     changes.incrementAndGet();
   }
 
-  /**
-   * Reads the list. Returns whether it names other tables than those in use; false if none are in
-   * use.
-   */
-  public boolean isListChanged() throws IOException {
-    TableStack stack = known.stack;
-    return stack != null && !readList().equals(List.copyOf(stack.byName.keySet()));
-  }
-
   /** Whether there is none, or one to open a file, which may go by with that of the process. */
   private static boolean isOfThisMoment(@Nullable Throwable failure) {
     return failure == null
@@ -99,19 +90,23 @@ public final class TablesFile {
   }
 
   /**
-   * Returns the stack, with all changes before this call.
+   * Returns the stack, with all changes before this call that {@link #changed} told of.
    *
+   * @param readsList whether to read the list, which tells of all other changes
    * @throws FileSystemException if the list or a table can't be opened, such as without a free file
    *     handle
    * @throws IOException if it cannot be read otherwise; also at later calls, until it has changed
    *     or some seconds have passed
    */
-  public TableStack stack() throws IOException {
+  public TableStack stack(boolean readsList) throws IOException {
     Known now = known;
+    // Without a stack, another thread may have read the list already, before a change that this one
+    // has to see, and be about to open its tables.
     if (now.stack == null
-        && (isOfThisMoment(now.failure) || System.nanoTime() - now.failed > FAILED_FOR.toNanos())) {
-      // Another thread may have read the list already, before a change that this one has to see,
-      // and be about to open its tables.
+        ? now.changes != changes.get()
+            || isOfThisMoment(now.failure)
+            || System.nanoTime() - now.failed > FAILED_FOR.toNanos()
+        : readsList && !readList().equals(List.copyOf(now.stack.byName.keySet()))) {
       changed();
     }
     if (now.changes != changes.get()) {
