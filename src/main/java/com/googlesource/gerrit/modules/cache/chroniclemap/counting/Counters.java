@@ -21,9 +21,9 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.function.ToLongFunction;
 
 /**
- * The counts of one subject since the server's start. Each is a field of a subclass that is made by
- * {@link #counter}, and is thereby a metric, a figure in JSON, and in the sums of several subjects.
- * Any thread may call.
+ * The counts of one subject, such as a store. Each is a field of a subclass that is made by {@link
+ * #counter}, and is thereby a metric, a figure in JSON, and in the sums of several subjects. Any
+ * thread may call.
  */
 public abstract class Counters {
   private final List<Counter> all = new ArrayList<>();

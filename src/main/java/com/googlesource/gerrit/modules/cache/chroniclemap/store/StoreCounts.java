@@ -30,13 +30,13 @@ public final class StoreCounts extends Counters {
   /** Removals; a clear counts as one. */
   public final Counter invalidated = counter("invalidated", "keys removed on request", "entries");
 
-  /** By a read, a check, a repair or a rebuild, and each entry once. */
+  /** Entries that a read, a check, a repair or a rebuild found damaged, each counted once. */
   public final Counter damaged = counter("damaged", "damaged entries found", "entries");
 
-  /** By one of another size, or by a repaired one. */
+  /** Replacements by a file of another size, or by a repaired one. */
   public final Counter growths = counter("growths", "replacements of the file", "files");
 
-  /** Whatever followed from them. */
+  /** Errors of the disk, whatever followed from them. */
   public final Counter faults = counter("faults", "errors of the disk", "faults");
 
   /** Returns the counts as they are now. */

@@ -21,13 +21,13 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.counting.Counters;
 /** The figures of pushes and fetches since the server's start. Safe for any thread. */
 @Singleton
 public final class TransportCounts extends Counters {
-  /** Lists of refs that were made without reading the refs of changes. */
+  /** Lists of refs for pushes that were made without reading the refs of changes. */
   public final Counter pushes = counter("pushes", "advertisements without changes read", "pushes");
 
-  /** Over HTTP, as the client had the list already. */
+  /** Pushes over HTTP whose client had the list of refs already. */
   public final Counter pushesByName = counter("pushes_by_name", "refs looked up by name", "pushes");
 
-  /** Gerrit reads all refs for them. */
+  /** Pushes that were left to Gerrit, which reads all refs. */
   public final Counter pushesLeft = counter("pushes_left", "advertisements by Gerrit", "pushes");
 
   /** Connectivity checks that only parsed the commits pushed against. */
@@ -36,13 +36,13 @@ public final class TransportCounts extends Counters {
   public final Counter fullChecks =
       counter("checks_full", "checks of all advertised refs", "pushes");
 
-  /** Allowed as each id was that of a visible ref. */
+  /** Fetches by object id that were allowed, as each id was that of a visible ref. */
   public final Counter tips = counter("fetches_by_tip", "ids of visible refs", "fetches");
 
-  /** JGit read all visible refs for them. */
+  /** Fetches by object id for which JGit read all visible refs. */
   public final Counter walks = counter("fetches_by_walk", "ids left to JGit", "fetches");
 
-  /** The answer for another one under the same access rules was taken. */
+  /** Branches that took the answer for another one under the same access rules. */
   public final Counter branchesByRules =
       counter("branches_by_rules", "judged with another", "branches");
 }

@@ -24,7 +24,7 @@ import java.util.function.ToLongFunction;
 public final class FileCounts extends Counters {
   public final Counter lookups = counter("lookups", "lookups of refs", "lookups");
 
-  /** For a comparison or because its attributes had changed. */
+  /** Reads of the content, for a comparison or because its attributes had changed. */
   public final Counter readings = counter("checks", "reads of a packed-refs file", "readings");
 
   public final Counter found = counter("found", "lists found in memory or on disk", "lists");
