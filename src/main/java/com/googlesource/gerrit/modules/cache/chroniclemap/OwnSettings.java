@@ -17,7 +17,7 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.caches.Setting.
 import static com.googlesource.gerrit.modules.cache.chroniclemap.caches.Setting.truth;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Setting;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import java.util.List;
 import java.util.Map;
 

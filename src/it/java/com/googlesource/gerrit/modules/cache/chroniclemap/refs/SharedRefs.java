@@ -19,6 +19,7 @@ import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.collect.Maps;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.NewestTables;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

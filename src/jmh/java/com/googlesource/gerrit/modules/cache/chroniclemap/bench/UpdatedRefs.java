@@ -16,7 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.PackedRefsCache;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsSettings;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import java.util.Optional;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;

@@ -14,17 +14,19 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.EmptyRefFolders;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.FileCounts;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.EmptyRefFolders;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.LooseRefs;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.RefPaths;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.FileCounts;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Failures;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.RefUpdater;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.SharedWrites;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdatableRefs;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RequestPin;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RefUpdater;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.SharedWrites;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdatableRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
 import java.util.ArrayList;
@@ -52,8 +54,6 @@ import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.RefRename;
 import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.lib.ReflogReader;
-import org.eclipse.jgit.util.RefList;
-import org.eclipse.jgit.util.RefMap;
 
 /**
  * The ref database, by JGit's interface, of one repository that keeps its refs in files.
@@ -230,13 +230,7 @@ public final class FileRefDatabase extends RefDatabase implements UpdatableRefs 
     T ask(RefReader refs) throws IOException, RefReader.LeftToJGit;
   }
 
-  /** The same question for JGit. */
-  @FunctionalInterface
-  interface ToJGit<T> {
-    T ask(RefDatabase refs) throws IOException;
-  }
-
-  private <T> T ask(Question<T> question, ToJGit<T> toJGit) throws IOException {
+  private <T> T ask(Question<T> question, Failures.ToJGit<T> toJGit) throws IOException {
     counts.lookups.increment();
     try {
       T answer = question.ask(reader);
@@ -426,17 +420,10 @@ public final class FileRefDatabase extends RefDatabase implements UpdatableRefs 
   @Deprecated
   public Map<String, Ref> getRefs(String prefix) throws IOException {
     return LooseRefs.isFolder(prefix)
-        ? map(prefix, getRefsByPrefix(prefix))
+        ? Failures.map(prefix, getRefsByPrefix(prefix))
         // In this case, JGit looks for loose refs only in folders.
-        : ask(refs -> map(prefix, refs.packed().refs(prefix)), refs -> refs.getRefs(prefix));
-  }
-
-  static Map<String, Ref> map(String prefix, List<Ref> refs) {
-    RefList.Builder<Ref> list = new RefList.Builder<>(refs.size());
-    for (Ref ref : refs) {
-      list.add(ref);
-    }
-    return new RefMap(prefix, list.toRefList(), RefList.emptyList(), RefList.emptyList());
+        : ask(
+            refs -> Failures.map(prefix, refs.packed().refs(prefix)), refs -> refs.getRefs(prefix));
   }
 
   /**

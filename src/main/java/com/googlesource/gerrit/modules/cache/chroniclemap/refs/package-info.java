@@ -16,19 +16,16 @@
  * The refs of repositories, read from parsed lists and updated without parsing any.
  *
  * <p>Start reading at {@code FileRefDatabase}, which implements JGit's interface. It passes lookups
- * to {@code reading}, changes to {@code updates}, and everything else to JGit. {@code
+ * to {@code reading}, changes to {@code writing}, and everything else to JGit. {@code
  * TableRefDatabase} does so for repositories with reftables. The packages from the bottom; none of
- * them knows a package above it:
+ * them knows a package below it in this list:
  *
  * <ul>
- *   <li>{@code lists}: parsed lists and their lookups
- *   <li>{@code parsing}: text to lists, and changed lists to text
- *   <li>{@code loose}: loose refs
- *   <li>{@code packed}: a {@code packed-refs} file and its current list
- *   <li>{@code locks}: locks of refs, and journals of transactions
+ *   <li>{@code lists}: parsed lists of refs, their format, and the tiers that keep them
+ *   <li>{@code current}: the current content of loose refs and of {@code packed-refs}
  *   <li>{@code reading}: lookups
- *   <li>{@code updates}: changes
- *   <li>{@code tables}: reftables
+ *   <li>{@code writing}: changes, with locks, journals and recovery
+ *   <li>{@code tables}: reftables. Does not know {@code writing}, nor the other way round
  * </ul>
  *
  * <p>All packages know JGit but no Gerrit cache. Other packages use {@link

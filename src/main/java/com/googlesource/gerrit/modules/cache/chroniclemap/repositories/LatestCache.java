@@ -16,7 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.repositories;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.PackedRefsCache;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsSettings;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;

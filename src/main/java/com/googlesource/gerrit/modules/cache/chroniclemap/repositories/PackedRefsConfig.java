@@ -19,7 +19,7 @@ import com.google.gerrit.server.config.GerritServerConfig;
 import com.google.gerrit.server.config.SitePaths;
 import com.google.inject.Inject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsSettings;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import java.nio.file.Path;
 import java.util.Optional;
 import org.eclipse.jgit.lib.Config;

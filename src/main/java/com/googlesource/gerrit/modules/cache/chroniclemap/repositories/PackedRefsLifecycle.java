@@ -19,7 +19,7 @@ import com.google.gerrit.extensions.events.LifecycleListener;
 import com.google.inject.Inject;
 import com.google.inject.Singleton;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.PackedRefsCache;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.FileNames;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.FileNames;
 
 /** Opens and closes the store with the server. Without a start, the first use opens the store. */
 @Singleton

@@ -14,12 +14,12 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RefDisk;
 import java.io.IOException;
 import java.nio.file.Path;
 
 /** A disk of which one step fails, or on which nothing is done from one step on. */
-final class BrokenDisk extends RefDisk {
+public final class BrokenDisk extends RefDisk {
   private final int step;
   private final boolean killed;
   private int steps;
@@ -36,12 +36,12 @@ final class BrokenDisk extends RefDisk {
   }
 
   /** A disk on which that step and all that follow are not done, as if the process was killed. */
-  static BrokenDisk killedAt(int step) {
+  public static BrokenDisk killedAt(int step) {
     return new BrokenDisk(step, true);
   }
 
   @Override
-  protected synchronized void about(String what, Path file) throws IOException {
+  public synchronized void about(String what, Path file) throws IOException {
     steps++;
     if (steps == step || (killed && steps > step)) {
       if (steps == step) {

@@ -22,7 +22,7 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects
 import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.TAG;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.TAG_OF_TAG;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.JGitPackedRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.JGitPackedRefs;
 import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.List;

@@ -26,7 +26,7 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects
 
 import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.FileNames;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.FileNames;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

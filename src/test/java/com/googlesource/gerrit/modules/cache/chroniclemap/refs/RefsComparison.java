@@ -16,8 +16,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import static com.google.common.truth.Truth.assertWithMessage;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.FileNames;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.JGitPackedRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.FileNames;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.JGitPackedRefs;
 import java.io.IOException;
 import java.nio.file.InvalidPathException;
 import java.util.ArrayList;
@@ -31,10 +31,10 @@ import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
 
 /** Holds each answer of a database against that of JGit's on the same repository. */
-final class RefsComparison {
+public final class RefsComparison {
   private static final String CANNOT_NAME = "throws: can't name the file";
 
-  static final String[] NAMES = {
+  public static final String[] NAMES = {
     "HEAD",
     "refs/heads/a",
     "refs/heads/a/b",
@@ -88,7 +88,7 @@ final class RefsComparison {
    *
    * @param peer JGit's database of the repository
    */
-  RefsComparison(TestRefs repository, RefDatabase peer) {
+  public RefsComparison(TestRefs repository, RefDatabase peer) {
     this.repository = repository;
     this.peer = peer;
   }
@@ -153,7 +153,7 @@ final class RefsComparison {
 
   /** Compares at a moment when nobody changes refs. */
   @SuppressWarnings("deprecation")
-  void compare(String after, RefDatabase refs) {
+  public void compare(String after, RefDatabase refs) {
     // What it keeps of its own writing is not always what it wrote: a ref that it has not peeled
     // gets into a file that says all are. So with the one that answers where a file is not parsed.
     peer.refresh();

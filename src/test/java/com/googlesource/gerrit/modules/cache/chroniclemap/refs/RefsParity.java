@@ -17,7 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import java.io.IOException;
 import java.lang.reflect.Field;
 import java.nio.file.Files;
@@ -41,9 +41,9 @@ import org.junit.jupiter.api.io.TempDir;
  *
  * <p>With {@code -Drefs.parity=jgit} both are JGit's: what fails then is the test's fault.
  */
-abstract class RefsParity {
+public abstract class RefsParity {
   /** Whether JGit is the newest one, which no Gerrit has yet: see bin/lib/other-jgit.sh. */
-  static final boolean IS_NEWEST_JGIT = Boolean.getBoolean("jgit.newest");
+  public static final boolean IS_NEWEST_JGIT = Boolean.getBoolean("jgit.newest");
 
   private static final boolean JGIT_TWICE = "jgit".equals(System.getProperty("refs.parity"));
 

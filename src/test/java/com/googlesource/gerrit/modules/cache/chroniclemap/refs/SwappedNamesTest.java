@@ -16,8 +16,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import static com.google.common.truth.Truth.assertThat;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RefDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;

@@ -17,14 +17,15 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.Opener;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Differential;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.Opener;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.ListTiers;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.Differential;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.SharedWrites;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListTiers;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Failures;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RefDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.SharedWrites;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import java.io.Closeable;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -192,7 +193,7 @@ public final class TestRefs implements Closeable {
   }
 
   /** The same repository, opened by JGit elsewhere. */
-  FileRepository peerRepository() {
+  public FileRepository peerRepository() {
     return peerRepository;
   }
 
@@ -223,7 +224,8 @@ public final class TestRefs implements Closeable {
   }
 
   /** The commands for all refs that there were or are to be. */
-  static ReceiveCommand[] commands(Map<String, ObjectId> before, Map<String, ObjectId> after) {
+  public static ReceiveCommand[] commands(
+      Map<String, ObjectId> before, Map<String, ObjectId> after) {
     Set<String> names = new TreeSet<>(before.keySet());
     names.addAll(after.keySet());
     return names.stream()
@@ -259,7 +261,7 @@ public final class TestRefs implements Closeable {
   }
 
   /** The same, with another disk. */
-  static SharedWrites writes(PackedRefsFile packed, RefDisk disk) {
+  public static SharedWrites writes(PackedRefsFile packed, RefDisk disk) {
     Executor onNewThread =
         task -> {
           Thread thread = new Thread(task, "refs-writer-of-a-test");
@@ -313,10 +315,10 @@ public final class TestRefs implements Closeable {
   }
 
   /** What native git said, and its exit status. */
-  record Output(int status, String text) {}
+  public record Output(int status, String text) {}
 
   /** Runs native git, which may refuse. */
-  Output tryGit(String... arguments) throws IOException, InterruptedException {
+  public Output tryGit(String... arguments) throws IOException, InterruptedException {
     return tryGitWith("", arguments);
   }
 
@@ -325,7 +327,8 @@ public final class TestRefs implements Closeable {
    *
    * @param input for its standard input
    */
-  Output tryGitWith(String input, String... arguments) throws IOException, InterruptedException {
+  public Output tryGitWith(String input, String... arguments)
+      throws IOException, InterruptedException {
     List<String> command = new ArrayList<>(List.of(isReftable() ? NewerGit.path() : "git"));
     command.addAll(List.of(arguments));
     Process git =
@@ -340,7 +343,7 @@ public final class TestRefs implements Closeable {
   }
 
   /** Returns the lock files there are. */
-  List<Path> lockFiles() throws IOException {
+  public List<Path> lockFiles() throws IOException {
     return lockFiles(folder());
   }
 
@@ -352,7 +355,7 @@ public final class TestRefs implements Closeable {
   }
 
   /** Returns the ids of all refs as native git sees them, by name. */
-  Map<String, String> refsOfGit() throws IOException, InterruptedException {
+  public Map<String, String> refsOfGit() throws IOException, InterruptedException {
     Output git = tryGit("for-each-ref", "--format=%(refname) %(objectname)");
     assertWithMessage(git.text()).that(git.status()).isEqualTo(0);
     Map<String, String> seen = new TreeMap<>();

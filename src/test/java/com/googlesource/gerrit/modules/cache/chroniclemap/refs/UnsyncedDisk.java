@@ -15,7 +15,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RefDisk;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;

@@ -21,11 +21,11 @@ import org.apache.log4j.Logger;
 import org.apache.log4j.spi.LoggingEvent;
 
 /** The warnings that a class of this package logs while this is open. For one thread. */
-final class Warnings extends AppenderSkeleton implements AutoCloseable {
+public final class Warnings extends AppenderSkeleton implements AutoCloseable {
   private final Logger logger;
-  final List<String> texts = new ArrayList<>();
+  public final List<String> texts = new ArrayList<>();
 
-  Warnings(String className) {
+  public Warnings(String className) {
     logger = Logger.getLogger(Warnings.class.getPackageName() + "." + className);
     logger.addAppender(this);
   }

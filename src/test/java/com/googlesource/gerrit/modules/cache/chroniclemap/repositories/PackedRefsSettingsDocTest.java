@@ -17,7 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.repositories;
 import static com.google.common.truth.Truth.assertThat;
 
 import com.google.gerrit.server.config.SitePaths;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdateSettings;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Set;

@@ -57,6 +57,10 @@ public final class ListMemory {
     /** The last use of the list, as a time of {@link ListMemory#now}. */
     long lastUse();
 
+    /** The list if it is in memory. */
+    @Nullable
+    ParsedRefs lastList();
+
     /** Called without any lock, after the list was evicted. */
     void leave(ParsedRefs list);
 

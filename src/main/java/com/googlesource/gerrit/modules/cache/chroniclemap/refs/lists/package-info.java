@@ -13,12 +13,17 @@
 // limitations under the License.
 
 /**
- * Parsed ref lists, their lookups and the memory that they share. A list consists of front-coded
- * blocks off the heap, which lists share by content, and a root on the heap.
+ * Parsed ref lists: their lookups, the memory that they share, the tiers that keep them, and the
+ * conversion of {@code packed-refs} texts into lists and of changed lists into texts. A list
+ * consists of front-coded blocks off the heap, which lists share by content, and a root on the
+ * heap.
  *
  * <p>Start at {@link com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs} for
- * lookups, and at {@link com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory}.
- * All other public classes are for {@code parsing}, which makes lists. {@code
- * resources/Documentation/refs-format.md} specifies the format. This package knows no files.
+ * lookups, at {@link com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListTiers} for
+ * where lists come from, at {@link
+ * com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedRefsReader} for how a text is
+ * read, and at {@link com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.EditedText} for
+ * how a text is written while it is read. {@code resources/Documentation/refs-format.md} specifies
+ * the format.
  */
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;

@@ -17,10 +17,10 @@
  * completes their transactions or leaves them undone.
  *
  * <p>Start reading at {@link
- * com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.LockedRefs}. {@link
- * com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.Journal} describes the files on
+ * com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.LockedRefs}. {@link
+ * com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.Journal} describes the files on
  * disk, step by step. All changes of the disk go through {@link
- * com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks.RefDisk}, where tests make them
+ * com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RefDisk}, where tests make them
  * fail.
  */
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.locks;

@@ -15,7 +15,7 @@
 /**
  * Loose refs, which have a file each: the paths of the files, their content, and a memory of what
  * was read. Start reading at {@link
- * com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.LooseRefs}. This package deletes
+ * com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseRefs}. This package deletes
  * empty folders and changes nothing else.
  */
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose;

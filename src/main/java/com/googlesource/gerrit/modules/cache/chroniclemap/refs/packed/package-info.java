@@ -17,6 +17,6 @@
  * from which tier its list comes (memory, then disk, then text).
  *
  * <p>Start at {@link
- * com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed.PackedRefsFile}.
+ * com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile}.
  */
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.packed;

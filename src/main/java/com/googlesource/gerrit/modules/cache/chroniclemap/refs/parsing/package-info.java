@@ -17,10 +17,9 @@
  * into a new text and its list.
  *
  * <p>Start at {@link
- * com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.PackedRefsReader}, which reads,
- * and at {@link com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.EditedText}, which
- * writes while it is read. {@link
- * com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.FileText} is the only class that
- * knows files.
+ * com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedRefsReader}, which reads, and
+ * at {@link com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.EditedText}, which writes
+ * while it is read. {@link com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.FileText}
+ * is the only class that knows files.
  */
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing;

@@ -17,9 +17,9 @@
  * processes, and the queue for rewrites of {@code packed-refs}.
  *
  * <p>The entry point is {@link
- * com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.RefUpdater}, which updates the
+ * com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RefUpdater}, which updates the
  * refs behind {@link
- * com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates.UpdatableRefs}. To follow an
+ * com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdatableRefs}. To follow an
  * update, read {@code FileBatchUpdate}, then {@code LooseTransaction}.
  */
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.updates;

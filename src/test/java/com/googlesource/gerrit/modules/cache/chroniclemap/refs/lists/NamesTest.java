@@ -20,7 +20,6 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.base.Utf8;
 import com.google.common.collect.Range;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.PackedRefsText;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Random;

@@ -19,13 +19,13 @@ import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseMemory;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.Opener;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Lists;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.LooseMemory;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.LooseRefs;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.Opener;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.loose.RefPaths;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.parsing.Lists;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

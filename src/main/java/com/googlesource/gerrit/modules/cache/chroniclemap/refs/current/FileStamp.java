@@ -1,0 +1,176 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.current;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.FileText;
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.nio.file.attribute.FileTime;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.internal.storage.file.FileSnapshot;
+import org.eclipse.jgit.util.FS;
+
+/**
+ * The attributes of a file before its content was read. JGit's {@link FileSnapshot} decides whether
+ * they have changed, and handles racy timestamps. Once it has found them unchanged, later checks
+ * only read and compare the attributes.
+ *
+ * <p>This is sound because a snapshot that has found the attributes unchanged always does so for
+ * the same attributes: it was taken long enough after the last modification.
+ *
+ * <p>Safe for any thread.
+ */
+public final class FileStamp {
+  /** The longest wait for a file that was just written. Otherwise the file is read again later. */
+  private static final long LONGEST_WAIT_NANOS = TimeUnit.MILLISECONDS.toNanos(30);
+
+  private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
+
+  private final File file;
+
+  /**
+   * What the file is a symbolic link to, or the file itself. JGit reads the attributes of links.
+   */
+  private final File target;
+
+  private final boolean isLink;
+
+  private final FileSnapshot snapshot;
+
+  /** The attributes; null if they changed while the snapshot was taken, or have no file key. */
+  @Nullable private final BasicFileAttributes attributes;
+
+  private volatile boolean settled;
+
+  private FileStamp(
+      File file, File target, FileSnapshot snapshot, @Nullable BasicFileAttributes attributes) {
+    this.file = file;
+    this.target = target;
+    this.isLink = !target.equals(file);
+    this.snapshot = snapshot;
+    this.attributes = attributes;
+  }
+
+  /** Makes the stamp of a file that is about to be read. */
+  public static FileStamp of(File file) throws IOException {
+    File target = behindLinks(file);
+    // Attributes are read before and after the snapshot, which does not reveal its file key.
+    BasicFileAttributes before = read(target);
+    FileSnapshot snapshot = FileSnapshot.save(target);
+    BasicFileAttributes after = read(target);
+    boolean known =
+        before != null
+            && after != null
+            && isSame(before, after)
+            && snapshot.size() == after.size()
+            && snapshot.lastModifiedInstant().equals(after.lastModifiedTime().toInstant());
+    return new FileStamp(file, target, snapshot, known ? after : null);
+  }
+
+  private static File behindLinks(File file) throws IOException {
+    Path path = file.toPath();
+    Path target = RefPaths.behindLinks(path);
+    return target.equals(path) ? file : target.toFile();
+  }
+
+  /**
+   * Makes the stamp of a file that was written and is about to be renamed, which keeps its
+   * attributes. The content is known, so the file need not be read. This method waits a moment if
+   * the file was just written, so that every later change will change the time of the file.
+   *
+   * @param written the file
+   * @param place the name after the rename, which may be a link to where it is renamed to
+   */
+  public static FileStamp ofWritten(File written, File place) throws IOException {
+    FileSnapshot snapshot = FileSnapshot.save(written);
+    long end = System.nanoTime() + LONGEST_WAIT_NANOS;
+    while (snapshot.isModified(written) && System.nanoTime() - end < 0) {
+      LockSupport.parkNanos(PAUSE_NANOS);
+      snapshot = FileSnapshot.save(written);
+    }
+    return new FileStamp(place, behindLinks(place), snapshot, read(written));
+  }
+
+  /** Makes the stamp of a file that does not exist. */
+  static FileStamp missing(File file) {
+    return new FileStamp(file, file, FileSnapshot.MISSING_FILE, null);
+  }
+
+  /** Returns the key that tells a file from a file that replaces it; null if there is none. */
+  @Nullable
+  static Object key(File file) {
+    BasicFileAttributes attributes = read(file);
+    return attributes == null ? null : attributes.fileKey();
+  }
+
+  /** Whether the file has to be read again. */
+  public boolean isModified() {
+    if (isLink && leadsElsewhere()) {
+      return true;
+    }
+    if (settled) {
+      BasicFileAttributes now = read(target);
+      if (now != null && isSame(now, attributes)) {
+        return false;
+      }
+    }
+    if (snapshot.equals(FileSnapshot.MISSING_FILE)) {
+      return !isSurelyMissing();
+    }
+    boolean modified = snapshot.isModified(target);
+    if (!modified && attributes != null) {
+      settled = true;
+    }
+    return modified;
+  }
+
+  private boolean leadsElsewhere() {
+    try {
+      return !behindLinks(file).equals(target);
+    } catch (IOException e) {
+      return true;
+    }
+  }
+
+  /** JGit takes a file for missing, too, if the disk does not tell. */
+  private boolean isSurelyMissing() {
+    try {
+      return !FileText.isThere(file);
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
+  @Nullable
+  private static BasicFileAttributes read(File file) {
+    try {
+      BasicFileAttributes attributes = FS.DETECTED.fileAttributes(file);
+      return attributes.fileKey() == null ? null : attributes;
+    } catch (IOException e) {
+      return null; // the snapshot handles this
+    }
+  }
+
+  private static boolean isSame(BasicFileAttributes a, BasicFileAttributes b) {
+    FileTime modified = a.lastModifiedTime();
+    return a.size() == b.size()
+        && modified.equals(b.lastModifiedTime())
+        && a.fileKey().equals(b.fileKey());
+  }
+}

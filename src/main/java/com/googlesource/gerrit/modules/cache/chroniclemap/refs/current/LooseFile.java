@@ -1,0 +1,246 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.current;
+
+import java.io.File;
+import java.io.FileInputStream;
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.NotDirectoryException;
+import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.errors.InvalidObjectIdException;
+import org.eclipse.jgit.lib.Constants;
+import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.ObjectIdRef;
+import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.lib.SymbolicRef;
+import org.eclipse.jgit.util.FileUtils;
+import org.eclipse.jgit.util.RawParseUtils;
+
+/**
+ * The file of a loose ref. A content that is a ref has the same result as in JGit's RefDirectory.
+ * Any other content, such as that of a file that a loss of power has emptied, is a broken ref, as
+ * in native git: JGit takes some of it for a missing file, and serves an older packed value.
+ */
+public final class LooseFile {
+  /** How often a file is opened that others replace meanwhile; as often as JGit does. */
+  public static final int MOST_ATTEMPTS = 5;
+
+  private static final String BROKEN = "broken ref: neither an id nor symbolic";
+
+  private static final int MOST = 4096;
+
+  /** Room for an id and its line end, which nearly all of these files contain. */
+  private static final int USUAL = 64;
+
+  private static final byte[] SYMBOLIC = Constants.encodeASCII("ref: ");
+
+  private LooseFile() {}
+
+  /**
+   * Whether the file exists, or is a symbolic link to one. Costs one stat, and no exception for a
+   * missing file, as nearly all refs have none.
+   *
+   * @throws IOException if the disk does not tell. The ref must not count as missing then, as an
+   *     older value may be packed
+   */
+  public static boolean isThere(File file) throws IOException {
+    Path path;
+    try {
+      path = file.toPath();
+    } catch (InvalidPathException e) {
+      return file.isFile(); // File accepts more names than Path
+    }
+    try {
+      BasicFileAttributes found = attributesIfThere(path);
+      return found != null && found.isRegularFile();
+    } catch (IOException e) {
+      if (mayBeThere(path)) {
+        throw e;
+      }
+      return false;
+    }
+  }
+
+  /**
+   * Whether there is certainly no folder of this name.
+   *
+   * @throws IOException if the disk does not tell
+   */
+  static boolean isNoFolder(Path folder) throws IOException {
+    try {
+      BasicFileAttributes found = attributesIfThere(folder);
+      return found == null || !found.isDirectory();
+    } catch (IOException e) {
+      if (mayBeThere(folder)) {
+        throw e;
+      }
+      return true;
+    }
+  }
+
+  @Nullable
+  static BasicFileAttributes attributesIfThere(Path file, LinkOption... options)
+      throws IOException {
+    return file.getFileSystem()
+        .provider()
+        .readAttributesIfExists(file, BasicFileAttributes.class, options);
+  }
+
+  /**
+   * Lists a folder, in any order. The list is empty if there is certainly no such folder.
+   *
+   * @throws IOException if the folder can't be listed to its end. It must not count as empty then
+   */
+  public static List<Path> list(Path folder) throws IOException {
+    List<Path> entries = new ArrayList<>();
+    try (DirectoryStream<Path> stream = Files.newDirectoryStream(folder)) {
+      stream.forEach(entries::add);
+    } catch (DirectoryIteratorException e) {
+      throw unreadable(folder.toFile(), e.getCause());
+    } catch (NoSuchFileException | NotDirectoryException e) {
+      // A folder that is there by now was made since, so its refs are newer than this list.
+      return entries;
+    } catch (IOException e) {
+      if (!isNoFolder(folder)) {
+        throw e;
+      }
+    }
+    return entries;
+  }
+
+  /**
+   * Decides by the folders above whether an error is the disk's. The error may also come from the
+   * name, which is too long or has a ref in the place of a folder. Only folders that exist are
+   * looked at, however many the name has.
+   */
+  private static boolean mayBeThere(Path file) {
+    Path whole = file.toAbsolutePath();
+    File above = whole.getRoot().toFile();
+    for (Path part : whole) {
+      File below = new File(above, part.toString());
+      if (!below.exists()) {
+        String[] names = above.list();
+        return above.isDirectory()
+            && (names == null || Arrays.asList(names).contains(below.getName()));
+      }
+      above = below;
+    }
+    return true;
+  }
+
+  /** Returns a failure to read a file as one that names the file. */
+  public static FileSystemException unreadable(File file, IOException why) {
+    return why instanceof FileSystemException named
+        ? named
+        : unreadable(file, why.getMessage(), why);
+  }
+
+  static FileSystemException unreadable(File file, String why, @Nullable Exception cause) {
+    FileSystemException named = new FileSystemException(file.getPath(), null, why);
+    named.initCause(cause);
+    return named;
+  }
+
+  /**
+   * Whether the failure to read a file that exists may be one of the file that had its name before.
+   */
+  public static boolean isOfAnotherFile(IOException e) {
+    return e instanceof FileNotFoundException
+        || e instanceof NoSuchFileException
+        || FileUtils.isStaleFileHandleInCausalChain(e);
+  }
+
+  /**
+   * Reads the ref in a file. Returns null if there is certainly no file.
+   *
+   * @throws FileSystemException if the file can't be read or is a broken ref; it names the file
+   */
+  @Nullable
+  static Ref read(String name, File file) throws IOException {
+    for (int attempt = 1; ; attempt++) {
+      try {
+        return parse(name, file, content(file));
+      } catch (IOException e) {
+        if (!isThere(file)) {
+          return null;
+        }
+        if (attempt == MOST_ATTEMPTS || !isOfAnotherFile(e)) {
+          throw unreadable(file, e);
+        }
+      }
+    }
+  }
+
+  /** Reads as much of the content as matters: what follows an id is ignored. */
+  private static byte[] content(File file) throws IOException {
+    try (FileInputStream in = new FileInputStream(file)) {
+      byte[] start = new byte[USUAL];
+      int length = Math.max(0, in.read(start));
+      byte[] usual = Arrays.copyOf(start, length);
+      if (length >= Constants.OBJECT_ID_STRING_LENGTH && !isSymbolic(usual)) {
+        return usual;
+      }
+      byte[] rest = in.readNBytes(MOST - length);
+      byte[] all = Arrays.copyOf(usual, length + rest.length);
+      System.arraycopy(rest, 0, all, length, rest.length);
+      return all;
+    }
+  }
+
+  private static Ref parse(String name, File file, byte[] content) throws FileSystemException {
+    if (isSymbolic(content)) {
+      int end = trimmed(content);
+      if (end <= SYMBOLIC.length || content.length == MOST) { // the target may be incomplete
+        throw unreadable(file, BROKEN, null);
+      }
+      String target = RawParseUtils.decode(content, SYMBOLIC.length, end);
+      return new SymbolicRef(name, new ObjectIdRef.Unpeeled(Ref.Storage.NEW, target, null));
+    }
+    try {
+      ObjectId id = ObjectId.fromString(content, 0);
+      if (!id.equals(ObjectId.zeroId())) {
+        return new ObjectIdRef.Unpeeled(Ref.Storage.LOOSE, name, id);
+      }
+    } catch (InvalidObjectIdException e) {
+      throw unreadable(file, BROKEN, e);
+    }
+    throw unreadable(file, BROKEN, null);
+  }
+
+  private static boolean isSymbolic(byte[] content) {
+    return RawParseUtils.match(content, 0, SYMBOLIC) > 0 && content.length > SYMBOLIC.length;
+  }
+
+  private static int trimmed(byte[] content) {
+    int end = content.length;
+    while (end > 0 && Character.isWhitespace(content[end - 1])) {
+      end--;
+    }
+    return end;
+  }
+}

@@ -1,0 +1,262 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.current;
+
+import com.google.common.flogger.FluentLogger;
+import java.io.File;
+import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.lib.Constants;
+import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.util.FS;
+import org.eclipse.jgit.util.FS.FileStoreAttributes;
+
+/**
+ * The memory of the loose refs of one repository: each ref as it was read or peeled, and the
+ * earlier attributes of its file. The caller knows whether attributes may be trusted at all. If a
+ * file was read too soon after it was written, by the measure of JGit's FileSnapshot, its
+ * attributes are not kept and the file is read again.
+ *
+ * <p>The memory holds the refs that are loose and about as many that are gone (see {@link #sweep}),
+ * but never more than {@value #MOST}. Further refs are not kept. Any thread may call, and none
+ * waits for another.
+ */
+public final class LooseMemory {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
+  /** Each ref takes 244 bytes of heap with its name (measured), 24 MB for a repository at most. */
+  public static final int MOST = 100_000;
+
+  private static final int MOST_BAD = 100;
+
+  /** So long, a bad ref is reported that nobody has met again. */
+  private static final long BAD_NANOS = TimeUnit.HOURS.toNanos(1);
+
+  /** So many refs that are gone are not worth a sweep. */
+  private static final int SPARE = 1024;
+
+  /** As in JGit's FileSnapshot, shorter measured times count 2.5 times, longer ones 1.25 times. */
+  private static final Duration COARSE = Duration.ofMillis(100);
+
+  private final Path refsFolder;
+  private final int most;
+  private final ConcurrentHashMap<String, Known> refs = new ConcurrentHashMap<>();
+  private final AtomicBoolean sweeping = new AtomicBoolean();
+  private final AtomicLong turnedAway = new AtomicLong();
+
+  /** What was found bad by the name of the ref or file, {@value #MOST_BAD} names at most. */
+  private final ConcurrentHashMap<String, Bad> bad = new ConcurrentHashMap<>();
+
+  /** The number of refs at which the next sweep is due. */
+  private volatile int sweepAt = SPARE;
+
+  /** Null until JGit has measured the file system. */
+  @Nullable private volatile FileStoreAttributes measured;
+
+  public LooseMemory(File refsFolder, int most) {
+    this.refsFolder = refsFolder.toPath();
+    this.most = most;
+  }
+
+  /**
+   * A ref as it was read.
+   *
+   * @param key the file key, which another file does not have; null if the attributes can't be
+   *     trusted
+   */
+  record Known(Ref ref, @Nullable Object key, long modified, long size) {
+    /** Whether a file with these attributes is the one that was read. */
+    boolean isOf(BasicFileAttributes now) {
+      return key != null
+          && size == now.size()
+          && modified == LooseMemory.modified(now)
+          && key.equals(now.fileKey());
+    }
+  }
+
+  private static long modified(BasicFileAttributes attributes) {
+    return attributes.lastModifiedTime().to(TimeUnit.NANOSECONDS);
+  }
+
+  @Nullable
+  Known get(String name) {
+    return refs.get(name);
+  }
+
+  int size() {
+    return refs.size();
+  }
+
+  /**
+   * Remembers a ref that was read.
+   *
+   * @param attributes the file's attributes before the read; null if not known
+   * @param asked a moment before the attributes were read
+   * @return the remembered ref, which is peeled if the same id was peeled before
+   */
+  Ref read(Ref ref, @Nullable BasicFileAttributes attributes, Instant asked) {
+    Known before = refs.get(ref.getName());
+    Ref known = before != null && isSame(before.ref, ref) ? before.ref : ref;
+    if (before != null || mayGrow()) {
+      refs.put(known.getName(), known(known, attributes, asked));
+    }
+    return known;
+  }
+
+  private Known known(Ref ref, @Nullable BasicFileAttributes attributes, Instant asked) {
+    if (attributes == null || !attributes.isRegularFile() || isRacy(attributes, asked)) {
+      return new Known(ref, null, 0, 0);
+    }
+    return new Known(ref, attributes.fileKey(), modified(attributes), attributes.size());
+  }
+
+  /** Whether the file may change again without a change of its time. */
+  private boolean isRacy(BasicFileAttributes attributes, Instant asked) {
+    Instant modified = attributes.lastModifiedTime().toInstant();
+    return Duration.between(modified, asked).compareTo(raciness()) <= 0
+        // The time does not fit in nanoseconds.
+        || modified(attributes) == Long.MAX_VALUE
+        || modified(attributes) == Long.MIN_VALUE;
+  }
+
+  /** Measured for the folder of all refs, as a measurement for each folder would take too long. */
+  private Duration raciness() {
+    FileStoreAttributes store = measured;
+    if (store == null) {
+      store = FS.getFileStoreAttributes(refsFolder);
+      if (store != FileStoreAttributes.FALLBACK_FILESTORE_ATTRIBUTES) {
+        measured = store;
+      }
+    }
+    Duration resolution = store.getFsTimestampResolution();
+    Duration interval = store.getMinimalRacyInterval();
+    Duration longer = resolution.compareTo(interval) > 0 ? resolution : interval;
+    return longer.compareTo(COARSE) < 0
+        ? longer.multipliedBy(5).dividedBy(2)
+        : longer.multipliedBy(5).dividedBy(4);
+  }
+
+  private static boolean isSame(Ref a, Ref b) {
+    return a.isSymbolic() == b.isSymbolic()
+        && (a.isSymbolic()
+            ? a.getTarget().getName().equals(b.getTarget().getName())
+            : a.getObjectId().equals(b.getObjectId()));
+  }
+
+  /** Remembers a peeled ref, unless the ref has changed since. */
+  void peeled(Ref peeled) {
+    refs.computeIfPresent(
+        peeled.getName(),
+        (name, known) ->
+            isSame(known.ref, peeled)
+                ? new Known(peeled, known.key, known.modified, known.size)
+                : known);
+  }
+
+  // ---- bad refs
+
+  /**
+   * A ref that is broken, can't be read or misses its object, or a file whose name is none of a
+   * ref.
+   *
+   * @param ref the ref whose object is missing; null for the other kinds
+   * @param met the time of {@link System#nanoTime} when it was last met
+   */
+  private record Bad(String why, @Nullable Ref ref, long met) {}
+
+  /** Notes a bad ref, and logs its name once. */
+  void bad(String name, String why, @Nullable Ref ref) {
+    if ((bad.size() < MOST_BAD || bad.containsKey(name))
+        && bad.put(name, new Bad(why, ref, System.nanoTime())) == null) {
+      logger.atWarning().log("%s in %s is bad: %s", name, refsFolder.getParent(), why);
+    }
+  }
+
+  /**
+   * Notes that a ref is not bad.
+   *
+   * @param read the ref that was read, whose object may be missing; null if there is none or the
+   *     object was read
+   */
+  void sound(String name, @Nullable Ref read) {
+    if (!bad.isEmpty()) {
+      bad.computeIfPresent(
+          name, (n, b) -> read != null && b.ref != null && isSame(read, b.ref) ? b : null);
+    }
+  }
+
+  /** Returns the bad refs that were met in the last hour, each with what is wrong, in order. */
+  public List<String> bad() {
+    long now = System.nanoTime();
+    bad.values().removeIf(each -> now - each.met > BAD_NANOS);
+    return bad.entrySet().stream().map(e -> e.getKey() + ": " + e.getValue().why).sorted().toList();
+  }
+
+  /** Forgets a ref. */
+  void forget(String name) {
+    refs.remove(name);
+  }
+
+  /** Forgets all. */
+  public void clear() {
+    refs.clear();
+    bad.clear();
+    sweepAt = SPARE;
+  }
+
+  /** Whether there is room for another ref, after a sweep if necessary. */
+  private boolean mayGrow() {
+    int size = refs.size();
+    if (size < Math.min(sweepAt, most)) {
+      return true;
+    }
+    // A full memory is swept again only after it has refused as many refs as it holds.
+    if (size >= most && turnedAway.getAndIncrement() % most != 0) {
+      return false;
+    }
+    sweep();
+    return refs.size() < most;
+  }
+
+  /**
+   * Forgets the refs whose files are gone, with one stat for each ref. Runs when the number of refs
+   * has doubled since the last time, so the cost is one stat for each new ref on average.
+   */
+  void sweep() {
+    if (!sweeping.compareAndSet(false, true)) {
+      return;
+    }
+    try {
+      File folder = refsFolder.toFile();
+      int prefix = Constants.R_REFS.length();
+      refs.keySet()
+          .removeIf(
+              name ->
+                  !name.equals(Constants.HEAD)
+                      && !new File(folder, name.substring(prefix)).isFile());
+      sweepAt = 2 * refs.size() + SPARE;
+    } finally {
+      sweeping.set(false);
+    }
+  }
+}

@@ -1,0 +1,231 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.current;
+
+import com.google.common.base.CharMatcher;
+import com.google.common.base.Splitter;
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.SecureDirectoryStream;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.Collection;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.eclipse.jgit.internal.storage.file.FileRepository;
+import org.eclipse.jgit.lib.Constants;
+
+/** The paths of the refs of a repository. Immutable. */
+public final class RefPaths {
+  /** The suffix of lock files, by git's own rule, which JGit follows. */
+  public static final String LOCK = ".lock";
+
+  /** The longest name of a ref in bytes, which is also the longest path of Linux. */
+  static final int MOST_BYTES = 4096;
+
+  /** The longest name of a file in bytes, in all usual file systems. */
+  private static final int MOST_FILE_NAME = 255;
+
+  /** A folder in the repository, as git and JGit look for refs only in {@code refs/}. */
+  private static final String TRANSACTIONS = "cache-chroniclemap";
+
+  private static final int MOST_LINKS = 5;
+
+  private final File gitFolder;
+  final File commonFolder;
+  public final File refsFolder;
+  public final File packedRefs;
+
+  /** The folder of the journals and owner files of transactions. */
+  public final Path transactions;
+
+  /**
+   * Takes the folders from a repository.
+   *
+   * @param packedRefs the repository's {@code packed-refs}
+   */
+  public RefPaths(FileRepository repository, File packedRefs) {
+    this.gitFolder = repository.getDirectory();
+    this.commonFolder = repository.getCommonDirectory();
+    this.refsFolder = repository.getFS().resolve(commonFolder, Constants.R_REFS);
+    this.packedRefs = packedRefs;
+    this.transactions = commonFolder.toPath().resolve(TRANSACTIONS);
+  }
+
+  /**
+   * Returns the file of a loose ref.
+   *
+   * @throws IOException if this process can't express the name, so nobody can know whether it
+   *     exists
+   */
+  public File loose(String name) throws IOException {
+    File file =
+        name.startsWith(Constants.R_REFS)
+            ? new File(refsFolder, name.substring(Constants.R_REFS.length()))
+            // A worktree has its own HEAD.
+            : new File(name.equals(Constants.HEAD) ? gitFolder : commonFolder, name);
+    if (!FileNames.ANY) {
+      FileNames.check(file);
+    }
+    return file;
+  }
+
+  /**
+   * Whether a ref may have a file. Otherwise its name is too long for one, so it can only be
+   * packed. Clients send any text for a name, and a file system's refusal is no answer: it does not
+   * tell which part is too long, nor whether a folder is in the way.
+   */
+  public boolean mayBeLoose(String name) {
+    return name.length() <= MOST_FILE_NAME / 3
+        || (!FileNames.isLonger(commonFolder.getPath() + '/' + name, MOST_BYTES - 1)
+            && Splitter.on('/')
+                .splitToStream(name)
+                .noneMatch(part -> FileNames.isLonger(part, MOST_FILE_NAME)));
+  }
+
+  /**
+   * Checks that refs can have lock files.
+   *
+   * @throws IOException if a name is too long, or this process can't express it
+   */
+  public void checkNames(List<String> names) throws IOException {
+    for (String name : names) {
+      File file = loose(name);
+      if (!mayBeLoose(name + LOCK)) {
+        // As the system says it.
+        throw new FileSystemException(file + LOCK, null, "File name too long");
+      }
+    }
+  }
+
+  /** The folders of refs that are not below {@code refs/}, such as HEAD. */
+  public Set<Path> foldersOfPseudorefs() {
+    return Set.copyOf(List.of(gitFolder.toPath(), commonFolder.toPath()));
+  }
+
+  /**
+   * Returns the file to which symbolic links lead, which may be missing. Like native git, follows
+   * {@value #MOST_LINKS} links at most.
+   *
+   * @throws IOException if a link can't be read
+   */
+  public static Path behindLinks(Path file) throws IOException {
+    Path target = file;
+    for (int links = 0; links < MOST_LINKS; links++) {
+      BasicFileAttributes found = LooseFile.attributesIfThere(target, LinkOption.NOFOLLOW_LINKS);
+      if (found == null || !found.isSymbolicLink()) {
+        break;
+      }
+      target = target.resolveSibling(Files.readSymbolicLink(target));
+    }
+    return target;
+  }
+
+  /** The lock file of a file. */
+  public static Path lockOf(File file) {
+    return new File(file.getParentFile(), file.getName() + LOCK).toPath();
+  }
+
+  /** The lock file of {@code packed-refs}: beside the file to which symbolic links lead. */
+  public Path packedRefsLock() throws IOException {
+    return lockOf(behindLinks(packedRefs.toPath()).toFile());
+  }
+
+  /** Deletes the empty folders above the loose files of refs, each folder once. */
+  public void deleteEmptyParents(Collection<String> names) throws IOException {
+    Set<File> done = new HashSet<>();
+    for (String name : names) {
+      File file = loose(name);
+      if (done.add(file.getParentFile())) {
+        deleteEmptyParents(file, name);
+      }
+    }
+  }
+
+  /**
+   * Deletes the empty folders above a ref's file, except the first two levels such as {@code
+   * refs/heads}. Writers that are about to make a file in a folder make the folder again.
+   */
+  public static void deleteEmptyParents(File file, String name) {
+    File folder = file.getParentFile();
+    for (int levels = CharMatcher.is('/').countIn(name) - 2; levels > 0; levels--) {
+      // The folder is in use, or others have deleted it.
+      if (!deleteEmptyFolder(folder)) {
+        return;
+      }
+      folder = folder.getParentFile();
+    }
+  }
+
+  /**
+   * Deletes an empty folder, but never a file. A ref may have taken the folder's place by now,
+   * which File and Files would delete too.
+   *
+   * @return false if the folder was not deleted
+   */
+  static boolean deleteEmptyFolder(File folder) {
+    if (!isEmptyFolder(folder)) {
+      return false;
+    }
+    try (DirectoryStream<Path> above = Files.newDirectoryStream(folder.getParentFile().toPath())) {
+      if (above instanceof SecureDirectoryStream<Path> secure) {
+        secure.deleteDirectory(Path.of(folder.getName()));
+        return true;
+      }
+      return folder.isDirectory() && folder.delete();
+    } catch (IOException | InvalidPathException e) {
+      return false;
+    }
+  }
+
+  /**
+   * Deletes a folder that contains nothing but empty folders.
+   *
+   * @return false if the folder exists and was not deleted
+   */
+  public static boolean deleteEmptyFolders(File folder) {
+    File[] entries = folder.listFiles();
+    for (int i = 0; entries != null && i < entries.length; i++) {
+      if (!isFolder(entries[i]) || !deleteEmptyFolders(entries[i])) {
+        return false;
+      }
+    }
+    return deleteEmptyFolder(folder) || !folder.exists();
+  }
+
+  private static boolean isFolder(File file) {
+    try {
+      return Files.isDirectory(file.toPath(), LinkOption.NOFOLLOW_LINKS);
+    } catch (InvalidPathException e) {
+      return false;
+    }
+  }
+
+  /** Reads a single entry, as a folder may have very many. */
+  private static boolean isEmptyFolder(File folder) {
+    try (DirectoryStream<Path> entries = Files.newDirectoryStream(folder.toPath())) {
+      return !entries.iterator().hasNext();
+    } catch (IOException | DirectoryIteratorException | InvalidPathException e) {
+      return false;
+    }
+  }
+}

@@ -1,0 +1,267 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
+import java.nio.channels.ReadableByteChannel;
+import org.eclipse.jgit.lib.Constants;
+import org.eclipse.jgit.lib.ObjectId;
+
+/**
+ * The text of a {@code packed-refs} file with some changed lines. Reading this text also writes it
+ * to another file, so that the list of the new file is made in the same pass.
+ *
+ * <p>Chunks without a changed line are copied, many at once. In the other chunks, the lines are
+ * merged. Each chunk is first checked against its hash in the list, because the list tells where
+ * the lines are.
+ *
+ * <p>The cost is a copy of the file, and memory that grows with the edits of one chunk. For one
+ * thread.
+ */
+public final class EditedText implements TextSource {
+  /** The header that git writes for a file that is fully peeled and sorted by bytes. */
+  static final byte[] HEADER = "# pack-refs with: peeled fully-peeled sorted \n".getBytes(US_ASCII);
+
+  private static final int COPY_BYTES = 256 << 10;
+
+  /** Readable bytes after the text, which is hashed in words. */
+  private static final int SPARE = 64;
+
+  private static final int HEX = Constants.OBJECT_ID_STRING_LENGTH;
+
+  private final Root root;
+  private final TextHash hash;
+  private final ReadableByteChannel old;
+  private final FileChannel out;
+  private final PackedEdits.Edit[] edits;
+
+  private final ByteBuffer copied;
+
+  /** The text that was made and not read yet. */
+  private ByteBuffer ready = ByteBuffer.allocate(0);
+
+  private int block;
+  private int edit;
+  private boolean hasBegun;
+
+  /**
+   * Prepares the text.
+   *
+   * @param old the text of the root's list, at its start
+   * @param edits sorted in the order of the list's names
+   * @param out gets the new text
+   * @param copied made by {@link #buffer}, for this text alone
+   */
+  EditedText(
+      Root root,
+      SiteKey key,
+      ReadableByteChannel old,
+      PackedEdits.Edit[] edits,
+      FileChannel out,
+      ByteBuffer copied) {
+    this.root = root;
+    this.hash = new TextHash(key);
+    this.copied = copied;
+    this.old = old;
+    this.edits = edits;
+    this.out = out;
+  }
+
+  /** Makes a buffer for copies, which can be used again. */
+  static ByteBuffer buffer() {
+    return ByteBuffer.allocateDirect(COPY_BYTES + SPARE).order(ByteOrder.LITTLE_ENDIAN);
+  }
+
+  /** Thrown if the file does not have the content of the list. */
+  public static final class ChangedException extends IOException {
+    private static final long serialVersionUID = 1;
+
+    public ChangedException() {
+      super("packed-refs has changed although it is locked");
+    }
+  }
+
+  @Override
+  public int read(ByteBuffer target) throws IOException {
+    while (!ready.hasRemaining()) {
+      if (!make()) {
+        return -1;
+      }
+    }
+    int count = Math.min(ready.remaining(), target.remaining());
+    target.put(target.position(), ready, ready.position(), count);
+    target.position(target.position() + count);
+    ready.position(ready.position() + count);
+    return count;
+  }
+
+  /** Makes and writes the next part of the text. Returns false at the end. */
+  private boolean make() throws IOException {
+    if (root.blocks == 0 && !hasBegun) {
+      hasBegun = true;
+      ready = ByteBuffer.wrap(merge(HEADER, HEADER.length, edits.length));
+    } else if (block == root.blocks) {
+      if (old.read(copied.clear()) >= 0) {
+        throw new ChangedException(); // the file is longer
+      }
+      return false;
+    } else {
+      int next = edit < edits.length ? root.blockToEdit(edits[edit].name()) : root.blocks;
+      boolean merges = next <= block || (block == 0 && isWronglyCalledSorted());
+      ready = merges ? ByteBuffer.wrap(mergeBlock()) : copy(next);
+    }
+    write();
+    return true;
+  }
+
+  /** Whether the header has a trait that is wrong for native git, as some of JGit's files have. */
+  private boolean isWronglyCalledSorted() {
+    return (root.flags & Root.SORTED) != 0 && !root.ascendsByBytes();
+  }
+
+  private byte[] mergeBlock() throws IOException {
+    int length = root.textLength(block);
+    check(readText(length), 0, block);
+    int end = edit;
+    while (end < edits.length && root.blockToEdit(edits[end].name()) == block) {
+      end++;
+    }
+    byte[] text = new byte[length];
+    copied.get(0, text);
+    block++;
+    return merge(text, length, end);
+  }
+
+  private void write() throws IOException {
+    ByteBuffer text = ready.duplicate();
+    while (text.hasRemaining()) {
+      out.write(text);
+    }
+  }
+
+  /** Copies blocks before an end, as many as there is room for. */
+  private ByteBuffer copy(int end) throws IOException {
+    int first = block;
+    int length = 0;
+    while (block < end && length + root.textLength(block) <= COPY_BYTES) {
+      length += root.textLength(block++);
+    }
+    ByteBuffer text = readText(length);
+    int at = 0;
+    for (int i = first; i < block; i++) {
+      check(text, at, i);
+      at += root.textLength(i);
+    }
+    return copied.duplicate().position(0).limit(length);
+  }
+
+  private ByteBuffer readText(int length) throws IOException {
+    copied.clear().limit(length);
+    while (copied.hasRemaining()) {
+      if (old.read(copied) < 0) {
+        throw new ChangedException();
+      }
+    }
+    return copied.clear();
+  }
+
+  private void check(ByteBuffer text, int at, int which) throws IOException {
+    hash.of(text, at, root.textLength(which), root.blockFlags());
+    if (hash.hi != root.idHi(which) || hash.lo != root.idLo(which)) {
+      throw new ChangedException();
+    }
+  }
+
+  // ---- lines
+
+  /** Merges edits before an end into some lines. */
+  private byte[] merge(byte[] text, int length, int editsEnd) {
+    ByteArrayOutputStream merged = new ByteArrayOutputStream(length + 128 * (editsEnd - edit));
+    int at = 0;
+    while (at < length && text[at] == '#') {
+      int end = lineEnd(text, at, length);
+      if (isWronglyCalledSorted() && PackedRefsTraits.isHeader(text, at, end)) {
+        String header = PackedRefsTraits.header(root.flags & ~Root.SORTED);
+        merged.writeBytes(header.getBytes(US_ASCII));
+      } else {
+        merged.write(text, at, end - at);
+      }
+      at = end;
+    }
+    while (at < length) {
+      int end = lineEnd(text, at, length);
+      int nameEnd = text[end - 1] == '\n' ? end - 1 : end;
+      if (end < length && text[end] == '^') {
+        end = lineEnd(text, end, length);
+      }
+      int order = -1;
+      while (edit < editsEnd && (order = order(edits[edit], text, at + HEX + 1, nameEnd)) < 0) {
+        write(edits[edit++], merged);
+      }
+      if (edit < editsEnd && order == 0) {
+        write(edits[edit++], merged);
+      } else {
+        merged.write(text, at, end - at);
+        if (text[end - 1] != '\n') {
+          merged.write('\n'); // the last line of a file may lack it
+        }
+      }
+      at = end;
+    }
+    while (edit < editsEnd) {
+      write(edits[edit++], merged);
+    }
+    return merged.toByteArray();
+  }
+
+  private static int lineEnd(byte[] text, int at, int length) {
+    int end = at;
+    while (end < length && text[end] != '\n') {
+      end++;
+    }
+    return Math.min(length, end + 1);
+  }
+
+  private int order(PackedEdits.Edit of, byte[] text, int nameAt, int nameEnd) {
+    return -root.compareNames(text, nameAt, nameEnd, of.name());
+  }
+
+  private static void write(PackedEdits.Edit line, ByteArrayOutputStream to) {
+    if (line.id() == null) {
+      return;
+    }
+    write(line.id(), to);
+    to.write(' ');
+    to.writeBytes(line.name());
+    to.write('\n');
+    if (line.peeled() != null) {
+      to.write('^');
+      write(line.peeled(), to);
+      to.write('\n');
+    }
+  }
+
+  private static void write(ObjectId id, ByteArrayOutputStream to) {
+    byte[] hex = new byte[HEX];
+    id.copyTo(hex, 0);
+    to.write(hex, 0, HEX);
+  }
+}

@@ -1,0 +1,169 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
+
+import java.io.Closeable;
+import java.io.File;
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.nio.ByteBuffer;
+import java.nio.channels.ClosedByInterruptException;
+import java.nio.channels.FileChannel;
+import java.nio.file.FileSystemException;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributes;
+import org.eclipse.jgit.annotations.Nullable;
+
+/**
+ * The text of an open file.
+ *
+ * <p>A file is read through a channel into direct memory, without a copy. An interrupt closes the
+ * channel of its thread. A thread that is interrupted already therefore uses {@link
+ * RandomAccessFile}, at the cost of a copy. A thread that is interrupted during the read has to
+ * {@linkplain #retry start again}, as another file may have the name by then.
+ */
+public final class FileText implements TextSource, Closeable {
+  /** The size of a read by {@link RandomAccessFile}. Java allocates memory for larger reads. */
+  private static final int MOST = 64 << 10;
+
+  @Nullable private final FileChannel channel;
+  @Nullable private final RandomAccessFile file;
+  @Nullable private final byte[] part;
+
+  /** A way to read an open file. */
+  public interface Reading<T> {
+    T read(FileText text) throws IOException;
+  }
+
+  /** Opens a file. */
+  FileText(File path) throws IOException {
+    this(path, !Thread.currentThread().isInterrupted());
+  }
+
+  private FileText(File path, boolean byChannel) throws IOException {
+    if (!byChannel) {
+      channel = null;
+      file = new RandomAccessFile(path, "r");
+      part = new byte[MOST];
+    } else {
+      // A channel could open a folder, too.
+      if (!isThere(path)) {
+        throw new FileNotFoundException(path.getPath());
+      }
+      channel = FileChannel.open(path.toPath(), StandardOpenOption.READ);
+      file = null;
+      part = null;
+    }
+  }
+
+  /**
+   * Whether a file exists.
+   *
+   * @throws IOException if the disk does not tell, or if the name is that of a folder. The file
+   *     must not count as missing then
+   */
+  public static boolean isThere(File file) throws IOException {
+    Path path = file.toPath();
+    BasicFileAttributes found =
+        path.getFileSystem().provider().readAttributesIfExists(path, BasicFileAttributes.class);
+    if (found != null && !found.isRegularFile()) {
+      throw new FileSystemException(file.getPath(), null, "is not a regular file");
+    }
+    return found != null;
+  }
+
+  /**
+   * Opens, reads and closes a file. If an interrupt closes the channel, all of this is done again
+   * without a channel. The thread may not even have its interrupt status set then. {@link
+   * Thread#interrupt} sets the status before it looks for a channel, so a late interrupt whose
+   * status was handled already may close a channel that was opened since.
+   */
+  public static <T> T retry(Reading<T> reading, File path) throws IOException {
+    try (FileText text = new FileText(path)) {
+      return reading.read(text);
+    } catch (ClosedByInterruptException e) {
+      try (FileText text = new FileText(path, /* byChannel= */ false)) {
+        return reading.read(text);
+      }
+    }
+  }
+
+  @Override
+  public int read(ByteBuffer target) throws IOException {
+    if (channel != null) {
+      return channel.read(target);
+    }
+    int n = file.read(part, 0, Math.min(target.remaining(), MOST));
+    if (n > 0) {
+      target.put(part, 0, n);
+    }
+    return n;
+  }
+
+  /** Whether {@link #part} is available. */
+  public boolean hasParts() {
+    return channel != null;
+  }
+
+  /**
+   * Returns a part of the file. Several threads can read parts at the same time.
+   *
+   * @param first position of its first byte
+   * @param end position after its last byte, which may be beyond the end of the file
+   */
+  TextSource part(long first, long end) {
+    return new TextSource() {
+      private long position = first;
+
+      @Override
+      public int read(ByteBuffer target) throws IOException {
+        if (position == end) {
+          return -1;
+        }
+        int limit = target.limit();
+        target.limit(
+            (int)
+                Math.min(limit, target.position() + Math.min(end - position, target.remaining())));
+        try {
+          int n = channel.read(target, position);
+          position += Math.max(0, n);
+          return n;
+        } finally {
+          target.limit(limit);
+        }
+      }
+    };
+  }
+
+  /** Returns to the start. */
+  public void rewind() throws IOException {
+    if (channel != null) {
+      channel.position(0);
+    } else {
+      file.seek(0);
+    }
+  }
+
+  @Override
+  public void close() throws IOException {
+    if (channel != null) {
+      channel.close();
+    } else {
+      file.close();
+    }
+  }
+}

@@ -1,0 +1,179 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
+
+import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Ticket;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Value;
+import java.nio.ByteBuffer;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.LongAdder;
+import org.eclipse.jgit.annotations.Nullable;
+
+/**
+ * The lists on disk. Each root and each block is a value of one {@link Store}, by its id. Contract:
+ *
+ * <ul>
+ *   <li>{@link #load} returns a complete list or none. If a block is missing, the blocks that were
+ *       loaded before are in the draft and can be reused.
+ *   <li>{@link #write} puts all blocks before the root. Values for which the store has no room are
+ *       missing later, which is harmless.
+ *   <li>The store evicts the values that were not read for the longest time. {@link #keep} reads a
+ *       list so that it stays, and writes evicted parts again.
+ * </ul>
+ *
+ * <p>Safe for any thread. Loading waits for the store to be opened, for at most a second after this
+ * object was made.
+ */
+public final class ListDisk {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
+  /**
+   * The number of bytes after which puts are flushed. A store that cannot grow at once drops queued
+   * writes if there are too many, and a list that lacks a block is useless.
+   */
+  private static final int FLUSH_BYTES = 4 << 20;
+
+  public final Store store;
+
+  /** Guarded by this. */
+  private int unflushed;
+
+  /** The number of lists that were loaded. */
+  public final LongAdder loads = new LongAdder();
+
+  public ListDisk(Store store) {
+    this.store = store;
+  }
+
+  private static byte[] key(long idHi, long idLo) {
+    return ByteBuffer.allocate(2 * Long.BYTES).putLong(idHi).putLong(idLo).array();
+  }
+
+  /** Whether the disk has a block. */
+  boolean has(long idHi, long idLo) {
+    return store.read(key(idHi, idLo)) != null;
+  }
+
+  /** Returns the list of a content, or null if the disk does not have all of its parts. */
+  @Nullable
+  ParsedRefs load(ContentDigest digest, Draft draft) {
+    Value value = store.read(key(digest.hi(), digest.lo()));
+    if (value == null) {
+      return null;
+    }
+    try {
+      Root root = root(value.bytes(), digest);
+      for (int i = 0; root != null && i < root.blocks; i++) {
+        if (!draft.share(root.idHi(i), root.idLo(i))) {
+          Value block = store.read(key(root.idHi(i), root.idLo(i)));
+          if (block == null) {
+            return null;
+          }
+          draft.put(root.idHi(i), root.idLo(i), ByteBuffer.wrap(block.bytes()));
+        }
+      }
+      if (root == null) {
+        return null;
+      }
+      loads.increment();
+      return draft.finish(root, null, /* onDisk= */ true);
+    } catch (RuntimeException e) {
+      // The checksums are right, so another version of this module may have written the list.
+      logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
+          "A parsed ref list on disk cannot be used; it is parsed again");
+      return null;
+    }
+  }
+
+  @Nullable
+  private static Root root(byte[] bytes, ContentDigest digest) {
+    if (bytes.length < Root.IDS_AT || bytes[Root.VERSION_AT] != Root.VERSION) {
+      return null;
+    }
+    Root root = new Root(bytes);
+    return root.digest().equals(digest) ? root : null;
+  }
+
+  /** Writes those parts of a list that were not written yet. */
+  synchronized void write(ParsedRefs list) {
+    HeldBlocks held = list.held;
+    if (held.rootOnDisk) {
+      return;
+    }
+    long now = System.currentTimeMillis();
+    for (Slab slab : held.slabs) {
+      if (!slab.onDisk) {
+        for (int i = 0; i < slab.blocks(); i++) {
+          putBlock(slab, i, now);
+        }
+        slab.onDisk = true;
+      }
+    }
+    putRoot(list, now);
+    held.rootOnDisk = true;
+  }
+
+  /** The caller holds this object's lock. */
+  private void putRoot(ParsedRefs list, long now) {
+    ContentDigest digest = list.digest();
+    put(digest.hi(), digest.lo(), list.root.bytes, now);
+  }
+
+  /** The caller holds this object's lock. */
+  private void putBlock(Slab slab, int block, long now) {
+    byte[] bytes = new byte[slab.length(block)];
+    slab.memory.get(slab.start(block), bytes);
+    put(slab.idHi(block), slab.idLo(block), bytes, now);
+  }
+
+  /** The caller holds this object's lock. */
+  private void put(long idHi, long idLo, byte[] bytes, long now) {
+    byte[] key = key(idHi, idLo);
+    // Any value with the same id is the same. A plain put would invalidate that value until the new
+    // one is written, and would have a closed store discard its file.
+    Ticket ticket = store.ticket(key);
+    try (ticket) {
+      store.putIfCurrent(key, bytes, now, ticket);
+    }
+    unflushed += bytes.length;
+    if (unflushed > FLUSH_BYTES) {
+      unflushed = 0;
+      store.flush();
+    }
+  }
+
+  /** Keeps a list that is in use on disk, and restores its evicted parts. */
+  public synchronized void keep(ParsedRefs list) {
+    HeldBlocks held = list.held;
+    if (!held.rootOnDisk) {
+      write(list);
+      return;
+    }
+    long now = System.currentTimeMillis();
+    for (Slab slab : held.slabs) {
+      for (int i = 0; i < slab.blocks(); i++) {
+        if (store.read(key(slab.idHi(i), slab.idLo(i))) == null) {
+          putBlock(slab, i, now);
+        }
+      }
+    }
+    ContentDigest digest = list.digest();
+    if (store.read(key(digest.hi(), digest.lo())) == null) {
+      putRoot(list, now);
+    }
+  }
+}

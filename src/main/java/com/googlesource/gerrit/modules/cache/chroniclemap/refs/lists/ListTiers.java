@@ -1,0 +1,190 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
+
+import java.util.List;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
+import org.eclipse.jgit.annotations.Nullable;
+
+/**
+ * The tiers from which the list of a content comes: from the memory if another repository has the
+ * list, then from disk if an earlier run or another repository had it, and otherwise from the text.
+ *
+ * <p>Safe for any thread.
+ */
+public final class ListTiers {
+  /** The number of idle readers that are kept. Each has up to 950 KB, half of it off the heap. */
+  private static final int READERS = 4;
+
+  /** How many threads at most help one that compares a file with its list. */
+  private static final int MOST_HELPERS = 3;
+
+  /** One part in so many of the memory's bound is for evicted lists that are not written yet. */
+  private static final int UNWRITTEN_SHARE = 8;
+
+  /** The least size of that part in bytes. */
+  private static final long LEAST_UNWRITTEN = 4 << 20;
+
+  public final LongSupplier nanoTime;
+  public final ListMemory memory;
+  @Nullable public final ListDisk disk;
+  public final ReaderPool readers;
+  public final SharedCheck check;
+
+  /** The files with a new list since the last {@link #upkeep}. */
+  private final Set<ListMemory.Holder> changed = ConcurrentHashMap.newKeySet();
+
+  /** The lists that were evicted before they were written; below, their size. */
+  private final Queue<ParsedRefs> unwritten = new ConcurrentLinkedQueue<>();
+
+  private final AtomicLong unwrittenBytes = new AtomicLong();
+  private volatile boolean closed;
+
+  /** The list of a missing file, which has no holder. */
+  public final ParsedRefs none;
+
+  /**
+   * Makes the tiers.
+   *
+   * @param disk null for memory only
+   * @param nanoTime a clock like {@link System#nanoTime}
+   */
+  public ListTiers(SiteKey key, ListMemory memory, @Nullable ListDisk disk, LongSupplier nanoTime) {
+    this.nanoTime = nanoTime;
+    this.memory = memory;
+    this.disk = disk;
+    this.readers = new ReaderPool(key, READERS);
+    this.check =
+        new SharedCheck(
+            readers, Math.min(MOST_HELPERS, Runtime.getRuntime().availableProcessors() / 2));
+    PackedRefsReader reader = readers.take();
+    none = reader.none();
+    readers.giveBack(reader);
+  }
+
+  /** Stops all writing. */
+  public void close() {
+    closed = true;
+    unwritten.clear();
+    check.close();
+  }
+
+  /** Whether a block is in memory or on disk. */
+  public boolean mayKnow(long idHi, long idLo) {
+    return memory.find(idHi, idLo) != null || (disk != null && disk.has(idHi, idLo));
+  }
+
+  /** Finds the list of a content that was parsed before; null if there is none. */
+  @Nullable
+  public ParsedRefs find(ContentDigest digest, Draft draft) {
+    if (digest.equals(none.digest())) {
+      return none;
+    }
+    ParsedRefs list = memory.find(digest);
+    return list == null && disk != null ? disk.load(digest, draft) : list;
+  }
+
+  /** Notes that a file has a new list, which has to be written. */
+  public void changed(ListMemory.Holder file) {
+    changed.add(file);
+  }
+
+  /** Notes that a list was evicted from memory. */
+  public void left(ParsedRefs list) {
+    HeldBlocks held = list.held;
+    if (disk == null || held.rootOnDisk || closed) {
+      return;
+    }
+    long bytes = bytes(list);
+    long most = Math.max(LEAST_UNWRITTEN, memory.limit / UNWRITTEN_SHARE);
+    long waiting = unwrittenBytes.addAndGet(bytes);
+    // One list is accepted whatever its size, or it would never be written.
+    if (waiting == bytes || waiting <= most) {
+      unwritten.add(list);
+    } else {
+      // The list is parsed again when it is needed.
+      unwrittenBytes.addAndGet(-bytes);
+    }
+  }
+
+  private static long bytes(ParsedRefs list) {
+    return list.blockBytes() + list.root.bytes.length;
+  }
+
+  /**
+   * Writes the new lists that are still in use. Of a file that is rewritten often, only some
+   * contents are written.
+   */
+  public void upkeep() {
+    memory.tick();
+    for (ListMemory.Holder file : List.copyOf(changed)) {
+      changed.remove(file);
+      ParsedRefs list = file.lastList();
+      if (list != null) {
+        write(gather(list));
+      }
+    }
+    for (ParsedRefs list = unwritten.poll(); list != null; list = unwritten.poll()) {
+      unwrittenBytes.addAndGet(-bytes(list));
+      write(list);
+    }
+  }
+
+  private void write(ParsedRefs list) {
+    if (disk != null) {
+      disk.write(list);
+    }
+  }
+
+  /** Returns the list, or a copy in fewer slabs that has replaced the list. */
+  ParsedRefs gather(ParsedRefs list) {
+    HeldBlocks held = list.held;
+    Set<Slab> scattered = held.toGather();
+    if (scattered.isEmpty()) {
+      return list;
+    }
+    // It does not depend on the blocks of the memory.
+    Draft draft = new Draft(memory, false);
+    for (int i = 0; i < list.blocks(); i++) {
+      Slab slab = held.slab(i);
+      if (scattered.contains(slab)) {
+        int start = held.start(i);
+        draft.put(
+            list.root.idHi(i),
+            list.root.idLo(i),
+            slab.memory.duplicate().limit(start + slab.lengthAt(start)).position(start));
+      }
+    }
+    ParsedRefs copy = draft.finish(list.root, list, held.rootOnDisk);
+    copy.inheritFrom(list);
+    List<ListMemory.Holder> holders = memory.replace(list, copy);
+    holders.forEach(holder -> holder.take(list, copy));
+    return holders.isEmpty() ? list : copy;
+  }
+
+  /** Gives a holder a list, as {@link ListMemory#hold} does. */
+  public ParsedRefs hold(ListMemory.Holder holder, ParsedRefs list, List<Runnable> tell) {
+    if (list == none) {
+      memory.release(holder);
+      return list;
+    }
+    return memory.hold(holder, list, tell);
+  }
+}

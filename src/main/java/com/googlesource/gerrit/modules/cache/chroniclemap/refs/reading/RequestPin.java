@@ -1,0 +1,145 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
+import java.io.IOException;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.internal.storage.file.RefDirectory;
+import org.eclipse.jgit.lib.CoreConfig.TrustStat;
+import org.eclipse.jgit.lib.RefDatabase;
+
+/**
+ * The pin of one request on {@code packed-refs}, which limits how often the file is read.
+ *
+ * <p>If the file's attributes are trusted, they are checked at each lookup, as without a request.
+ * Under {@link TrustStat#NEVER}, each lookup would read the whole file. There, a request reads the
+ * file at its first lookup, and at its first lookup after it began an update. All other lookups
+ * check the attributes after opening the file ({@link TrustStat#AFTER_OPEN}).
+ *
+ * <p>So a request does not see a single state of the file. It sees at least as much as with JGit's
+ * own database of a request, which keeps a single state. It sees writes of this process at once,
+ * and a retried update sees the change because of which it was refused.
+ *
+ * <p>No update starts from this view. Any thread may call.
+ */
+public final class RequestPin implements RefReader.CurrentList {
+  private final PackedRefsFile file;
+  private final TrustStat trust;
+  private final RefDirectory jgit;
+
+  /** The number of the reading by content that the next lookup needs. */
+  private final AtomicInteger needed = new AtomicInteger(1);
+
+  /** The number of the last reading by content. */
+  private volatile int met;
+
+  private volatile boolean updating;
+
+  /** The refs for lookups by id, made on demand. */
+  @Nullable private volatile KnownTips tips;
+
+  /** Made on demand. */
+  @Nullable private volatile RefDatabase snapshot;
+
+  /** Made on demand. */
+  @Nullable private volatile RefDirectory jgitForRequest;
+
+  /**
+   * The refs at one moment of the request.
+   *
+   * @param needed the number of the reading that the next lookup needed
+   * @param writes the number of updates by this process before
+   */
+  private record KnownTips(int needed, long writes, Tips tips) {}
+
+  public RequestPin(PackedRefsFile file, TrustStat trust, RefDirectory jgit) {
+    this.file = file;
+    this.trust = trust;
+    this.jgit = jgit;
+  }
+
+  /** Notes that the request may change refs from now on. */
+  public void beginUpdate() {
+    updating = true;
+    lookAnew();
+  }
+
+  /** Has the next lookup read the content. */
+  public void lookAnew() {
+    snapshot = null;
+    needed.incrementAndGet();
+  }
+
+  /**
+   * Returns JGit's database for reading, which has a single state until the request changes refs.
+   */
+  public RefDatabase jgit() {
+    if (updating || trust != TrustStat.NEVER) {
+      return jgit;
+    }
+    RefDatabase made = snapshot;
+    if (made == null) {
+      made = jgit.createSnapshottingRefDirectory();
+      snapshot = made;
+    }
+    return made;
+  }
+
+  /** Returns JGit's database for updates by JGit, which parses once for a request as in Gerrit. */
+  public RefDirectory jgitToWrite() {
+    RefDirectory made = jgitForRequest;
+    if (made == null) {
+      made = jgit.createSnapshottingRefDirectory();
+      jgitForRequest = made;
+    }
+    return made;
+  }
+
+  /**
+   * Returns the refs for lookups by id, which were read since the last update by this request, and
+   * since the last one by this module for anybody else. Updates by JGit and by other processes may
+   * be missing until then; Gerrit's own cache of refs for a push lacks all updates since its start.
+   *
+   * @param writes the number of updates by this process until now
+   */
+  public Tips tips(RefReader refs, long writes) throws IOException {
+    int now = needed.get();
+    KnownTips known = tips;
+    // JGit's updates are not counted.
+    if (known == null || known.needed != now || known.writes != writes || jgitForRequest != null) {
+      known = new KnownTips(now, writes, refs.tips());
+      tips = known;
+    }
+    return known.tips;
+  }
+
+  @Override
+  @Nullable
+  public ParsedRefs get() throws IOException {
+    if (trust != TrustStat.NEVER) {
+      return file.current(trust);
+    }
+    int now = needed.get();
+    if (met == now) {
+      return file.current(TrustStat.AFTER_OPEN);
+    }
+    ParsedRefs list = file.currentByContent();
+    met = now;
+    return list;
+  }
+}

@@ -1,0 +1,75 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables;
+
+import com.google.common.base.Throwables;
+import com.google.common.util.concurrent.Uninterruptibles;
+import java.io.IOException;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Threads without interrupts, in which JGit reads and writes reftables. JGit opens each table once,
+ * by a channel that an interrupt closes, for example when an SSH client disconnects. It could then
+ * not update any ref of the repository until a compaction by others or a restart.
+ */
+final class Undisturbed {
+  private static final ExecutorService THREADS =
+      new ThreadPoolExecutor(
+          /* corePoolSize= */ 0,
+          Integer.MAX_VALUE,
+          10,
+          TimeUnit.SECONDS,
+          new SynchronousQueue<>(),
+          Thread.ofPlatform().daemon().name("reftable-", 0).factory());
+
+  /** Whether the current thread is one of these. */
+  private static final ThreadLocal<Boolean> IS_ONE = ThreadLocal.withInitial(() -> false);
+
+  private Undisturbed() {}
+
+  /**
+   * Runs a task and waits for its end, even if the calling thread is interrupted. A task that is
+   * called by another one, as by a listener of JGit's events, runs in the same thread, which may
+   * hold JGit's lock.
+   */
+  static <T> T call(Callable<T> task) throws IOException {
+    try {
+      if (IS_ONE.get()) {
+        return task.call();
+      }
+      return Uninterruptibles.getUninterruptibly(
+          THREADS.submit(
+              () -> {
+                IS_ONE.set(true);
+                return task.call();
+              }));
+    } catch (ExecutionException e) {
+      throw asIOException(e.getCause());
+    } catch (Exception e) {
+      throw asIOException(e);
+    }
+  }
+
+  private static IOException asIOException(Throwable cause) throws IOException {
+    Throwables.throwIfInstanceOf(cause, IOException.class);
+    Throwables.throwIfUnchecked(cause);
+    return new IOException(cause);
+  }
+}

@@ -1,0 +1,129 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
+
+import com.google.common.util.concurrent.Uninterruptibles;
+import java.io.FileInputStream;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Makes files and folders durable: syncs them to disk, many at the same time. A journalling file
+ * system then commits them together, while one sync after another would wait for a commit each.
+ */
+final class Durable {
+  /** How many syncs run at the same time. */
+  private static final int TOGETHER = 32;
+
+  /** The threads end when they have been idle for 10 seconds. */
+  private static final ThreadPoolExecutor THREADS =
+      new ThreadPoolExecutor(
+          TOGETHER,
+          TOGETHER,
+          10,
+          TimeUnit.SECONDS,
+          new LinkedBlockingQueue<>(),
+          Thread.ofPlatform().daemon().name("cache-chroniclemap-refs-sync").factory());
+
+  static {
+    THREADS.allowCoreThreadTimeOut(true);
+  }
+
+  private Durable() {}
+
+  /** Syncs a file without a channel, as an interrupt of the calling thread would close that. */
+  private static void file(Path file) throws IOException {
+    try (FileInputStream open = new FileInputStream(file.toFile())) {
+      open.getFD().sync();
+    }
+  }
+
+  private static void folder(Path folder) throws IOException {
+    try (FileChannel channel = FileChannel.open(folder, StandardOpenOption.READ)) {
+      channel.force(true);
+    }
+  }
+
+  /** Syncs the contents of files. */
+  static void files(Collection<Path> files) throws IOException {
+    if (files.isEmpty()) {
+      return;
+    }
+    List<Path> others = List.copyOf(files);
+    Path last = others.getLast();
+    List<Future<?>> running = begin(others.subList(0, others.size() - 1), Durable::file);
+    try {
+      file(last);
+    } finally {
+      await(running, files);
+    }
+  }
+
+  /** Syncs the contents of files and, at the same time, the entries of folders. */
+  static void all(Collection<Path> files, Collection<Path> folders) throws IOException {
+    List<Future<?>> running = begin(folders, Durable::folder);
+    try {
+      files(files);
+    } finally {
+      await(running, folders);
+    }
+  }
+
+  /**
+   * Syncs the entries of folders. Only a channel can open a folder, and an interrupt would close
+   * the channel, so this runs on threads that nobody interrupts.
+   */
+  static void folders(Collection<Path> folders) throws IOException {
+    await(begin(folders, Durable::folder), folders);
+  }
+
+  private interface Sync {
+    void sync(Path path) throws IOException;
+  }
+
+  private static List<Future<?>> begin(Collection<Path> paths, Sync sync) {
+    List<Future<?>> running = new ArrayList<>(paths.size());
+    for (Path path : paths) {
+      running.add(
+          THREADS.submit(
+              () -> {
+                sync.sync(path);
+                return null;
+              }));
+    }
+    return running;
+  }
+
+  private static void await(List<Future<?>> running, Collection<Path> paths) throws IOException {
+    try {
+      for (Future<?> each : running) {
+        // A sync on the calling thread could not be interrupted either.
+        Uninterruptibles.getUninterruptibly(each);
+      }
+    } catch (ExecutionException e) {
+      throw new IOException("the disk does not keep " + paths, e.getCause());
+    }
+  }
+}

@@ -1,0 +1,298 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
+
+import static java.util.Comparator.comparing;
+import static org.eclipse.jgit.transport.ReceiveCommand.Result.LOCK_FAILURE;
+import static org.eclipse.jgit.transport.ReceiveCommand.Result.NOT_ATTEMPTED;
+import static org.eclipse.jgit.transport.ReceiveCommand.Result.OK;
+import static org.eclipse.jgit.transport.ReceiveCommand.Result.REJECTED_MISSING_OBJECT;
+import static org.eclipse.jgit.transport.ReceiveCommand.Result.REJECTED_NONFASTFORWARD;
+import static org.eclipse.jgit.transport.ReceiveCommand.Result.REJECTED_OTHER_REASON;
+
+import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.errors.LockFailedException;
+import org.eclipse.jgit.errors.MissingObjectException;
+import org.eclipse.jgit.internal.JGitText;
+import org.eclipse.jgit.internal.storage.file.ReflogWriter;
+import org.eclipse.jgit.lib.BatchRefUpdate;
+import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.PersonIdent;
+import org.eclipse.jgit.lib.ProgressMonitor;
+import org.eclipse.jgit.lib.ReflogEntry;
+import org.eclipse.jgit.lib.StoredConfig;
+import org.eclipse.jgit.revwalk.RevWalk;
+import org.eclipse.jgit.transport.ReceiveCommand;
+
+/**
+ * A batch update of refs that are in files. An atomic batch of several commands is a {@link
+ * LooseTransaction} or a {@link PackedTransaction}. The commands of any other batch are updates of
+ * single refs, one after the other, as in JGit.
+ *
+ * <p>The results, their order and their messages are JGit's.
+ */
+final class FileBatchUpdate extends BatchRefUpdate {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
+  /** As long as JGit tries to lock the refs of a batch. */
+  private static final long LOCK_WAIT_MILLIS = 3100;
+
+  /**
+   * Above this number of refs, one rewrite of {@code packed-refs} costs less than the loose files,
+   * which would soon have to be packed.
+   */
+  static final int MANY = 1000;
+
+  private final RefUpdater updater;
+  private final UpdatableRefs refs;
+
+  FileBatchUpdate(RefUpdater updater) {
+    super(updater.refs.database());
+    this.updater = updater;
+    this.refs = updater.refs;
+  }
+
+  @Override
+  public void execute(RevWalk walk, ProgressMonitor monitor, @Nullable List<String> options)
+      throws IOException {
+    List<ReceiveCommand> pending = ReceiveCommand.filter(getCommands(), NOT_ATTEMPTED);
+    if (!isAtomic() || pending.size() == 1) {
+      super.execute(walk, monitor, options);
+      return;
+    }
+    if (pending.isEmpty()) {
+      return;
+    }
+    if (pending.stream().anyMatch(c -> c.getOldSymref() != null || c.getNewSymref() != null)) {
+      reject(pending.get(0), REJECTED_OTHER_REASON, JGitText.get().atomicSymRefNotSupported);
+      return;
+    }
+    for (ReceiveCommand command : pending) {
+      RefUpdater.checkName(command.getRefName(), NameConflicts.deletes(command));
+    }
+    if (!blockUntilTimestamps(MAX_WAIT)) {
+      return;
+    }
+    if (options != null) {
+      setPushOptions(options);
+    }
+    if (!pending.stream().allMatch(c -> Journal.isWritable(c.getRefName()))
+        || !executeHere(walk, pending)) {
+      executeByJGit(walk, monitor, options);
+    }
+  }
+
+  /** Returns false if JGit must execute the batch. Nothing has happened then. */
+  private boolean executeHere(RevWalk walk, List<ReceiveCommand> pending) throws IOException {
+    try {
+      // JGit lists all refs for this check, HEAD among them.
+      refs.sawRefs();
+      updater.paths.checkNames(pending.stream().map(ReceiveCommand::getRefName).toList());
+      checkNames(pending);
+      if (hasObjects(walk, pending) && isFastForward(walk, pending)) {
+        apply(walk, pending);
+      }
+      return true;
+    } catch (NameConflicts.RefusedException e) {
+      if (e.getSuppressed().length > 0) {
+        logger.atSevere().withCause(e).log(
+            "%s: a refused batch was not undone completely", refs.repository().getDirectory());
+      }
+      reject(e.command, LOCK_FAILURE, null);
+      return true;
+    } catch (RefReader.LeftToJGit e) {
+      return false;
+    }
+  }
+
+  /** Refuses name conflicts. If attributes are not trusted, the content has to confirm them. */
+  private void checkNames(List<ReceiveCommand> pending) throws IOException {
+    RefReader early = refs.earlyReader();
+    RefReader reader = refs.reader();
+    try {
+      NameConflicts.before(early.loose(), pending).refuse(early.packed());
+    } catch (NameConflicts.RefusedException e) {
+      NameConflicts.before(reader.loose(), pending).refuse(reader.packed());
+    }
+  }
+
+  private void executeByJGit(RevWalk walk, ProgressMonitor monitor, @Nullable List<String> options)
+      throws IOException {
+    BatchRefUpdate batch = refs.jgit().newBatchUpdate();
+    batch.addCommand(getCommands());
+    batch.setAtomic(true);
+    batch.setAllowNonFastForwards(isAllowNonFastForwards());
+    batch.setRefLogIdent(getRefLogIdent());
+    batch.setRefLogMessage(getRefLogMessage(), isRefLogIncludingResult());
+    batch.setForceRefLog(isForceRefLog());
+    batch.setPushCertificate(getPushCertificate());
+    batch.execute(walk, monitor, options);
+  }
+
+  private boolean hasObjects(RevWalk walk, List<ReceiveCommand> pending) throws IOException {
+    for (ReceiveCommand command : pending) {
+      try {
+        if (!ObjectId.zeroId().equals(command.getNewId())) {
+          walk.parseAny(command.getNewId());
+        }
+      } catch (MissingObjectException e) {
+        reject(command, REJECTED_MISSING_OBJECT, null);
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private boolean isFastForward(RevWalk walk, List<ReceiveCommand> pending) throws IOException {
+    if (isAllowNonFastForwards()) {
+      return true;
+    }
+    for (ReceiveCommand command : pending) {
+      command.updateType(walk);
+      if (command.getType() == ReceiveCommand.Type.UPDATE_NONFASTFORWARD) {
+        reject(command, REJECTED_NONFASTFORWARD, null);
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private void apply(RevWalk walk, List<ReceiveCommand> pending) throws IOException {
+    List<ReceiveCommand> sorted = new ArrayList<>(pending);
+    sorted.sort(comparing(ReceiveCommand::getRefName));
+    Set<String> names = new HashSet<>();
+    for (ReceiveCommand command : sorted) {
+      if (!names.add(command.getRefName())) {
+        throw new IOException("Duplicate ref: " + command.getRefName());
+      }
+    }
+    StoredConfig config = refs.repository().getConfig();
+    try {
+      apply(walk, sorted, names, config);
+    } catch (LockedRefs.Refused e) {
+      reject(command(sorted, e.name), LOCK_FAILURE, null);
+      return;
+    } catch (LockFailedException e) {
+      reject(pending.get(0), LOCK_FAILURE, null);
+      return;
+    } finally {
+      // Deleted and packed refs and locks leave empty folders. Those of loose refs are not empty.
+      updater.paths.deleteEmptyParents(names);
+    }
+    refs.wrote();
+    pending.forEach(command -> command.setResult(OK));
+    writeLogs(pending, config);
+  }
+
+  private void apply(
+      RevWalk walk, List<ReceiveCommand> sorted, Set<String> names, StoredConfig config)
+      throws IOException, LockedRefs.Refused {
+    List<Journal.Entry> entries =
+        sorted.stream().map(c -> new Journal.Entry(c.getRefName(), c.getNewId())).toList();
+    boolean areNested = NameConflicts.areNested(sorted);
+    boolean rewrites = updater.isAtomicByRewrite() || sorted.size() > MANY || areNested;
+    if (!rewrites) {
+      try (LockedRefs locks = updater.lock(entries, LOCK_WAIT_MILLIS)) {
+        // Recovery could not complete a batch whose locks are plain files.
+        rewrites = locks.isPlain();
+        if (!rewrites) {
+          new LooseTransaction(updater, locks, sorted, updater.isDurable(config)).run();
+        }
+      }
+    }
+    if (rewrites) {
+      if (areNested) {
+        // Where a folder takes the place of a ref, the loose file would be in the way of the locks.
+        updater.packer().pack(names);
+      }
+      try (LockedRefs locks = updater.lock(entries, LOCK_WAIT_MILLIS)) {
+        String left = updater.packer().packUnderLocks(names, locks);
+        if (left != null) {
+          throw new NameConflicts.RefusedException(command(sorted, left));
+        }
+        new PackedTransaction(updater, locks, sorted, walk).run();
+      }
+    }
+  }
+
+  private static ReceiveCommand command(List<ReceiveCommand> commands, String name) {
+    return commands.stream().filter(c -> c.getRefName().equals(name)).findFirst().orElseThrow();
+  }
+
+  // ---- results
+
+  /** Rejects one command, and with it the whole batch. */
+  private void reject(
+      ReceiveCommand command, ReceiveCommand.Result result, @Nullable String message) {
+    command.setResult(result, message);
+    ReceiveCommand.abort(getCommands());
+  }
+
+  /** As in JGit, the batch does not fail if a log can't be written: the refs have changed. */
+  private void writeLogs(List<ReceiveCommand> commands, StoredConfig config) {
+    List<ReceiveCommand> deletionsFirst = new ArrayList<>(commands);
+    // The log of a deleted ref would be in the way of that of a new ref below or above it.
+    deletionsFirst.sort(comparing(command -> !NameConflicts.deletes(command)));
+    for (ReceiveCommand command : deletionsFirst) {
+      try {
+        writeLog(command, config);
+      } catch (IOException e) {
+        // The next log may be written.
+      }
+    }
+  }
+
+  private void writeLog(ReceiveCommand command, StoredConfig config) throws IOException {
+    String name = command.getRefName();
+    if (NameConflicts.deletes(command)) {
+      updater.deleteLog(name);
+      return;
+    }
+    boolean force = isForceRefLog(command);
+    if (isRefLogDisabled(command) || !updater.isLogged(name, force, config)) {
+      return;
+    }
+    String message = getRefLogMessage(command);
+    String result = isRefLogIncludingResult(command) ? toLogText(command) : null;
+    if (result != null) {
+      message = message.isEmpty() ? result : message + ": " + result;
+    }
+    PersonIdent ident =
+        getRefLogIdent() != null ? getRefLogIdent() : new PersonIdent(refs.repository());
+    ReflogWriter unused =
+        new ReflogWriter(refs.jgit(), force)
+            .log(name, command.getOldId(), command.getNewId(), ident, message);
+  }
+
+  @Nullable
+  private String toLogText(ReceiveCommand command) {
+    return switch (command.getType()) {
+      case CREATE -> ReflogEntry.PREFIX_CREATED;
+      case UPDATE ->
+          isAllowNonFastForwards()
+              ? ReflogEntry.PREFIX_FORCED_UPDATE
+              : ReflogEntry.PREFIX_FAST_FORWARD;
+      case UPDATE_NONFASTFORWARD -> ReflogEntry.PREFIX_FORCED_UPDATE;
+      default -> null;
+    };
+  }
+}

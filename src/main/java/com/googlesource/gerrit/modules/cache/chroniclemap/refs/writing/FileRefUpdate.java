@@ -1,0 +1,297 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedEdits;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
+import java.io.IOException;
+import java.util.List;
+import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.internal.storage.file.ReflogWriter;
+import org.eclipse.jgit.lib.Constants;
+import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.lib.RefDatabase;
+import org.eclipse.jgit.lib.RefUpdate;
+import org.eclipse.jgit.lib.ReflogEntry;
+import org.eclipse.jgit.lib.Repository;
+import org.eclipse.jgit.lib.StoredConfig;
+import org.eclipse.jgit.transport.ReceiveCommand;
+
+/**
+ * The update of one ref that is in files. It locks the ref, reads the value from the files, and
+ * renames the new value into place. Readers in all processes see this as one step. A deletion goes
+ * through the {@link PackedRefsQueue}, as the ref may have a line in {@code packed-refs}.
+ *
+ * <p>The cost does not grow with the repository, unless {@code packed-refs} is read or rewritten.
+ */
+final class FileRefUpdate extends RefUpdate {
+  private final RefUpdater updater;
+  private final UpdatableRefs refs;
+
+  private boolean dereferences;
+  @Nullable private LockedRefs locks;
+
+  /** The ref as the files have it, read under the lock; null if there is none. */
+  @Nullable private Ref found;
+
+  /** What was read under the lock if the ref is not loose: files around it, and packed refs. */
+  @Nullable private NameConflicts conflicts;
+
+  @Nullable private ParsedRefs packed;
+
+  FileRefUpdate(RefUpdater updater, Ref ref) {
+    super(ref);
+    this.updater = updater;
+    this.refs = updater.refs;
+  }
+
+  @Override
+  protected RefDatabase getRefDatabase() {
+    return refs.earlyDatabase();
+  }
+
+  @Override
+  protected Repository getRepository() {
+    return refs.repository();
+  }
+
+  @Override
+  protected boolean tryLock(boolean deref) throws IOException {
+    dereferences = deref;
+    String name = (deref ? getRef().getLeaf() : getRef()).getName();
+    ObjectId newId = getNewObjectId() == null ? ObjectId.zeroId() : getNewObjectId();
+    try {
+      locks = updater.lock(List.of(new Journal.Entry(name, newId)), 0);
+    } catch (LockedRefs.Refused e) {
+      return false;
+    }
+    RefReader.ToWrite read = read(name);
+    found = read.ref();
+    packed = read.packed();
+    setOldObjectId(found == null ? null : found.getObjectId());
+    return true;
+  }
+
+  private RefReader.ToWrite read(String name) throws IOException {
+    RefReader.ToWrite read;
+    try {
+      read = refs.reader().refToWrite(name, this::findConflicts);
+    } catch (RefReader.LeftToJGit e) {
+      read = new RefReader.ToWrite(refs.jgit().exactRef(name), null);
+    }
+    if (read.ref() != null) {
+      refs.sawRefs();
+    }
+    return read;
+  }
+
+  private void findConflicts() throws IOException {
+    String name = locks.names.get(0);
+    conflicts = updater.conflicts(List.of(ReceiveCommand.link(ObjectId.zeroId(), name, name)));
+  }
+
+  @Override
+  protected void unlock() {
+    if (locks != null) {
+      locks.close();
+      locks = null;
+    }
+  }
+
+  /** Whether other refs or locks are in the way of a new ref of this name. */
+  private boolean isInConflict() throws IOException {
+    if (found != null) {
+      return false;
+    }
+    try {
+      if (conflicts != null) {
+        conflicts.refuse(null);
+      }
+      if (packed == null) {
+        return refs.jgit().isNameConflicting(locks.names.get(0));
+      }
+      conflicts.refuse(packed);
+      return false;
+    } catch (NameConflicts.RefusedException e) {
+      return true;
+    }
+  }
+
+  @Override
+  protected Result doUpdate(Result status) throws IOException {
+    if (isInConflict()) {
+      return Result.LOCK_FAILURE;
+    }
+    locks.write(0, getNewObjectId());
+    String message = getRefLogMessage();
+    if (message != null) {
+      String result = isRefLogIncludingResult() ? toLogText(status) : null;
+      if (result != null) {
+        message = message.isEmpty() ? result : message + ": " + result;
+      }
+      log(message, dereferences);
+    }
+    return publish(status);
+  }
+
+  private static @Nullable String toLogText(Result status) {
+    return switch (status) {
+      case FORCED -> ReflogEntry.PREFIX_FORCED_UPDATE;
+      case FAST_FORWARD -> ReflogEntry.PREFIX_FAST_FORWARD;
+      case NEW -> ReflogEntry.PREFIX_CREATED;
+      default -> null;
+    };
+  }
+
+  private void log(String message, boolean deref) throws IOException {
+    StoredConfig config = refs.repository().getConfig();
+    boolean force = isForceRefLog();
+    // An update through a symbolic ref is logged if either of the two refs has a log.
+    if (updater.isLogged(getRef().getName(), force, config)
+        || (deref && updater.isLogged(getRef().getLeaf().getName(), force, config))) {
+      ReflogWriter unused = new ReflogWriter(refs.jgit(), force).log(this, message, deref);
+    }
+  }
+
+  private Result publish(Result status) throws IOException {
+    boolean durable = updater.isDurable();
+    if (durable) {
+      locks.syncValues();
+    }
+    try {
+      locks.publish(0);
+    } catch (IOException e) {
+      // Others have made a folder of this name, with refs in it.
+      return Result.LOCK_FAILURE;
+    }
+    try {
+      syncFolders(durable);
+    } finally {
+      // Listeners, which are told next, may want to change the ref too.
+      unlock();
+      refs.wrote();
+    }
+    if (found == null || !found.getStorage().isLoose()) {
+      updater.madeLoose(1);
+    }
+    return status;
+  }
+
+  /** Syncs the folders of the ref, which has changed and stays so if this fails. */
+  private void syncFolders(boolean durable) throws IOException {
+    if (!durable) {
+      return;
+    }
+    try {
+      locks.syncFolders();
+    } catch (IOException e) {
+      throw new IOException(
+          locks.names.get(0)
+              + " has changed, but its folder can't be synced: a loss of power may undo the change",
+          e);
+    }
+  }
+
+  @Override
+  protected Result doLink(String target) throws IOException {
+    RefUpdater.checkName(locks.names.get(0), false);
+    if (isInConflict()) {
+      return Result.LOCK_FAILURE;
+    }
+    locks.write(0, Constants.encode("ref: " + target + '\n'));
+    String message = getRefLogMessage();
+    if (message != null) {
+      log(message, false);
+    }
+    return publish(getRef().getStorage() == Ref.Storage.NEW ? Result.NEW : Result.FORCED);
+  }
+
+  @Override
+  protected Result doDelete(Result status) throws IOException {
+    if (found == null) {
+      return status;
+    }
+    String name = locks.names.get(0);
+    boolean durable = updater.isDurable();
+    try {
+      updater.write(new Deletion(name, durable), new PackedRefsQueue.Terms(locks, true, durable));
+    } catch (RefReader.LeftToJGit e) {
+      unlock();
+      return deleteByJGit();
+    }
+    try {
+      syncFolders(durable);
+    } finally {
+      unlock(); // else the lock file would keep the folder
+      RefPaths.deleteEmptyParents(updater.paths.loose(name), name);
+      refs.wrote();
+    }
+    return status;
+  }
+
+  private Result deleteByJGit() throws IOException {
+    RefUpdate update = refs.jgit().newUpdate(getName(), isDetachingSymbolicRef());
+    update.setExpectedOldObjectId(getOldObjectId());
+    update.setForceUpdate(true);
+    return update.delete();
+  }
+
+  private final class Deletion implements PackedRefsQueue.Request {
+    private final String name;
+    private final boolean durable;
+    private boolean deletesFile;
+
+    Deletion(String name, boolean durable) {
+      this.name = name;
+      this.durable = durable;
+    }
+
+    @Override
+    public void collect(ParsedRefs packed, PackedEdits edits) throws IOException {
+      locks.checkLocked(0);
+      edits.remove(name, packed);
+    }
+
+    /** Deletes the loose file last, as it holds the ref's value until the deletion is complete. */
+    @Override
+    public void finish() throws IOException {
+      updater.deleteLog(name);
+      deletesFile = true;
+      locks.deleteLoose(0);
+    }
+
+    @Override
+    public void undo(Throwable why) {
+      if (deletesFile && found.getStorage().isLoose()) {
+        try {
+          locks.putBack(0, found, durable);
+        } catch (IOException | RuntimeException | Error e) {
+          why.addSuppressed(new IOException("could not be undone for " + name, e));
+        }
+      }
+    }
+
+    /** Restores the line of a ref that is not loose. Below a loose file, no line is needed. */
+    @Override
+    public void restore(ParsedRefs packed, PackedEdits edits) {
+      if (!found.getStorage().isLoose()) {
+        edits.set(name, found.getObjectId(), found.getPeeledObjectId());
+      }
+    }
+  }
+}

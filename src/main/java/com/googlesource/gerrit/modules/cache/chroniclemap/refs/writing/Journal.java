@@ -1,0 +1,366 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.google.common.base.CharMatcher;
+import java.io.ByteArrayOutputStream;
+import java.io.Closeable;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.zip.CRC32C;
+import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.lib.Constants;
+import org.eclipse.jgit.lib.ObjectId;
+
+/**
+ * The journal of one ref transaction: a file that names the refs and their new values while the
+ * transaction runs. If the process is killed, recovery by another process ({@code Recovery})
+ * completes the transaction or removes its locks.
+ *
+ * <p>The steps of a transaction, and what each leaves on disk:
+ *
+ * <ol>
+ *   <li>The journal is written to a new file {@code OWNER-NUMBER.transaction}. Its text never
+ *       changes again. The {@link JournalOwner} shows by a file lock that the process lives.
+ *   <li>The refs are locked. Each lock is a hard link to an anchor: the journal, or another file
+ *       beside it, without refs, if the journal can have no more links (on ext4, 65,000). Making
+ *       the link fails if the ref is locked already. The link shows which transaction the lock
+ *       belongs to.
+ *   <li>The new values of refs are written to files beside the journal.
+ *   <li>The journal is renamed to {@code .decided}, or to {@code .durable} if the decision survives
+ *       a crash of this machine with all that it needs. From here on the transaction must be
+ *       completed, by this process or by recovery.
+ *   <li>The new values are renamed into place. Then the locks are deleted, and at last the journal.
+ * </ol>
+ *
+ * <p>Each transaction has a journal file of its own. So a deleted lock that is back after a loss of
+ * power leads to the text of its own transaction, never to that of a later one.
+ *
+ * <p>The text is UTF-8 and has one line each for: a title with the version; the boot, the machine
+ * and the kind of file system, as in {@link Origin}; each ref, with its new id in hex (zeros to
+ * delete the ref) and its name; {@code end} and the CRC32C of all lines before. Its length grows
+ * with the refs of the transaction alone. For one thread at a time.
+ */
+public final class Journal implements Closeable {
+  private static final String TITLE = "cache-chroniclemap ref transaction 2\n";
+  private static final String END = "end ";
+
+  private static final String PREPARED = ".transaction";
+  private static final String DECIDED = ".decided";
+  private static final String DURABLE = ".durable";
+
+  /** The mark of the files to which locks are links when the journal has enough of them. */
+  private static final String ANCHOR = "anchor-";
+
+  /** More bytes than the title and the origin have. */
+  private static final int MOST_ORIGIN = 4096;
+
+  private static final AtomicLong COUNT = new AtomicLong();
+
+  private final RefDisk disk;
+  final JournalOwner owner;
+
+  /** The path of the file without its suffix. */
+  private final String stem;
+
+  /** The journal's file. */
+  Path file;
+
+  /** The anchors beside the journal. The last anchor is in use. */
+  final List<Path> more = new ArrayList<>();
+
+  /** The {@link #key(Path)} of the anchor in use, and of the locks that are links to it. */
+  Object key;
+
+  /** Whether there is a link to the anchor in use. */
+  boolean hasLinks;
+
+  private Journal(RefDisk disk, JournalOwner owner, Path file) throws IOException {
+    this.key = key(file);
+    this.disk = disk;
+    this.owner = owner;
+    this.file = file;
+    this.stem = stem(file);
+  }
+
+  private static String stem(Path file) {
+    String name = file.toString();
+    return name.substring(0, name.lastIndexOf('.'));
+  }
+
+  /** A ref and its new value, which is the zero id to delete the ref. */
+  public record Entry(String name, ObjectId newId) {}
+
+  /** Whether a ref name can be written to a journal. Every name that git allows can. */
+  public static boolean isWritable(String name) {
+    return CharMatcher.inRange('\0', (char) (' ' - 1)).matchesNoneOf(name)
+        && UTF_8.newEncoder().canEncode(name);
+  }
+
+  /**
+   * Writes the journal of a new transaction.
+   *
+   * @throws IOException if it can't be written; no file is left then
+   */
+  static Journal begin(RefDisk disk, JournalOwner owner, List<Entry> entries) throws IOException {
+    Path file = owner.file("-" + COUNT.incrementAndGet() + PREPARED);
+    try {
+      // On a shared file system, other machines see the locks at once. If this machine crashes,
+      // they must find the text.
+      disk.write(file, text(owner.origin, entries), !owner.origin.isLocal());
+      return new Journal(disk, owner, file);
+    } catch (Throwable e) {
+      disk.delete(file);
+      throw e;
+    }
+  }
+
+  private static byte[] text(Origin origin, List<Entry> entries) {
+    ByteArrayOutputStream text = new ByteArrayOutputStream(256 + 96 * entries.size());
+    text.writeBytes((TITLE + origin.lines()).getBytes(UTF_8));
+    byte[] id = new byte[Constants.OBJECT_ID_STRING_LENGTH];
+    for (Entry entry : entries) {
+      entry.newId().copyTo(id, 0);
+      text.writeBytes(id);
+      text.write(' ');
+      text.writeBytes(entry.name().getBytes(UTF_8));
+      text.write('\n');
+    }
+    text.writeBytes((END + crc(text.toByteArray(), text.size()) + "\n").getBytes(US_ASCII));
+    return text.toByteArray();
+  }
+
+  private static String crc(byte[] text, int length) {
+    CRC32C crc = new CRC32C();
+    crc.update(text, 0, length);
+    return HexFormat.of().toHexDigits((int) crc.getValue());
+  }
+
+  /** Identifies a file by more than its name; two links to one file have the same key. */
+  public static Object key(Path file) throws IOException {
+    Object key = Files.readAttributes(file, BasicFileAttributes.class).fileKey();
+    return key == null ? file : key;
+  }
+
+  /**
+   * A file beside the journal, for the new value of a ref or, with another mark, for other content.
+   */
+  Path beside(String mark) {
+    return Path.of(stem + "." + mark);
+  }
+
+  /** Returns an anchor by its number; 0 is the journal. */
+  Path anchor(int number) {
+    return number == 0 ? file : more.get(number - 1);
+  }
+
+  /**
+   * Takes another anchor, as no more links can be made to the one in use.
+   *
+   * @return false if that one has no link, so that links are not possible
+   */
+  boolean addAnchor() throws IOException {
+    if (!hasLinks) {
+      return false;
+    }
+    Path made = beside(ANCHOR + (more.size() + 1));
+    disk.write(made, text(owner.origin, List.of()), !owner.origin.isLocal());
+    key = key(made);
+    more.add(made);
+    hasLinks = false;
+    return true;
+  }
+
+  /**
+   * Decides the transaction, which must be completed from here on.
+   *
+   * <p>A durable decision costs two rounds of syncs: first all that the decision needs, then the
+   * new name of the journal. The syncs of a round run at the same time.
+   *
+   * @param durable whether the decision has to survive a crash of the machine
+   * @param values the files with the new values of refs
+   * @param folders the folders of the locks. If a crash took the locks of a decision, recovery
+   *     would take the transaction for completed
+   * @throws IOException if the decision failed; then {@link #undecide} must follow
+   */
+  void decide(boolean durable, Collection<Path> values, Collection<Path> folders)
+      throws IOException {
+    if (durable) {
+      List<Path> files = new ArrayList<>(values);
+      files.add(file);
+      files.addAll(more);
+      List<Path> all = new ArrayList<>(folders);
+      all.add(file.getParent());
+      all.add(file.getParent().getParent()); // this transaction may have made its folder
+      disk.sync(files, all);
+    }
+    // On a shared file system, other machines see the rename at once, and the text is synced.
+    moveTo(durable || !owner.origin.isLocal() ? DURABLE : DECIDED);
+    if (durable) {
+      disk.syncFolders(List.of(file.getParent()));
+    }
+  }
+
+  /**
+   * Takes the decision back, if there is one. All refs must have their old values again.
+   *
+   * @param durable as given to {@link #decide}
+   */
+  void undecide(boolean durable) throws IOException {
+    for (String suffix : List.of(DECIDED, DURABLE)) {
+      Path decided = Path.of(stem + suffix);
+      if (Files.exists(decided)) {
+        file = decided;
+        moveTo(PREPARED);
+        if (durable) {
+          disk.syncFolders(List.of(file.getParent()));
+        }
+      }
+    }
+  }
+
+  private void moveTo(String suffix) throws IOException {
+    Path target = Path.of(stem + suffix);
+    try {
+      disk.rename(file, target);
+    } catch (NoSuchFileException e) {
+      // A network file system may have renamed the file and lost its answer.
+      if (!Files.exists(target)) {
+        throw e;
+      }
+    }
+    file = target;
+  }
+
+  /** Deletes the journal. The transaction is over, and none of its locks may be left. */
+  @Override
+  public void close() throws IOException {
+    for (Path anchor : more) {
+      disk.delete(anchor);
+    }
+    disk.delete(file);
+  }
+
+  // ---- journals of other processes
+
+  /**
+   * The journal of another process, as read from its file.
+   *
+   * @param origin where the process ran; null if the text lacks it
+   * @param entries the refs; empty if the text is incomplete
+   * @param anchors the files to which locks are links; the journal is one
+   * @param decided whether the transaction was decided, durably or not
+   * @param durable whether it was decided durably
+   */
+  public record Found(
+      Path file,
+      @Nullable Origin origin,
+      List<Entry> entries,
+      List<Path> anchors,
+      boolean decided,
+      boolean durable) {
+    public Path beside(String mark) {
+      return Path.of(stem(file) + "." + mark);
+    }
+
+    /**
+     * Whether recovery has to complete the transaction. A decision that is not durable counts only
+     * during the boot in which it was made: after a crash of the machine it may be on disk without
+     * later updates of the same refs.
+     */
+    public boolean isToComplete() {
+      return !entries.isEmpty()
+          && (durable || (decided && origin != null && origin.isOfThisBoot()));
+    }
+  }
+
+  /**
+   * The name that a lock gets as the journal of a dead process.
+   *
+   * @param number differs from those of other such locks
+   */
+  public static String nameOfOrphan(long number) {
+    return JournalOwner.NOBODY + Long.toHexString(number) + "-0" + PREPARED;
+  }
+
+  /** Whether a file has the name of a journal. */
+  public static boolean isJournal(Path file) {
+    String name = file.getFileName().toString();
+    return name.endsWith(PREPARED) || name.endsWith(DECIDED) || name.endsWith(DURABLE);
+  }
+
+  /**
+   * Reads the journal of a dead process.
+   *
+   * @param files all files of the process
+   */
+  public static Found read(Path file, List<Path> files) throws IOException {
+    byte[] bytes = Files.readAllBytes(file);
+    String text = new String(bytes, UTF_8);
+    boolean durable = file.toString().endsWith(DURABLE);
+    boolean decided = durable || file.toString().endsWith(DECIDED);
+    Origin origin = origin(text);
+    int end = text.lastIndexOf("\n" + END) + 1;
+    boolean isWhole =
+        origin != null
+            && end > 0
+            && text.substring(end)
+                .equals(END + crc(bytes, text.substring(0, end).getBytes(UTF_8).length) + "\n");
+    List<Entry> entries = new ArrayList<>();
+    if (isWhole) {
+      text.substring(TITLE.length(), end)
+          .lines()
+          .skip(Origin.LINES)
+          .forEach(line -> entries.add(entry(line)));
+    }
+    List<Path> anchors = new ArrayList<>(List.of(file));
+    String start = stem(file) + "." + ANCHOR;
+    files.stream().filter(each -> each.toString().startsWith(start)).forEach(anchors::add);
+    return new Found(file, origin, entries, anchors, decided, durable);
+  }
+
+  /**
+   * Returns the origin of the transaction of a lock, which is a link to its journal or another
+   * anchor; null if the file is another program's lock, or empty.
+   */
+  @Nullable
+  public static Origin originOf(Path lock) throws IOException {
+    try (InputStream in = Files.newInputStream(lock)) {
+      return origin(new String(in.readNBytes(MOST_ORIGIN), UTF_8));
+    }
+  }
+
+  @Nullable
+  private static Origin origin(String text) {
+    return text.startsWith(TITLE) ? Origin.parse(text.substring(TITLE.length())) : null;
+  }
+
+  private static Entry entry(String line) {
+    int end = Constants.OBJECT_ID_STRING_LENGTH;
+    return new Entry(line.substring(end + 1), ObjectId.fromString(line.substring(0, end)));
+  }
+}

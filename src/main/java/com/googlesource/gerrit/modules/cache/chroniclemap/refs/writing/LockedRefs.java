@@ -1,0 +1,608 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
+
+import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseFile;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
+import java.io.Closeable;
+import java.io.File;
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.lib.Constants;
+import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.Ref;
+
+/**
+ * The refs that one transaction has locked, with their new values. Threads of this process are
+ * excluded by {@link HeldNames}, other processes by git's lock files ({@code NAME.lock}).
+ *
+ * <p>A lock file is a hard link to an anchor of the transaction's {@link Journal}, which shows the
+ * owner of the lock after a process was killed. The new value of a ref is written beside the
+ * journal and renamed into place while the lock stays. So all refs stay locked until the last one
+ * has changed, and changes can be undone.
+ *
+ * <p>The lock is a plain file if the journal can't be written, links are not possible, or the ref
+ * is on another file system. The new value is then written to the lock, which is renamed into
+ * place, as in git. This is as good for the update of a single ref. But a killed process leaves a
+ * plain lock for ever, as git and JGit do, so an atomic batch needs another way ({@link #isPlain}).
+ *
+ * <p>For one thread at a time: that of the writer or, while the writer waits, that of the {@code
+ * PackedRefsQueue}. All costs grow with the refs of the transaction.
+ */
+public final class LockedRefs implements Closeable {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
+  /** How often to make a folder that other processes delete because it is empty. */
+  private static final int FOLDER_ATTEMPTS = 20;
+
+  /** The minimum wait for threads of this process. */
+  private static final long LEAST_WAIT_MILLIS = 1000;
+
+  private static final long FIRST_PAUSE_MILLIS = 1;
+  private static final long LONGEST_PAUSE_MILLIS = 200;
+
+  /**
+   * A lock file.
+   *
+   * @param key the {@link Journal#key(Path)} of the file, which a later file of its name lacks
+   * @param anchor the number of the journal's anchor to which it is a link; {@link #PLAIN} if it is
+   *     none
+   */
+  private record Lock(Path file, Object key, int anchor) {
+    boolean isPlain() {
+      return anchor == PLAIN;
+    }
+  }
+
+  private static final int PLAIN = -1;
+
+  private final RefPaths paths;
+  private final RefDisk disk;
+  private final RefLocks refLocks;
+  public final List<String> names;
+
+  /** Null if no journal can be written. Then all locks are plain files. */
+  @Nullable private final Journal journal;
+
+  /** The locks of the refs, in the order of names. */
+  private final List<Lock> locks = new ArrayList<>();
+
+  /** The folders that this transaction made for locks. */
+  private final Set<Path> newFolders = new HashSet<>();
+
+  /** A new value that is written but not published. */
+  private record Value(Path file, byte[] content) {}
+
+  /** Whether somebody has deleted a lock of this transaction, perhaps to take the ref. */
+  private boolean isLost;
+
+  /** Unpublished values by the ref's index in the names; null where there is none. */
+  private final Value[] values;
+
+  @Nullable private Lock packedLock;
+
+  /** Null until the first attempt to lock {@code packed-refs}. */
+  @Nullable private Path packedRefs;
+
+  /** Whether all files of this transaction could be deleted so far. */
+  private boolean isUnlocked = true;
+
+  /** The locks that could not be deleted. */
+  private final List<Lock> left = new ArrayList<>();
+
+  /** Whether a lock is not a link to the journal. */
+  private boolean isPlain;
+
+  private boolean isDurable;
+  private boolean closed;
+
+  private LockedRefs(
+      RefPaths paths, RefLocks refLocks, List<String> names, @Nullable Journal journal) {
+    this.paths = paths;
+    this.disk = refLocks.disk;
+    this.refLocks = refLocks;
+    this.names = names;
+    this.journal = journal;
+    this.values = new Value[names.size()];
+  }
+
+  /** Thrown if another lock holder has one of the refs. */
+  public static final class Refused extends Exception {
+    private static final long serialVersionUID = 1;
+
+    /**
+     * The ref that is locked. If a thread of this process holds any of the names, this is the first
+     * name.
+     */
+    public final String name;
+
+    Refused(String name) {
+      super(name, null, false, false);
+      this.name = name;
+    }
+  }
+
+  /** See {@link RefLocks#lock}. */
+  static LockedRefs lock(
+      RefPaths paths, RefLocks refLocks, List<Journal.Entry> entries, long waitMillis)
+      throws IOException, Refused {
+    List<String> names = entries.stream().map(Journal.Entry::name).toList();
+    paths.checkNames(names); // before a folder is made for one of them
+    long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(waitMillis);
+    try {
+      long wait = TimeUnit.MILLISECONDS.toNanos(Math.max(waitMillis, LEAST_WAIT_MILLIS));
+      if (!refLocks.held.take(names, wait)) {
+        throw new Refused(names.get(0));
+      }
+    } catch (InterruptedException e) {
+      throw interrupted(e);
+    }
+    LockedRefs locks = null;
+    try {
+      locks = new LockedRefs(paths, refLocks, names, refLocks.begin(paths.transactions, entries));
+      locks.lockFiles(end);
+      return locks;
+    } catch (Throwable e) {
+      if (locks == null) {
+        refLocks.held.giveBack(names);
+      } else {
+        locks.close();
+      }
+      throw e;
+    }
+  }
+
+  private static InterruptedIOException interrupted(InterruptedException e) {
+    Thread.currentThread().interrupt();
+    InterruptedIOException failure = new InterruptedIOException();
+    failure.initCause(e);
+    return failure;
+  }
+
+  private void lockFiles(long end) throws IOException, Refused {
+    for (long pause = FIRST_PAUSE_MILLIS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MILLIS)) {
+      String refused = tryLockFiles();
+      if (refused == null) {
+        return;
+      }
+      // Keeps no lock while it waits, as the other holder may need that one.
+      unlockFiles();
+      if (System.nanoTime() - end >= 0) {
+        throw new Refused(refused);
+      }
+      try {
+        Thread.sleep(pause);
+      } catch (InterruptedException e) {
+        throw interrupted(e);
+      }
+    }
+  }
+
+  /**
+   * Locks the files. Returns the name that another holder has locked, or null if all are locked
+   * now.
+   */
+  @Nullable
+  private String tryLockFiles() throws IOException {
+    for (String name : names) {
+      Lock lock = tryLock(RefPaths.lockOf(paths.loose(name)));
+      if (lock == null) {
+        return name;
+      }
+      locks.add(lock);
+    }
+    return null;
+  }
+
+  /** Returns null if the lock file exists. */
+  @Nullable
+  private Lock tryLock(Path file) throws IOException {
+    for (int attempt = 1; ; attempt++) {
+      try {
+        // This check is cheaper than an exception. A new change needs a new folder. That of the
+        // previous lock certainly exists.
+        Path folder = file.getParent();
+        boolean isThere = !locks.isEmpty() && locks.getLast().file.getParent().equals(folder);
+        if (!isThere && !folder.toFile().isDirectory()) {
+          disk.makeFolders(folder);
+          newFolders.add(folder);
+        }
+        return journal == null ? create(file, null) : link(file);
+      } catch (IOException e) {
+        // Another process may have deleted the empty folder.
+        if (attempt == FOLDER_ATTEMPTS || (journal != null && !Files.exists(journal.file))) {
+          throw e;
+        }
+      }
+    }
+  }
+
+  @Nullable
+  private Lock link(Path file) throws IOException {
+    int anchor = journal.more.size();
+    Lock lock = new Lock(file, journal.key, anchor);
+    try {
+      disk.link(file, journal.anchor(anchor));
+      journal.hasLinks = true;
+      return lock;
+    } catch (FileAlreadyExistsException e) {
+      // A network file system may have made the link and lost its answer.
+      return ifOwn(lock);
+    } catch (NoSuchFileException e) {
+      throw e;
+    } catch (UnsupportedOperationException | FileSystemException e) {
+      // The file system has no hard links or no more for this anchor, or it is not the journal's.
+      // Or it has made the link although it reports an error.
+      Lock own = ifOwn(lock);
+      if (own != null) {
+        return own;
+      }
+      return journal.addAnchor() ? link(file) : create(file, e);
+    }
+  }
+
+  /** Returns null if a lock is not this transaction's. If nobody can tell, the journal stays. */
+  @Nullable
+  private Lock ifOwn(Lock lock) throws IOException {
+    try {
+      return isOwn(lock) ? lock : null;
+    } catch (Throwable e) {
+      isUnlocked = false;
+      throw e;
+    }
+  }
+
+  /**
+   * Makes a lock that is a plain file, like git's. Once this process is dead, nobody can tell whose
+   * lock it was.
+   */
+  @Nullable
+  private Lock create(Path file, @Nullable Exception why) throws IOException {
+    try {
+      disk.create(file);
+    } catch (FileAlreadyExistsException e) {
+      return null;
+    } catch (IOException e) {
+      if (why != null) {
+        e.addSuppressed(why);
+      }
+      throw e;
+    }
+    Lock lock;
+    try {
+      lock = new Lock(file, Journal.key(file), PLAIN);
+    } catch (Throwable e) {
+      delete(file); // else nobody would ever delete it
+      throw e;
+    }
+    isPlain = true;
+    if (why != null) {
+      refLocks.warn("cannot make " + file + " as a hard link to a file of its repository", why);
+    }
+    return lock;
+  }
+
+  /**
+   * Whether a lock file exists and is this transaction's. Somebody may have deleted it by hand, or
+   * on another machine where this process was taken for dead, and the ref may be locked again.
+   *
+   * @throws IOException if the disk does not tell
+   */
+  private boolean isOwn(Lock lock) throws IOException {
+    try {
+      // Without the journal, another file may have got its key.
+      return lock.key.equals(Journal.key(lock.file))
+          && (lock.isPlain() || lock.key.equals(Journal.key(journal.anchor(lock.anchor))));
+    } catch (NoSuchFileException e) {
+      return false;
+    } catch (IOException e) {
+      if (LooseFile.isThere(lock.file.toFile())) {
+        throw e;
+      }
+      return false;
+    }
+  }
+
+  /**
+   * Whether this transaction still has the lock of a ref.
+   *
+   * @throws IOException if the disk does not tell
+   */
+  public boolean isLocked(int number) throws IOException {
+    return isOwn(locks.get(number));
+  }
+
+  /**
+   * Locks {@code packed-refs} for this transaction.
+   *
+   * @return false if there is another lock holder
+   */
+  public boolean lockPackedRefs() throws IOException {
+    packedRefs = RefPaths.behindLinks(paths.packedRefs.toPath());
+    packedLock = tryLock(RefPaths.lockOf(packedRefs.toFile()));
+    if (packedLock != null && LooseFile.isThere(plainPackedRefs().toFile())) {
+      delete(plainPackedRefs()); // a killed process left it
+    }
+    return packedLock != null;
+  }
+
+  /** The file to replace while {@code packed-refs} is locked: behind symbolic links, as in git. */
+  public Path packedRefs() {
+    return packedRefs;
+  }
+
+  /** Unlocks {@code packed-refs}, if it is locked. */
+  public void unlockPackedRefs() {
+    if (packedLock != null) {
+      unlock(packedLock);
+      packedLock = null;
+    }
+  }
+
+  /** A file on the file system of {@code packed-refs}, for its new content. */
+  public Path besidePackedRefs() {
+    return journal == null || !packedRefs.equals(paths.packedRefs.toPath())
+        ? plainPackedRefs()
+        : journal.beside("packed");
+  }
+
+  /** The file where no journal can be written. Only the holder of the lock may touch it. */
+  private Path plainPackedRefs() {
+    return packedRefs.resolveSibling(".cache-chroniclemap-packed-refs");
+  }
+
+  /**
+   * Whether a lock is a plain file. Recovery could not complete this transaction if the process
+   * were killed.
+   */
+  public boolean isPlain() {
+    return isPlain;
+  }
+
+  // ---- new values
+
+  /** Writes the new value of a ref, which {@link #publish} renames into place. */
+  public void write(int number, ObjectId id) throws IOException {
+    byte[] line = new byte[Constants.OBJECT_ID_STRING_LENGTH + 1];
+    id.copyTo(line, 0);
+    line[line.length - 1] = '\n';
+    write(number, line);
+  }
+
+  /** Writes the new content of a loose ref, which {@link #publish} renames into place. */
+  public void write(int number, byte[] content) throws IOException {
+    Lock lock = locks.get(number);
+    // A plain lock may be on another file system than the journal. It is renamed itself, as by git.
+    Path file = lock.isPlain() ? lock.file : journal.beside(Integer.toString(number));
+    values[number] = new Value(file, content);
+    disk.write(file, content);
+  }
+
+  /** Syncs the written values. */
+  public void syncValues() throws IOException {
+    disk.syncFiles(written());
+  }
+
+  private List<Path> written() {
+    return Arrays.stream(values).filter(Objects::nonNull).map(Value::file).toList();
+  }
+
+  /**
+   * Decides that the new values are published. Not for plain locks.
+   *
+   * @param durable whether the decision has to survive a crash of the machine
+   * @throws IOException if the decision failed; then {@link #undecide} must follow
+   */
+  public void decide(boolean durable) throws IOException {
+    isDurable = durable;
+    journal.decide(durable, written(), durable ? folders() : List.of());
+  }
+
+  /** Takes the decision back, if there is one. All refs must have their old values again. */
+  public void undecide() throws IOException {
+    journal.undecide(isDurable);
+  }
+
+  /**
+   * Renames a new value into the place of its loose ref.
+   *
+   * @throws IOException if a folder that is not empty has the ref's name, if the lock was lost, or
+   *     if the disk fails
+   */
+  public void publish(int number) throws IOException {
+    checkLocked(number);
+    File target = paths.loose(names.get(number));
+    Value value = values[number];
+    try {
+      disk.renameOverEmptyFolders(value.file, target);
+    } catch (NoSuchFileException e) {
+      // A network file system may have renamed the file and lost its answer.
+      if (Files.exists(value.file)
+          || !Arrays.equals(value.content, Files.readAllBytes(target.toPath()))) {
+        throw e;
+      }
+    }
+    values[number] = null;
+    isLost |= locks.get(number).isPlain(); // another process may have the lock by now
+  }
+
+  /**
+   * Gives a ref its old value again, in a loose file.
+   *
+   * @param old a loose ref
+   * @param durable whether to sync the file
+   */
+  public void putBack(int number, Ref old, boolean durable) throws IOException {
+    write(
+        number,
+        Constants.encode(
+            (old.isSymbolic() ? "ref: " + old.getTarget().getName() : old.getObjectId().name())
+                + '\n'));
+    if (durable) {
+      disk.syncFiles(List.of(values[number].file));
+    }
+    publish(number);
+  }
+
+  /**
+   * Deletes the file of a loose ref, if it exists.
+   *
+   * @throws IOException if the lock was lost, or if the disk fails
+   */
+  public void deleteLoose(int number) throws IOException {
+    checkLocked(number);
+    disk.deleteLoose(paths.loose(names.get(number)));
+  }
+
+  /**
+   * Checks that this transaction still has the lock of a ref. If somebody has deleted the lock
+   * file, another process may be changing the ref.
+   */
+  public void checkLocked(int number) throws IOException {
+    boolean locked = false;
+    try {
+      locked = isLocked(number);
+    } finally {
+      isLost |= !locked;
+    }
+    if (!locked) {
+      throw new IOException(
+          locks.get(number).file
+              + " was deleted while its process held it: nothing is changed there");
+    }
+  }
+
+  /** Syncs the folders of this transaction's refs. */
+  public void syncFolders() throws IOException {
+    disk.syncFolders(folders());
+  }
+
+  /** The folders of the locks. A new folder comes with all folders above it up to {@code refs/}. */
+  private Set<Path> folders() {
+    Path top = paths.refsFolder.toPath();
+    Set<Path> folders = new LinkedHashSet<>();
+    for (Lock lock : locks) {
+      Path folder = lock.file.getParent();
+      if (folders.add(folder) && newFolders.contains(folder)) {
+        for (Path above = folder.getParent(); above.startsWith(top); above = above.getParent()) {
+          folders.add(above);
+        }
+      }
+    }
+    folders.removeIf(folder -> !Files.exists(folder));
+    return folders;
+  }
+
+  // ---- unlock
+
+  private void unlockFiles() {
+    locks.forEach(this::unlock);
+    locks.clear();
+  }
+
+  /** Deletes a lock file, in up to two attempts, as a lock that stays excludes everybody. */
+  private void unlock(Lock lock) {
+    try {
+      if (!isLost || isOwn(lock)) {
+        disk.delete(lock.file);
+      } else if (!lock.isPlain() && LooseFile.isThere(lock.file.toFile())) {
+        logger.atWarning().log("%s is left alone, as it may be another process's", lock.file);
+      }
+    } catch (IOException e) {
+      try {
+        // If the first attempt has deleted the lock, the file may be another holder's by now.
+        if (isOwn(lock)) {
+          disk.delete(lock.file);
+        }
+      } catch (IOException again) {
+        left.add(lock);
+        stays(lock.file, again);
+      }
+    }
+  }
+
+  private void deleteValues() {
+    written().stream()
+        .filter(file -> !file.toString().endsWith(RefPaths.LOCK))
+        .forEach(this::delete);
+  }
+
+  private void delete(Path file) {
+    try {
+      disk.delete(file);
+    } catch (IOException e) {
+      stays(file, e);
+    }
+  }
+
+  private void stays(Path file, IOException why) {
+    isUnlocked = false;
+    logger.atSevere().withCause(why).log(
+        "cannot delete %s: Gerrit tries again every ten seconds, and when it is next started",
+        file);
+  }
+
+  /** Tries again to delete what could not be deleted, and then the journal. */
+  void unlockAgain() {
+    isUnlocked = true;
+    isLost = true; // others may have the locks by now
+    deleteValues();
+    List<Lock> again = List.copyOf(left);
+    left.clear();
+    again.forEach(this::unlock);
+    if (!isUnlocked) {
+      refLocks.addLeft(this);
+    } else if (journal != null) {
+      RefLocks.close(journal);
+    }
+  }
+
+  /** Unlocks all and deletes the values that were not published. */
+  @Override
+  public void close() {
+    if (closed) {
+      return;
+    }
+    closed = true;
+    try {
+      deleteValues();
+      unlockPackedRefs();
+      unlockFiles();
+      if (journal != null) {
+        refLocks.end(journal, isUnlocked);
+      }
+      if (!isUnlocked) {
+        refLocks.addLeft(this);
+      }
+    } finally {
+      refLocks.held.giveBack(names);
+    }
+  }
+}

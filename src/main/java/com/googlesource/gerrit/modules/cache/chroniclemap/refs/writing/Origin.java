@@ -1,0 +1,144 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Set;
+import org.eclipse.jgit.annotations.Nullable;
+
+/**
+ * The origin of a journal: where its process runs, by which recovery decides whether that is dead.
+ *
+ * @param boot the boot id of the running system, which all of its containers share; {@code unknown}
+ *     if there is no such id, or if files can't be locked, so that nobody can know whether the
+ *     process lives
+ * @param machine the id and the host name of the machine, which stay the same after a boot; {@code
+ *     unknown} if there is no id
+ * @param isLocal whether the file system, as this process sees it, belongs to a single running
+ *     system
+ */
+public record Origin(String boot, String machine, boolean isLocal) {
+  private static final String UNKNOWN = "unknown";
+
+  private static final String BOOT = "boot ";
+  private static final String MACHINE = "machine ";
+  private static final String FILE_SYSTEM = "files ";
+  private static final String LOCAL = "local";
+  private static final String SHARED = "shared";
+
+  static final int LINES = 3;
+
+  private static final String THIS_BOOT = read("/proc/sys/kernel/random/boot_id");
+  private static final String THIS_MACHINE = machine(read("/etc/machine-id"));
+
+  /** File systems that only one kernel mounts at a time. */
+  private static final Set<String> LOCAL_TYPES =
+      Set.of(
+          "ext2",
+          "ext3",
+          "ext4",
+          "xfs",
+          "btrfs",
+          "zfs",
+          "tmpfs",
+          "overlay",
+          "f2fs",
+          "jfs",
+          "reiserfs",
+          "bcachefs");
+
+  /**
+   * Returns the origin of this process.
+   *
+   * @param folder a folder on the file system in question
+   * @param isLocked whether this process shows by a file lock that it lives
+   */
+  static Origin ofThis(Path folder, boolean isLocked) {
+    return new Origin(isLocked ? THIS_BOOT : UNKNOWN, THIS_MACHINE, isLocal(folder));
+  }
+
+  /** Whether a folder is on a file system that only one kernel mounts at a time. */
+  public static boolean isLocal(Path folder) {
+    try {
+      return LOCAL_TYPES.contains(Files.getFileStore(folder).type());
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
+  private static String read(String file) {
+    try {
+      String text = Files.readString(Path.of(file)).trim();
+      // Images of systems have this in place of an id.
+      return text.isEmpty() || text.equals("uninitialized") ? UNKNOWN : text;
+    } catch (IOException | RuntimeException e) {
+      return UNKNOWN;
+    }
+  }
+
+  /** Adds the host name, as images of containers may all have the same id. */
+  private static String machine(String id) {
+    return id.equals(UNKNOWN) ? id : id + " " + read("/proc/sys/kernel/hostname");
+  }
+
+  /** Whether the process ran since the system was last booted. */
+  public boolean isOfThisBoot() {
+    return !boot.equals(UNKNOWN) && boot.equals(THIS_BOOT);
+  }
+
+  /**
+   * Whether a process of this origin, which has no file lock any more, is dead.
+   *
+   * <p>A process of this boot is dead, as the system keeps the lock of a live process. A process of
+   * an earlier boot is dead if the file system is local to both, or if it ran on this machine.
+   * Nobody here can know about a process on another machine.
+   *
+   * @param origin null if no journal has it. Then the process is dead if the file system is local.
+   *     On a shared one it has no locks, as the origin is synced before the first lock
+   * @param folder the folder that both processes use
+   */
+  public static boolean isDead(@Nullable Origin origin, Path folder) {
+    if (origin == null) {
+      return isLocal(folder);
+    }
+    return !origin.boot.equals(UNKNOWN)
+        && (origin.isOfThisBoot()
+            || (origin.isLocal && isLocal(folder))
+            || (!origin.machine.equals(UNKNOWN) && origin.machine.equals(THIS_MACHINE)));
+  }
+
+  String lines() {
+    String kind = isLocal ? LOCAL : SHARED;
+    return String.join("\n", BOOT + boot, MACHINE + machine, FILE_SYSTEM + kind, "");
+  }
+
+  /** Parses what {@link #lines} wrote. Returns null if a line is missing. */
+  @Nullable
+  static Origin parse(String text) {
+    List<String> lines = text.lines().limit(LINES).toList();
+    return lines.size() == LINES
+            && lines.get(0).startsWith(BOOT)
+            && lines.get(1).startsWith(MACHINE)
+            && lines.get(2).startsWith(FILE_SYSTEM)
+        ? new Origin(
+            lines.get(0).substring(BOOT.length()),
+            lines.get(1).substring(MACHINE.length()),
+            lines.get(2).equals(FILE_SYSTEM + LOCAL))
+        : null;
+  }
+}

@@ -1,0 +1,421 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
+
+import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseFile;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedEdits;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.DirectoryNotEmptyException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.NotDirectoryException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.lib.Constants;
+import org.eclipse.jgit.lib.ObjectId;
+
+/**
+ * The recovery of a repository after processes were killed. It completes the transactions that they
+ * had decided, and deletes their locks. {@link Journal} describes the files on disk.
+ *
+ * <p>While a dead process's lock of a ref is there, nobody else has changed the ref. A ref whose
+ * lock is gone has its final value. So recovery is right in both cases, and can be repeated if it
+ * is killed too. Only the thread that holds the lock of the {@link JournalOwner} file recovers its
+ * journals.
+ *
+ * <p>After a crash of the machine, a deleted lock may reappear although its ref has changed since,
+ * as neither was synced. So only durable decisions count then, before which the locks were synced.
+ * For all other transactions, the locks are deleted and no ref is changed.
+ *
+ * <p>All writes are synced, whatever {@code core.fsyncRefFiles} says: recovery is rare, and a
+ * second crash is likelier after a first one. Without dead processes, one folder is listed.
+ */
+record Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
+  /**
+   * Recovers all dead processes' transactions.
+   *
+   * @return whether there were any files of dead processes
+   */
+  boolean run() {
+    List<Dead> dead = new ArrayList<>();
+    try {
+      takeDead(dead);
+      Path packedRefsLock = paths.packedRefsLock();
+      // This comes first, as the completion of any transaction may have to write packed-refs.
+      for (Dead each : dead) {
+        for (Journal.Found journal : each.journals) {
+          deleteIfOwn(packedRefsLock, journal);
+        }
+      }
+      for (Dead each : dead) {
+        finish(each);
+      }
+    } catch (IOException | RuntimeException e) {
+      failed(paths.transactions, e);
+    } finally {
+      dead.forEach(Dead::close);
+    }
+    return !dead.isEmpty();
+  }
+
+  /** Runs at the first use: no rewrite has to wait then before a dead lock is taken for one. */
+  void runFirst() {
+    try {
+      boolean unused = run(paths.packedRefsLock());
+    } catch (IOException e) {
+      failed(paths.transactions, e);
+    }
+  }
+
+  /**
+   * Like {@link #run()}, for a lock that excludes this process. It may be one whose journal is
+   * gone.
+   */
+  boolean run(Path lock) {
+    boolean found = run();
+    return runForOrphan(lock) || found;
+  }
+
+  /**
+   * Recovers the transaction of a lock whose journal is gone. A loss of power may take the journal,
+   * or bring back the lock of a transaction that is over. The lock itself is a link to the text, so
+   * it becomes the journal of a dead process.
+   *
+   * @return whether the lock was one
+   */
+  private boolean runForOrphan(Path lock) {
+    Path journal =
+        paths.transactions.resolve(Journal.nameOfOrphan(ThreadLocalRandom.current().nextLong()));
+    Path found = journal.resolveSibling(journal.getFileName() + ".orphan");
+    try {
+      if (!isOrphan(lock)) {
+        return false;
+      }
+      try {
+        // By now the lock may be another one. This link stays to the same file.
+        writes.disk.link(found, lock);
+        if (isOrphan(found)) {
+          writes.disk.rename(found, journal);
+          return run();
+        }
+      } finally {
+        writes.disk.delete(found);
+      }
+    } catch (NoSuchFileException e) {
+      // Another recovery has deleted the lock, or the link as what a dead one has left.
+    } catch (IOException | RuntimeException e) {
+      failed(lock, e);
+    }
+    return false;
+  }
+
+  /**
+   * Whether a file is a journal of an earlier boot that has no name in the folder of journals. So
+   * no other recovery works on it.
+   */
+  private boolean isOrphan(Path file) throws IOException {
+    Origin origin = Journal.originOf(file);
+    if (origin == null || origin.isOfThisBoot() || !Origin.isDead(origin, paths.transactions)) {
+      return false;
+    }
+    Object key = Journal.key(file);
+    for (Path other : LooseFile.list(paths.transactions)) {
+      try {
+        if (!other.equals(file) && Journal.key(other).equals(key)) {
+          return false;
+        }
+      } catch (NoSuchFileException e) {
+        // The journal of a transaction that has just ended.
+      }
+    }
+    return true;
+  }
+
+  private static void failed(Path what, Exception e) {
+    logger.atSevere().withCause(e).atMostEvery(1, TimeUnit.MINUTES).log(
+        "cannot finish what a killed process has left in %s", what);
+  }
+
+  /** The files of a dead process, which this thread has taken. */
+  private record Dead(JournalOwner.Taken owner, List<Journal.Found> journals) {
+    void close() {
+      try {
+        owner.close();
+      } catch (IOException e) {
+        failed(owner.file(), e);
+      }
+    }
+  }
+
+  private void takeDead(List<Dead> dead) throws IOException {
+    Set<Path> owners = new TreeSet<>();
+    try (DirectoryStream<Path> files = Files.newDirectoryStream(paths.transactions)) {
+      for (Path file : files) {
+        Optional<Path> owner = JournalOwner.ofOthers(file);
+        owner.ifPresent(owners::add);
+      }
+    } catch (NoSuchFileException | NotDirectoryException e) {
+      return;
+    }
+    for (Path owner : owners) {
+      try {
+        take(owner, dead);
+      } catch (IOException | RuntimeException e) {
+        failed(owner, e);
+      }
+    }
+  }
+
+  private void take(Path file, List<Dead> dead) throws IOException {
+    JournalOwner.Taken owner = JournalOwner.takeDead(file);
+    if (owner == null) {
+      return;
+    }
+    boolean isDead = false;
+    try {
+      List<Journal.Found> journals = new ArrayList<>();
+      List<Path> files = owner.files();
+      for (Path each : files) {
+        if (Journal.isJournal(each)) {
+          journals.add(Journal.read(each, files));
+        }
+      }
+      isDead = !JournalOwner.isLiving(file) && Origin.isDead(origin(journals), paths.transactions);
+      if (isDead) {
+        dead.add(new Dead(owner, journals));
+      } else if (!journals.isEmpty()) {
+        logger.atWarning().atMostEvery(1, TimeUnit.HOURS).log(
+            "%s: nobody here can know whether the process lives that may hold locks of refs by %s;"
+                + " if it does not: refs-safety, By hand, in the documentation",
+            paths.packedRefs.getParent(), file);
+      }
+    } finally {
+      if (!isDead) {
+        owner.close();
+      }
+    }
+  }
+
+  /** Returns the origin of the journals of one process; null if none of them has it. */
+  @Nullable
+  private static Origin origin(List<Journal.Found> journals) {
+    return journals.stream()
+        .map(Journal.Found::origin)
+        .filter(Objects::nonNull)
+        .findFirst()
+        .orElse(null);
+  }
+
+  private void finish(Dead dead) {
+    boolean all = true;
+    for (Journal.Found journal : dead.journals) {
+      try {
+        finish(journal);
+      } catch (IOException | RuntimeException e) {
+        failed(journal.file(), e);
+        all = false;
+      }
+    }
+    if (!all) {
+      return; // the files are needed for the next attempt
+    }
+    try {
+      for (Path left : dead.owner.files()) {
+        writes.disk.delete(left);
+      }
+      writes.disk.delete(dead.owner.file());
+    } catch (IOException | RuntimeException e) {
+      failed(dead.owner.file(), e);
+    }
+  }
+
+  /**
+   * Completes a transaction and deletes its locks.
+   *
+   * @throws IOException if that fails; then the journal stays with locks for the next attempt
+   */
+  private void finish(Journal.Found journal) throws IOException {
+    checkPlaces(journal);
+    List<String> deletions = new ArrayList<>();
+    List<Path> folders = new ArrayList<>();
+    if (hasMoreNames(journal.anchors())) {
+      logger.atInfo().log(
+          "%s: a killed process left locks of %s refs, which are deleted; %s",
+          paths.packedRefs.getParent(),
+          journal.entries().isEmpty() ? "some" : journal.entries().size(),
+          journal.isToComplete()
+              ? "its transaction was decided and is completed"
+              : "no ref is changed");
+    }
+    for (int i = 0; journal.isToComplete() && i < journal.entries().size(); i++) {
+      Journal.Entry entry = journal.entries().get(i);
+      Path lock = RefPaths.lockOf(paths.loose(entry.name()));
+      if (!isOwn(lock, journal)) {
+        continue; // this ref is complete
+      }
+      folders.add(lock.getParent());
+      if (entry.newId().equals(ObjectId.zeroId())) {
+        deletions.add(entry.name());
+      } else {
+        write(journal, i, lock);
+      }
+    }
+    if (!deletions.isEmpty()) {
+      delete(deletions, journal);
+    }
+    writes.disk.syncFolders(folders.stream().distinct().toList());
+    for (Journal.Entry entry : journal.entries()) {
+      deleteIfOwn(RefPaths.lockOf(paths.loose(entry.name())), journal);
+    }
+    if (hasMoreNames(journal.anchors())) {
+      deleteUnknownLocks(journal);
+    }
+    writes.disk.delete(journal.file());
+  }
+
+  /** Checks that all refs can be set, before any of them is: half of a batch must not be seen. */
+  private void checkPlaces(Journal.Found journal) throws IOException {
+    for (Journal.Entry entry :
+        journal.isToComplete() ? journal.entries() : List.<Journal.Entry>of()) {
+      File place = paths.loose(entry.name());
+      if (!entry.newId().equals(ObjectId.zeroId())
+          && place.isDirectory()
+          && isOwn(RefPaths.lockOf(place), journal)
+          && !RefPaths.deleteEmptyFolders(place)) {
+        throw new DirectoryNotEmptyException(place.getPath());
+      }
+    }
+  }
+
+  /**
+   * Whether any locks are still links to an anchor. After all named refs are unlocked, such locks
+   * mean that a crash of the machine took the journal's text.
+   */
+  private static boolean hasMoreNames(List<Path> anchors) throws IOException {
+    try {
+      for (Path anchor : anchors) {
+        if ((int) Files.getAttribute(anchor, "unix:nlink") > 1) {
+          return true;
+        }
+      }
+    } catch (UnsupportedOperationException | IllegalArgumentException e) {
+      // This file system has no links.
+    }
+    return false;
+  }
+
+  /** Looks at all loose refs, but only after a crash of the machine. */
+  private void deleteUnknownLocks(Journal.Found journal) throws IOException {
+    List<Path> found = new ArrayList<>();
+    try (Stream<Path> files = Files.walk(paths.refsFolder.toPath())) {
+      files.forEach(found::add);
+    }
+    // Pseudorefs such as HEAD may be locked too.
+    for (Path folder : paths.foldersOfPseudorefs()) {
+      try (Stream<Path> files = Files.list(folder)) {
+        files.forEach(found::add);
+      }
+    }
+    for (Path file : found) {
+      if (file.toString().endsWith(RefPaths.LOCK)) {
+        deleteIfOwn(file, journal);
+      }
+    }
+  }
+
+  /**
+   * Whether a lock file exists and is a link to an anchor of a journal.
+   *
+   * @throws IOException if the disk does not tell. The journal must stay then
+   */
+  private static boolean isOwn(Path lock, Journal.Found found) throws IOException {
+    try {
+      for (Path anchor : found.anchors()) {
+        if (Files.isSameFile(lock, anchor)) {
+          return true;
+        }
+      }
+      return false;
+    } catch (NoSuchFileException e) {
+      return false;
+    } catch (IOException e) {
+      if (LooseFile.isThere(lock.toFile())) {
+        throw e;
+      }
+      return false;
+    }
+  }
+
+  private void deleteIfOwn(Path lock, Journal.Found found) throws IOException {
+    if (isOwn(lock, found)) {
+      writes.disk.delete(lock);
+    }
+  }
+
+  /** Sets a ref. The value is written again, as a crash may have taken that of the dead process. */
+  private void write(Journal.Found journal, int number, Path lock) throws IOException {
+    Journal.Entry entry = journal.entries().get(number);
+    Path value = journal.beside("again-" + number);
+    writes.disk.write(value, Constants.encodeASCII(entry.newId().name() + "\n"));
+    writes.disk.syncFiles(List.of(value));
+    if (isOwn(lock, journal)) {
+      writes.disk.renameOverEmptyFolders(value, paths.loose(entry.name()));
+    }
+  }
+
+  /** Deletes refs that the dead process still has locked when the queue gets to them. */
+  private void delete(List<String> names, Journal.Found journal) throws IOException {
+    try (LockedRefs none = writes.locks.lockNothing(paths)) {
+      writes.queue.run(
+          new PackedRefsQueue.Request() {
+            @Override
+            public void collect(ParsedRefs packed, PackedEdits edits) throws IOException {
+              for (String name : names) {
+                if (isOwn(RefPaths.lockOf(paths.loose(name)), journal)) {
+                  edits.remove(name, packed);
+                }
+              }
+            }
+
+            @Override
+            public void finish() throws IOException {
+              for (String name : names) {
+                if (isOwn(RefPaths.lockOf(paths.loose(name)), journal)) {
+                  writes.disk.deleteLoose(paths.loose(name));
+                }
+              }
+            }
+          },
+          new PackedRefsQueue.Terms(none, true, true),
+          refs::lockedList);
+    }
+  }
+}

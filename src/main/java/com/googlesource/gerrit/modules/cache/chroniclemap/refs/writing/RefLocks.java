@@ -1,0 +1,219 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
+
+import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import org.eclipse.jgit.annotations.Nullable;
+
+/**
+ * The locks of the refs of one repository folder, for all writers in this process and all instances
+ * of the repository. Any thread may call.
+ */
+public final class RefLocks implements Closeable {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
+  final RefDisk disk;
+  final HeldNames held = new HeldNames();
+
+  /**
+   * Shows that this process lives while it has journals. Kept some seconds for the next journals.
+   * Guarded by this.
+   */
+  @Nullable private JournalOwner owner;
+
+  /** Whether the owner was used since the last {@link #upkeep}. Guarded by this. */
+  private boolean used;
+
+  /** The transactions of which locks could not be deleted. Guarded by this. */
+  private final List<LockedRefs> left = new ArrayList<>();
+
+  /** How many repositories may have an owner file open that is not in use. */
+  private static final int MOST_OWNERS = 64;
+
+  /** Those with an owner file, the one used last at the end. Guarded by itself. */
+  private static final Set<RefLocks> OWNERS = new LinkedHashSet<>();
+
+  /** Whether the log has a warning that locks are plain files. Guarded by this. */
+  private boolean warned;
+
+  /** Makes the locks of a repository without touching the disk. */
+  public RefLocks(RefDisk disk) {
+    this.disk = disk;
+  }
+
+  /**
+   * Locks refs.
+   *
+   * @param entries in the order of names, each name once
+   * @param waitMillis how long to wait for other lock holders; for threads of this process, the
+   *     wait is a second at least
+   * @throws LockedRefs.Refused if there is another lock holder of a ref; none is locked then
+   * @throws IOException if a lock can't be made; none is locked then
+   */
+  public LockedRefs lock(RefPaths paths, List<Journal.Entry> entries, long waitMillis)
+      throws IOException, LockedRefs.Refused {
+    return LockedRefs.lock(paths, this, entries, waitMillis);
+  }
+
+  /** Begins a transaction without refs, for a writer of {@code packed-refs} alone. */
+  public LockedRefs lockNothing(RefPaths paths) throws IOException {
+    try {
+      return lock(paths, List.of(), 0);
+    } catch (LockedRefs.Refused e) {
+      throw new IllegalStateException("no ref can be refused", e);
+    }
+  }
+
+  /**
+   * Begins the journal of a transaction, which has to end with {@link #end}.
+   *
+   * @param folder made if it is missing
+   * @return null if no journal can be written
+   */
+  @Nullable
+  Journal begin(Path folder, List<Journal.Entry> entries) {
+    JournalOwner mine = null;
+    Journal journal = null;
+    try {
+      mine = owner(folder);
+      closeLeastRecentlyUsed();
+      journal = Journal.begin(disk, mine, entries);
+      return journal;
+    } catch (IOException e) {
+      warn(
+          "cannot write in " + folder + ", which has to be writable for the user that runs Gerrit",
+          e);
+      return null;
+    } finally {
+      if (mine != null && journal == null) {
+        release(mine);
+      }
+    }
+  }
+
+  private synchronized JournalOwner owner(Path folder) throws IOException {
+    if (owner != null && !owner.isThere()) {
+      // The folder was deleted, perhaps with the repository, and may have been made again. Journals
+      // without an owner file would be taken for those of a dead process, so there must be a new
+      // owner. The old owner stays until the last of its journals ends, as others must know that it
+      // lives.
+      if (owner.inUse == 0) {
+        close(owner);
+      }
+      owner = null;
+    }
+    if (owner == null) {
+      owner = JournalOwner.make(disk, folder);
+    }
+    owner.inUse++;
+    used = true;
+    return owner;
+  }
+
+  /** Warns, once, that locks are weaker than they are meant to be. */
+  synchronized void warn(String what, Exception e) {
+    if (!warned) {
+      warned = true;
+      logger.atWarning().withCause(e).log(
+          "%s. Refs are updated all the same, but if this process is killed the locks that it"
+              + " leaves have to be deleted by hand, and each atomic batch rewrites packed-refs",
+          what);
+    }
+  }
+
+  /** Keeps only so many owner files open. The calling thread holds no monitor. */
+  private void closeLeastRecentlyUsed() {
+    List<RefLocks> tooMany;
+    synchronized (OWNERS) {
+      OWNERS.remove(this);
+      OWNERS.add(this);
+      tooMany = OWNERS.stream().limit(Math.max(0, OWNERS.size() - MOST_OWNERS)).toList();
+    }
+    tooMany.forEach(RefLocks::closeIdle);
+  }
+
+  /**
+   * Ends a transaction.
+   *
+   * @param isUnlocked whether all of its locks are deleted. Otherwise the journal stays until the
+   *     upkeep has deleted the rest, or recovery by the next process
+   */
+  void end(Journal journal, boolean isUnlocked) {
+    if (isUnlocked) {
+      close(journal);
+    }
+    release(journal.owner);
+  }
+
+  /** Has the upkeep try again to delete the locks of a transaction. */
+  synchronized void addLeft(LockedRefs locks) {
+    left.add(locks);
+  }
+
+  private synchronized void release(JournalOwner of) {
+    of.inUse--;
+    if (of != owner && of.inUse == 0) {
+      close(of);
+    }
+  }
+
+  /** Deletes the owner file unless it is in use. */
+  private synchronized void closeIdle() {
+    if (owner != null && owner.inUse == 0) {
+      close(owner);
+      owner = null;
+      synchronized (OWNERS) {
+        OWNERS.remove(this);
+      }
+    }
+  }
+
+  /**
+   * Tries again to delete locks that could not be deleted, and deletes the owner file if no
+   * transaction used it since the last call.
+   */
+  public synchronized void upkeep() {
+    List<LockedRefs> again = List.copyOf(left);
+    left.clear();
+    again.forEach(LockedRefs::unlockAgain);
+    if (!used) {
+      closeIdle();
+    }
+    used = false;
+  }
+
+  /** Deletes the owner file unless it is in use. */
+  @Override
+  public void close() {
+    upkeep();
+    upkeep();
+  }
+
+  static void close(Closeable file) {
+    try {
+      file.close();
+    } catch (IOException e) {
+      logger.atSevere().withCause(e).log("cannot delete a file of a transaction that is over");
+    }
+  }
+}

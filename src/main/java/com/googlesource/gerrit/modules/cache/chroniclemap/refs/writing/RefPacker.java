@@ -1,0 +1,308 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
+
+import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.EmptyRefFolders;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedEdits;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.errors.MissingObjectException;
+import org.eclipse.jgit.internal.JGitText;
+import org.eclipse.jgit.lib.Constants;
+import org.eclipse.jgit.lib.NullProgressMonitor;
+import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.ProgressMonitor;
+import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.revwalk.RevObject;
+import org.eclipse.jgit.revwalk.RevTag;
+import org.eclipse.jgit.revwalk.RevWalk;
+
+/**
+ * The packing of loose refs, which writes their values to {@code packed-refs} at once and then
+ * deletes their files.
+ *
+ * <p>A ref is read and peeled before {@code packed-refs} is locked, and read again under that lock.
+ * A ref that was deleted or changed in between is skipped, so that no deleted ref comes back. What
+ * can't be read, and files whose names git refuses, are left alone. A locked ref is skipped too, as
+ * the lock holder may be about to delete it. A file is deleted under the ref's own lock, and only
+ * if it and {@code packed-refs} still have the packed value. So a ref that was deleted and made
+ * again meanwhile keeps its file, even with the same value.
+ *
+ * <p>Any thread may call.
+ */
+final class RefPacker {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
+  /** How many files are deleted under one set of locks, for which other writers may wait. */
+  private static final int PRUNED_TOGETHER = 64;
+
+  /**
+   * How many packed refs allow one more loose ref before the next packing. A packing reads and
+   * writes the whole list, about 70 bytes for each packed ref. With this ratio, it reads and writes
+   * 70 KB for each new loose ref, however long the list is, and less beside a short list. In a
+   * listing, a loose ref costs as much as 70 packed ones (5.4 and 0.08 microseconds in
+   * benchmarks-refs.md, Loose refs beside packed ones). So loose refs make a listing of all refs
+   * slower by a fourteenth at most, if the list is long enough for this ratio to count.
+   */
+  private static final int PACKED_FOR_ONE_LOOSE = 1000;
+
+  private final RefUpdater updater;
+  private final UpdatableRefs refs;
+
+  RefPacker(RefUpdater updater) {
+    this.updater = updater;
+    this.refs = updater.refs;
+  }
+
+  /** A value to be packed. */
+  private record Peeled(ObjectId id, @Nullable ObjectId peeled) {}
+
+  /**
+   * Packs the loose refs if there are too many. Refs that stay loose (broken, symbolic or locked)
+   * raise the limit for the next time. Otherwise each new ref would start a packing. They are tried
+   * again when as many other refs were made.
+   *
+   * @param maxLoose how many loose refs there may be beside a short list
+   */
+  void packInBackground(int maxLoose) {
+    refs.repository().incrementOpen();
+    int loose = 0;
+    int most = maxLoose;
+    try {
+      loose = countLoose();
+      int packed = refs.reader().packed().size();
+      most = Math.max(maxLoose, packed / PACKED_FOR_ONE_LOOSE);
+      if (loose > most) {
+        try {
+          pack(NullProgressMonitor.INSTANCE, true);
+        } finally {
+          loose = countLoose();
+          most += loose;
+        }
+      }
+      EmptyRefFolders.delete(updater.paths.refsFolder);
+    } catch (IOException | RuntimeException e) {
+      logger.atWarning().withCause(e).log("cannot pack the refs of %s", refs.repository());
+    } finally {
+      updater.writes.packed(loose, most);
+      refs.repository().close();
+    }
+  }
+
+  private int countLoose() throws IOException {
+    return refs.reader().loose().scanReadable(Constants.R_REFS).size();
+  }
+
+  /**
+   * Packs loose refs.
+   *
+   * @param all whether to pack all refs; otherwise only tags
+   */
+  void pack(ProgressMonitor monitor, boolean all) throws IOException {
+    List<Ref> found = refs.reader().loose().scanReadable(all ? Constants.R_REFS : Constants.R_TAGS);
+    monitor.beginTask(JGitText.get().packRefs, found.size());
+    try {
+      Map<String, Ref> loose = new LinkedHashMap<>();
+      for (Ref ref : found) {
+        loose.put(ref.getName(), ref);
+        monitor.update(1);
+      }
+      packAndPrune(loose);
+    } finally {
+      monitor.endTask();
+    }
+  }
+
+  /** Packs those of some refs that are loose. The caller has none of them locked. */
+  void pack(Collection<String> names) throws IOException {
+    packAndPrune(loose(names));
+  }
+
+  /**
+   * Packs those of some refs that are loose, all of which the caller has locked and keeps locked.
+   *
+   * @return a ref that can't be packed, such as a symbolic one; null if none is loose any more
+   */
+  @Nullable
+  String packUnderLocks(Collection<String> names, LockedRefs held) throws IOException {
+    Map<String, Ref> loose = loose(names);
+    if (loose.isEmpty()) {
+      return null;
+    }
+    Map<String, Peeled> values = peel(loose);
+    if (!values.isEmpty()) {
+      write(held, true, values);
+      prune(values, held);
+    }
+    for (String name : loose.keySet()) {
+      if (refs.reader().loose().readFile(name) != null) {
+        return name;
+      }
+    }
+    return null;
+  }
+
+  private Map<String, Ref> loose(Collection<String> names) throws IOException {
+    Map<String, Ref> loose = new LinkedHashMap<>();
+    for (String name : new TreeSet<>(names)) {
+      Ref ref = refs.reader().loose().read(name);
+      if (ref != null) {
+        loose.put(name, ref);
+      }
+    }
+    return loose;
+  }
+
+  private void packAndPrune(Map<String, Ref> loose) throws IOException {
+    Map<String, Peeled> values = peel(loose);
+    if (values.isEmpty()) {
+      return;
+    }
+    try (LockedRefs none = updater.writes.locks.lockNothing(updater.paths)) {
+      write(none, false, values);
+    }
+    List<String> names = new ArrayList<>(values.keySet());
+    for (int i = 0; i < names.size(); i += PRUNED_TOGETHER) {
+      pruneOrSkip(names.subList(i, Math.min(names.size(), i + PRUNED_TOGETHER)), values);
+    }
+  }
+
+  /** Writes durably, as the files are deleted next. */
+  private void write(LockedRefs locks, boolean locked, Map<String, Peeled> values)
+      throws IOException {
+    updater.write(
+        (packed, edits) -> collect(values, locked, packed, edits),
+        new PackedRefsQueue.Terms(locks, false, true));
+  }
+
+  private Map<String, Peeled> peel(Map<String, Ref> loose) throws IOException {
+    Map<String, Peeled> values = new LinkedHashMap<>();
+    List<String> broken = new ArrayList<>();
+    try (RevWalk walk = new RevWalk(refs.repository())) {
+      for (Ref ref : loose.values()) {
+        if (ref.isSymbolic() || !Journal.isWritable(ref.getName())) {
+          continue;
+        }
+        try {
+          RevObject object = walk.parseAny(ref.getObjectId());
+          values.put(
+              ref.getName(),
+              new Peeled(
+                  ref.getObjectId(), object instanceof RevTag ? walk.peel(object).copy() : null));
+        } catch (MissingObjectException e) {
+          // One broken ref should not keep the others from being packed.
+          broken.add(ref.getName());
+          refs.reader().loose().missesObject(ref);
+        }
+      }
+    }
+    if (!broken.isEmpty()) {
+      logger.atWarning().log(
+          "%d refs of %s are not packed, as their objects are missing, such as %s",
+          broken.size(), refs.repository(), broken.get(0));
+    }
+    return values;
+  }
+
+  /**
+   * Collects the refs that still have the value read before.
+   *
+   * @param locked whether the caller has all of them locked
+   */
+  private void collect(
+      Map<String, Peeled> values, boolean locked, ParsedRefs packed, PackedEdits edits)
+      throws IOException {
+    for (Map.Entry<String, Peeled> entry : values.entrySet()) {
+      String name = entry.getKey();
+      Peeled value = entry.getValue();
+      if (!locked) {
+        // An NFS client caches that a file is missing, and would miss another machine's new lock.
+        refs.reader().loose().refreshFolder(name);
+        if (Files.exists(RefPaths.lockOf(updater.paths.loose(name)))) {
+          // The lock holder may be deleting the ref, and have seen that it is not packed.
+          continue;
+        }
+      }
+      Ref now = refs.reader().loose().readFile(name);
+      if (now == null || now.isSymbolic() || !value.id.equals(now.getObjectId())) {
+        continue;
+      }
+      Ref before = packed.exactRef(name);
+      if (before == null || !before.isPeeled() || !value.id.equals(before.getObjectId())) {
+        edits.set(name, value.id, value.peeled);
+      }
+    }
+  }
+
+  // ---- deleting the files of packed refs
+
+  private void pruneOrSkip(List<String> names, Map<String, Peeled> values) throws IOException {
+    Map<String, Peeled> part = new HashMap<>();
+    List<Journal.Entry> entries = new ArrayList<>();
+    for (String name : new TreeSet<>(names)) {
+      part.put(name, values.get(name));
+      entries.add(new Journal.Entry(name, values.get(name).id));
+    }
+    try (LockedRefs locks = updater.lock(entries, 0)) {
+      prune(part, locks);
+    } catch (RefReader.LeftToJGit e) {
+      return; // these refs stay loose
+    } catch (LockedRefs.Refused e) {
+      // Another writer has one of the refs. The others are packed without it.
+      if (names.size() > 1) {
+        int middle = names.size() / 2;
+        pruneOrSkip(names.subList(0, middle), values);
+        pruneOrSkip(names.subList(middle, names.size()), values);
+      }
+    }
+    updater.paths.deleteEmptyParents(names);
+  }
+
+  /** Deletes the files of packed refs, under their locks. */
+  private void prune(Map<String, Peeled> values, LockedRefs held) throws IOException {
+    // The list is read under the locks, so it lacks a ref that was deleted and made again.
+    ParsedRefs packed = refs.reader().packed();
+    NameConflicts.LocksAbove above = new NameConflicts.LocksAbove(updater.paths, held.names);
+    for (int i = 0; i < held.names.size(); i++) {
+      String name = held.names.get(i);
+      Peeled value = values.get(name);
+      if (value == null) {
+        continue;
+      }
+      Ref now = refs.reader().loose().readFile(name);
+      Ref then = packed.exactRef(name);
+      if (now != null
+          && !now.isSymbolic()
+          && value.id.equals(now.getObjectId())
+          && then != null
+          && value.id.equals(then.getObjectId())
+          && !above.isLocked(name)) {
+        held.deleteLoose(i);
+      }
+    }
+  }
+}

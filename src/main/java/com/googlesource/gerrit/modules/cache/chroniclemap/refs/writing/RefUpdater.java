@@ -1,0 +1,264 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
+
+import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
+import java.io.File;
+import java.io.IOException;
+import java.util.List;
+import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.errors.LockFailedException;
+import org.eclipse.jgit.lib.BatchRefUpdate;
+import org.eclipse.jgit.lib.Config;
+import org.eclipse.jgit.lib.ConfigConstants;
+import org.eclipse.jgit.lib.Constants;
+import org.eclipse.jgit.lib.CoreConfig;
+import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.ObjectIdRef;
+import org.eclipse.jgit.lib.ProgressMonitor;
+import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.lib.RefUpdate;
+import org.eclipse.jgit.lib.StoredConfig;
+import org.eclipse.jgit.transport.ReceiveCommand;
+
+/**
+ * The updater of the refs of one repository. It holds what all updates share: files, settings,
+ * locks, and the queue for {@code packed-refs}. Any thread may call.
+ */
+public final class RefUpdater {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
+  private static final Config.SectionParser<Boolean> IS_DURABLE =
+      config -> config.getBoolean("core", null, "fsyncRefFiles", false);
+
+  final UpdatableRefs refs;
+  final RefPaths paths;
+  final SharedWrites writes;
+  private final UpdateSettings settings;
+  private final Recovery recovery;
+
+  /**
+   * Makes the updater without touching the disk.
+   *
+   * @param writes shared by all instances of the repository
+   */
+  public RefUpdater(
+      UpdatableRefs refs, RefPaths paths, SharedWrites writes, UpdateSettings settings) {
+    this.refs = refs;
+    this.paths = paths;
+    this.writes = writes;
+    this.settings = settings;
+    this.recovery = new Recovery(refs, paths, writes);
+  }
+
+  /** Whether this module updates refs, not JGit. */
+  private boolean isOwn() {
+    return settings.by() == UpdateSettings.By.OWN;
+  }
+
+  boolean isAtomicByRewrite() {
+    return settings.atomic() == UpdateSettings.Atomic.REWRITE;
+  }
+
+  RefPacker packer() {
+    return new RefPacker(this);
+  }
+
+  /** Whether updates have to survive a crash of the machine, by the repository's config. */
+  boolean isDurable() {
+    return isDurable(refs.repository().getConfig());
+  }
+
+  /**
+   * Whether updates have to survive a crash of the machine.
+   *
+   * @param config the repository's config. An update should get it once, as each time checks six
+   *     files
+   */
+  boolean isDurable(StoredConfig config) {
+    return config.get(IS_DURABLE);
+  }
+
+  /**
+   * Whether updates of a ref are logged: its log exists or has to be made.
+   *
+   * @param config the repository's config
+   */
+  boolean isLogged(String name, boolean force, StoredConfig config) {
+    return force || makesLog(name, config) || refs.jgit().logFor(name).isFile();
+  }
+
+  /** Whether a missing log is made, as in JGit and git. */
+  private boolean makesLog(String name, StoredConfig config) {
+    boolean bare = refs.repository().isBare();
+    return switch (config.getEnum(
+        ConfigConstants.CONFIG_CORE_SECTION,
+        null,
+        ConfigConstants.CONFIG_KEY_LOGALLREFUPDATES,
+        bare ? CoreConfig.LogRefUpdates.FALSE : CoreConfig.LogRefUpdates.TRUE)) {
+      case FALSE -> false;
+      case TRUE ->
+          name.equals(Constants.HEAD)
+              || name.startsWith(Constants.R_HEADS)
+              || name.startsWith(Constants.R_REMOTES)
+              || name.startsWith(Constants.R_NOTES);
+      case ALWAYS -> name.equals(Constants.HEAD) || name.startsWith(Constants.R_REFS);
+    };
+  }
+
+  /**
+   * Locks refs, if need be after a recovery.
+   *
+   * @param entries in the order of names
+   */
+  LockedRefs lock(List<Journal.Entry> entries, long waitMillis)
+      throws IOException, LockedRefs.Refused {
+    for (Journal.Entry entry : entries) {
+      checkName(entry.name(), entry.newId().equals(ObjectId.zeroId()));
+    }
+    try {
+      return writes.locks.lock(paths, entries, waitMillis);
+    } catch (LockedRefs.Refused e) {
+      // Another server on the same folder may have been killed while this one ran.
+      if (recovery.run(RefPaths.lockOf(paths.loose(e.name)))) {
+        return writes.locks.lock(paths, entries, waitMillis);
+      }
+      throw e;
+    }
+  }
+
+  /**
+   * Checks the files around refs that the caller has locked, if need be after a recovery.
+   *
+   * @throws IOException if a file can't be named, or the disk does not tell whether it exists
+   */
+  NameConflicts conflicts(List<ReceiveCommand> commands) throws IOException {
+    NameConflicts conflicts = NameConflicts.underLocks(paths, commands);
+    // A killed process may have left a lock above a new ref that no update ever asks for.
+    return conflicts.isFound() && recovery.run()
+        ? NameConflicts.underLocks(paths, commands)
+        : conflicts;
+  }
+
+  /** Writes {@code packed-refs}, if need be after a recovery. */
+  void write(PackedRefsQueue.Request request, PackedRefsQueue.Terms terms) throws IOException {
+    try {
+      writes.queue.run(request, terms, refs::lockedList);
+    } catch (LockFailedException e) {
+      if (!recovery.run(paths.packedRefsLock())) {
+        throw e;
+      }
+      writes.queue.run(request, terms, refs::lockedList);
+    }
+  }
+
+  /** Recovers the repository at its first use in this process. */
+  public void recover() {
+    if (isOwn()) {
+      writes.beforeFirstUse(
+          () -> {
+            writes.disk.share(SharedMode.of(refs.repository().getConfig()));
+            recovery.runFirst();
+          });
+    }
+  }
+
+  /**
+   * Refuses to make or change a ref whose name git refuses, as its file would be no ref. A line of
+   * such a name can be deleted, unless its lock would be in a folder named like a lock.
+   */
+  static void checkName(String name, boolean deletes) throws IOException {
+    if (!(deletes ? LooseRefs.mayBeRef(name) : LooseRefs.isAllowed(name))) {
+      throw new IOException("git allows no ref of this name: " + name);
+    }
+  }
+
+  /** Returns an update of a ref; null if JGit must update it. */
+  @Nullable
+  public RefUpdate newUpdate(String name, boolean detach) throws IOException {
+    if (!isOwn()) {
+      return null;
+    }
+    if (!Journal.isWritable(name)) {
+      checkName(name, false);
+      return null;
+    }
+    Ref ref;
+    try {
+      ref = refs.earlyReader().refToWrite(name, () -> {}).ref();
+    } catch (RefReader.LeftToJGit e) {
+      return null;
+    }
+    if (ref == null) {
+      ref = new ObjectIdRef.Unpeeled(Ref.Storage.NEW, name, null);
+    } else if (!Journal.isWritable(ref.getLeaf().getName())) {
+      return null;
+    }
+    FileRefUpdate update = new FileRefUpdate(this, ref);
+    if (detach && ref.isSymbolic()) {
+      update.setDetachingSymbolicRef();
+    }
+    return update;
+  }
+
+  /** Returns an update of several refs; null if JGit must update them. */
+  @Nullable
+  public BatchRefUpdate newBatchUpdate() {
+    return isOwn() ? new FileBatchUpdate(this) : null;
+  }
+
+  /**
+   * Packs loose refs.
+   *
+   * @param all whether to pack all refs; otherwise only tags
+   * @return false if JGit must pack; nothing has happened then
+   */
+  public boolean pack(ProgressMonitor monitor, boolean all) throws IOException {
+    if (!isOwn()) {
+      return false;
+    }
+    try {
+      packer().pack(monitor, all);
+      return true;
+    } catch (RefReader.LeftToJGit e) {
+      return false;
+    }
+  }
+
+  /** Counts new loose refs. If there are too many, they are packed in the background. */
+  void madeLoose(int count) {
+    int least = settings.maxLoose();
+    writes.added(count, least, () -> packer().packInBackground(least));
+  }
+
+  /**
+   * Deletes the log of a deleted ref, and the folders that are empty then. As with native git, a
+   * failure is only logged: the deletion of a packed ref has already happened.
+   */
+  void deleteLog(String name) {
+    File log = refs.jgit().logFor(name);
+    try {
+      if (log.isFile()) {
+        writes.disk.delete(log.toPath());
+      }
+    } catch (IOException e) {
+      logger.atWarning().withCause(e).log("the log of %s stays, which is deleted", name);
+    }
+    RefPaths.deleteEmptyParents(log, name);
+  }
+}

@@ -1,0 +1,559 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.current;
+
+import static com.google.common.truth.Truth.assertThat;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Differential;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListTiers;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RefDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.FileTime;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.internal.storage.file.RefDirectory;
+import org.eclipse.jgit.lib.CoreConfig.TrustStat;
+import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.lib.RefDatabase;
+import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * When the file of a loose ref is read again, and what is remembered of it. That a file is not read
+ * is seen where it has another content and the same attributes.
+ */
+@Tag("locale")
+class LooseRefsTest {
+  private static final Instant OLD = Instant.parse("2020-01-01T00:00:00Z");
+  private static final String A = "refs/heads/a";
+  private static final String CHANGE = "refs/changes/01/1/meta";
+
+  @TempDir Path folder;
+  @AutoClose private TestRefs testRefs;
+  private LooseMemory memory;
+  private LooseRefs loose;
+  private ObjectId one;
+  private ObjectId two;
+  private ObjectId tag;
+
+  @BeforeEach
+  void create() throws IOException {
+    testRefs = TestRefs.create(folder.resolve("r.git"), null);
+    one = testRefs.commits().get(0);
+    two = testRefs.commits().get(1);
+    tag = testRefs.tags().get(0);
+    memory = new LooseMemory(file("refs").toFile(), LooseMemory.MOST);
+    trust(TrustStat.ALWAYS);
+  }
+
+  private void trust(TrustStat trust) {
+    loose =
+        new LooseRefs(
+            testRefs.repository(),
+            new RefPaths(testRefs.repository(), file("packed-refs").toFile()),
+            trust,
+            memory,
+            Opener.OF_SYSTEM);
+  }
+
+  private Path file(String name) {
+    return testRefs.folder().resolve(name);
+  }
+
+  /** Writes into the file itself. */
+  private void write(String name, String text, Instant time) throws IOException {
+    Files.createDirectories(file(name).getParent());
+    Files.writeString(file(name), text + "\n");
+    Files.setLastModifiedTime(file(name), FileTime.from(time));
+  }
+
+  private void write(String name, ObjectId id) throws IOException {
+    write(name, id.name(), OLD);
+  }
+
+  /** Puts another file in its place, as all writers of refs do. */
+  private void replace(String name, ObjectId id) throws IOException {
+    write(name + ".lock", id);
+    Files.move(file(name + ".lock"), file(name), StandardCopyOption.ATOMIC_MOVE);
+  }
+
+  @Nullable
+  private ObjectId id(String name) throws IOException {
+    Ref ref = loose.read(name);
+    return ref == null ? null : ref.getObjectId();
+  }
+
+  private List<ObjectId> scanned(String prefix) throws IOException {
+    return loose.scan(prefix).stream().map(Ref::getObjectId).toList();
+  }
+
+  /** A ref that is packed has another value then, an older one. */
+  @ParameterizedTest
+  @EnumSource(names = {"ALWAYS", "AFTER_OPEN", "NEVER"})
+  void aFileThatCantBeAskedForIsNoMissingOne(TrustStat trust) throws Exception {
+    trust(trust);
+    // A loop fails as a broken disk does: the name is there, and the system does not tell of what.
+    Files.createSymbolicLink(file("refs/heads/loop"), file("refs/heads/loop"));
+    for (String name : List.of("refs/heads/loop", "refs/heads/loop/below")) {
+      assertThrows(IOException.class, () -> loose.read(name));
+      assertThrows(IOException.class, () -> loose.readFile(name));
+    }
+    write("refs/heads/a", one);
+    for (String name :
+        List.of("refs/heads/none", "refs/heads/a/below", "refs/heads/" + "x".repeat(300))) {
+      assertThat(loose.read(name)).isNull();
+      assertThat(loose.readFile(name)).isNull();
+    }
+  }
+
+  /**
+   * As NFS has it of a name that was missing: it is missing until its folder is opened, and a new
+   * folder until the one above is.
+   */
+  @ParameterizedTest
+  @EnumSource(names = {"AFTER_OPEN", "NEVER"})
+  void seesARefThatIsNotSeenBeforeItsFoldersAreOpened(TrustStat trust) throws Exception {
+    List<Path> unseen = new ArrayList<>();
+    loose = looseWithUnseen(trust, unseen);
+    assertThat(id(A)).isNull();
+    assertThat(id(CHANGE)).isNull();
+    write("refs/heads/hidden-a", one);
+    unseen.add(file("refs/heads/hidden-a"));
+    write("refs/hidden-changes/01/1/meta", two);
+    unseen.add(file("refs/hidden-changes"));
+    assertThat(id(A)).isEqualTo(one);
+    assertThat(loose.readFile(CHANGE).getObjectId()).isEqualTo(two);
+    assertThat(unseen).isEmpty();
+  }
+
+  /** Files that are called hidden-NAME until their folder is opened. */
+  private LooseRefs looseWithUnseen(TrustStat trust, List<Path> unseen) {
+    return new LooseRefs(
+        testRefs.repository(),
+        new RefPaths(testRefs.repository(), file("packed-refs").toFile()),
+        trust,
+        memory,
+        opened -> {
+          for (Path hidden : List.copyOf(unseen)) {
+            Path place = hidden.resolveSibling(hidden.getFileName().toString().substring(7));
+            if (place.getParent().equals(opened)) {
+              Files.move(hidden, place, StandardCopyOption.ATOMIC_MOVE);
+              unseen.remove(hidden);
+            }
+          }
+        });
+  }
+
+  /** For a packer, which must not miss the lock of another machine. */
+  @Test
+  void opensTheFolderOfARefOnRequestWhateverIsTrusted() throws Exception {
+    List<Path> unseen = new ArrayList<>();
+    loose = looseWithUnseen(TrustStat.ALWAYS, unseen);
+    write("refs/heads/hidden-a.lock", one);
+    unseen.add(file("refs/heads/hidden-a.lock"));
+    assertThat(loose.read(A)).isNull();
+    assertThat(unseen).hasSize(1);
+    loose.refreshFolder(A);
+    assertThat(Files.exists(file(A + ".lock"))).isTrue();
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"ALWAYS", "NEVER"})
+  void aFileWithTheSameAttributesIsNotReadAgainAsByJGit(TrustStat trust) throws Exception {
+    trust(trust);
+    RefDirectory jgit = testRefs.peer();
+    write(A, one);
+    write(CHANGE, one);
+    assertThat(id(A)).isEqualTo(one);
+    assertThat(scanned("refs/")).containsExactly(one, one);
+    assertThat(jgit.getRefsByPrefix("refs/")).hasSize(2);
+    write(A, two);
+    write(CHANGE, two);
+    assertThat(id(A)).isEqualTo(one);
+    assertThat(id(CHANGE)).isEqualTo(one);
+    assertThat(scanned("refs/")).containsExactly(one, one);
+    assertThat(scanned("refs/changes/01/1/")).containsExactly(one);
+    assertThat(jgit.exactRef(A).getObjectId()).isEqualTo(one);
+    loose.refresh();
+    assertThat(id(A)).isEqualTo(two);
+    assertThat(scanned("refs/")).containsExactly(two, two);
+  }
+
+  @Test
+  void afterOpenReadsAgain() throws Exception {
+    trust(TrustStat.AFTER_OPEN);
+    write(A, one);
+    assertThat(id(A)).isEqualTo(one);
+    assertThat(scanned("refs/")).containsExactly(one);
+    write(A, two);
+    assertThat(id(A)).isEqualTo(two);
+    write(A, one);
+    assertThat(scanned("refs/")).containsExactly(one);
+  }
+
+  @Test
+  void aFileThatWasReplacedIsReadAgain() throws Exception {
+    write(A, one);
+    assertThat(id(A)).isEqualTo(one);
+    replace(A, two);
+    assertThat(id(A)).isEqualTo(two);
+    replace(A, one);
+    assertThat(scanned("refs/")).containsExactly(one);
+    write(A, two.name(), OLD.plusNanos(1));
+    assertThat(id(A)).isEqualTo(two);
+    // Of another size.
+    write(A, one.name() + "\n", OLD.plusNanos(1));
+    assertThat(scanned("refs/heads/")).containsExactly(one);
+  }
+
+  /** Its clock may not have moved between the reading and another writing. */
+  @Test
+  void aFileThatIsNewIsReadAgain() throws Exception {
+    Instant ahead = Instant.now().plusSeconds(3600);
+    write(A, one.name(), ahead);
+    assertThat(id(A)).isEqualTo(one);
+    assertThat(scanned("refs/")).containsExactly(one);
+    write(A, two.name(), ahead);
+    assertThat(id(A)).isEqualTo(two);
+    write(A, one.name(), ahead);
+    assertThat(scanned("refs/")).containsExactly(one);
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"ALWAYS", "AFTER_OPEN", "NEVER"})
+  void oneThatIsGoneIsForgotten(TrustStat trust) throws Exception {
+    trust(trust);
+    write(A, one);
+    write(CHANGE, one);
+    assertThat(scanned("refs/")).containsExactly(one, one);
+    assertThat(memory.size()).isEqualTo(2);
+    Files.delete(file(A));
+    assertThat(loose.read(A)).isNull();
+    assertThat(memory.size()).isEqualTo(1);
+    Files.delete(file(CHANGE));
+    Files.delete(file("refs/changes/01/1"));
+    assertThat(scanned("refs/")).isEmpty();
+    assertThat(memory.size()).isEqualTo(0);
+    write(CHANGE, two);
+    assertThat(id(CHANGE)).isEqualTo(two);
+    Files.delete(file(CHANGE));
+    Files.delete(file("refs/changes/01/1"));
+    assertThat(loose.read(CHANGE)).isNull();
+    assertThat(memory.size()).isEqualTo(0);
+  }
+
+  @Test
+  void aFolderMayTakeThePlaceOfARef() throws Exception {
+    write(A, one);
+    assertThat(scanned("refs/")).containsExactly(one);
+    Files.delete(file(A));
+    write(A + "/b", two);
+    assertThat(loose.read(A)).isNull();
+    assertThat(scanned("refs/")).containsExactly(two);
+    Files.delete(file(A + "/b"));
+    Files.delete(file(A));
+    write(A, one);
+    assertThat(scanned("refs/")).containsExactly(one);
+    assertThat(loose.read(A + "/b")).isNull();
+    assertThat(memory.size()).isEqualTo(1);
+  }
+
+  @Test
+  void whatBecomesBrokenIsNotServedFromMemory() throws Exception {
+    write(A, one);
+    assertThat(id(A)).isEqualTo(one);
+    write(A, "", OLD.plusSeconds(1));
+    assertThrows(IOException.class, () -> loose.read(A));
+    assertThrows(IOException.class, () -> scanned("refs/"));
+    Files.delete(file(A));
+    assertThat(loose.read(A)).isNull();
+    assertThat(scanned("refs/")).isEmpty();
+    assertThat(memory.size()).isEqualTo(0);
+  }
+
+  @Test
+  void namesInAFolderAreInTheirOrder() throws Exception {
+    for (String name : List.of("b", "a-b", "a/c", "a.b", "a0", "a.lock", "a/b.lock")) {
+      write("refs/heads/" + name, one);
+    }
+    for (int i = 0; i < 2; i++) {
+      assertThat(loose.scan("refs/").stream().map(Ref::getName))
+          .containsExactly(
+              "refs/heads/a-b", "refs/heads/a.b", "refs/heads/a/c", "refs/heads/a0", "refs/heads/b")
+          .inOrder();
+    }
+  }
+
+  /** The attributes of a link say nothing of what it leads to. */
+  @Test
+  void whatALinkLeadsToIsReadAgain() throws Exception {
+    Path target = folder.resolve("target");
+    Files.writeString(target, one.name() + "\n");
+    Files.createSymbolicLink(Files.createDirectories(file("refs/heads")).resolve("a"), target);
+    assertThat(id(A)).isEqualTo(one);
+    assertThat(scanned("refs/")).containsExactly(one);
+    Files.writeString(target, two.name() + "\n");
+    assertThat(id(A)).isEqualTo(two);
+    assertThat(scanned("refs/")).containsExactly(two);
+    Files.createDirectory(folder.resolve("others"));
+    Files.writeString(folder.resolve("others/b"), one.name() + "\n");
+    Files.createSymbolicLink(file("refs/heads/link"), folder.resolve("others"));
+    assertThat(scanned("refs/")).containsExactly(two, one);
+  }
+
+  @Test
+  void additionalRefsAreNotRemembered() throws Exception {
+    write("HEAD", "ref: " + A, OLD);
+    write("FETCH_HEAD", one.name(), OLD);
+    assertThat(loose.read("HEAD").getTarget().getName()).isEqualTo(A);
+    assertThat(id("FETCH_HEAD")).isEqualTo(one);
+    write("HEAD", "ref: refs/heads/b", OLD);
+    write("FETCH_HEAD", two.name(), OLD);
+    assertThat(loose.read("HEAD").getTarget().getName()).isEqualTo("refs/heads/b");
+    assertThat(loose.scan("").get(0).getTarget().getName()).isEqualTo("refs/heads/b");
+    assertThat(id("FETCH_HEAD")).isEqualTo(two);
+    // What HEAD was peeled to.
+    assertThat(memory.size()).isEqualTo(1);
+    assertThat(memory.get("HEAD")).isNotNull();
+  }
+
+  @Test
+  void aSymbolicRefIsRemembered() throws Exception {
+    write("refs/heads/s", "ref: refs/heads/a", OLD);
+    Ref first = loose.read("refs/heads/s");
+    assertThat(first.getTarget().getName()).isEqualTo("refs/heads/a");
+    assertThat(loose.read("refs/heads/s")).isSameInstanceAs(first);
+    write("refs/heads/s", "ref: refs/heads/b", OLD.plusSeconds(1));
+    assertThat(loose.read("refs/heads/s").getTarget().getName()).isEqualTo("refs/heads/b");
+  }
+
+  // ---- peeled
+
+  private static void assertPeeled(Ref ref, @Nullable ObjectId peeled) {
+    assertThat(ref.isPeeled()).isTrue();
+    assertThat(ref.getPeeledObjectId()).isEqualTo(peeled);
+    assertThat(ref.getStorage()).isEqualTo(Ref.Storage.LOOSE);
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"ALWAYS", "AFTER_OPEN", "NEVER"})
+  void whatARefWasPeeledToIsRemembered(TrustStat trust) throws Exception {
+    trust(trust);
+    write("refs/tags/t", tag);
+    write(A, one);
+    assertThat(loose.read("refs/tags/t").isPeeled()).isFalse();
+    assertPeeled(loose.peel(loose.read("refs/tags/t")), one);
+    assertPeeled(loose.peel(loose.read(A)), null);
+    assertPeeled(loose.read("refs/tags/t"), one);
+    assertPeeled(loose.read(A), null);
+    assertThat(scanned("refs/")).hasSize(2);
+    loose.scan("refs/").forEach(ref -> assertThat(ref.isPeeled()).isTrue());
+    // Read again, with the same id.
+    Files.setLastModifiedTime(file("refs/tags/t"), FileTime.from(OLD.plusSeconds(1)));
+    assertPeeled(loose.read("refs/tags/t"), one);
+    replace("refs/tags/t", testRefs.tags().get(1));
+    assertThat(loose.read("refs/tags/t").isPeeled()).isFalse();
+    assertPeeled(loose.peel(loose.read("refs/tags/t")), two);
+  }
+
+  @Test
+  void anotherRefIsNotTakenForThePeeledOne() throws Exception {
+    write("refs/tags/t", tag);
+    Ref old = loose.read("refs/tags/t");
+    replace("refs/tags/t", testRefs.tags().get(1));
+    assertThat(loose.read("refs/tags/t").isPeeled()).isFalse();
+    assertPeeled(loose.peel(old), one);
+    assertThat(loose.read("refs/tags/t").getObjectId()).isEqualTo(testRefs.tags().get(1));
+    assertThat(loose.read("refs/tags/t").isPeeled()).isFalse();
+    loose.refresh();
+    assertPeeled(loose.peel(old), one);
+    assertThat(memory.size()).isEqualTo(0);
+  }
+
+  /** JGit finds a HEAD that is a tag by what the tag leads to, once it was peeled. */
+  @Test
+  void whatHeadWasPeeledToIsRememberedAsJGit() throws Exception {
+    write("HEAD", tag);
+    write(A, one);
+    PackedRefsFile packed =
+        new PackedRefsFile(
+            file("packed-refs").toFile(),
+            new ListTiers(Differential.KEY, new ListMemory(1 << 20), null, System::nanoTime),
+            used -> {},
+            Opener.OF_SYSTEM);
+    for (RefDatabase refs : List.of(newDatabase(packed), testRefs.peer())) {
+      assertThat(refs.getTipsWithSha1(one)).hasSize(1);
+      assertPeeled(refs.peel(refs.exactRef("HEAD")), one);
+      assertThat(refs.getTipsWithSha1(one)).hasSize(2);
+      // Sweeps what is gone.
+      assertThat(refs.getRefs()).hasSize(2);
+      assertThat(refs.getTipsWithSha1(one)).hasSize(2);
+      replace("HEAD", testRefs.tags().get(1));
+      assertThat(refs.getTipsWithSha1(one)).hasSize(1);
+      write("HEAD", tag);
+    }
+  }
+
+  private RefDatabase newDatabase(PackedRefsFile packed) {
+    return testRefs.database(packed, new RefDisk(), UpdateSettings.DEFAULT);
+  }
+
+  /** As JGit does, which another instance of the repository asks. */
+  @Test
+  void allDatabasesOfARepositoryRememberAsJGit() throws Exception {
+    write("refs/tags/t", tag);
+    write(A, one);
+    write("refs/heads/s", "ref: refs/tags/t", OLD);
+    PackedRefsFile packed =
+        new PackedRefsFile(
+            file("packed-refs").toFile(),
+            new ListTiers(Differential.KEY, new ListMemory(1 << 20), null, System::nanoTime),
+            used -> {},
+            Opener.OF_SYSTEM);
+    RefDirectory jgit = testRefs.peer();
+    RefDatabase first = newDatabase(packed);
+    RefDatabase second = newDatabase(packed);
+    for (RefDatabase refs : List.of(first, jgit)) {
+      for (Ref ref : refs.getRefsByPrefix("refs/")) {
+        assertThat(ref.isPeeled()).isFalse();
+        Ref peeled = refs.peel(ref);
+        assertThat(peeled.isPeeled()).isTrue();
+        assertThat(peeled.isSymbolic()).isEqualTo(ref.isSymbolic());
+      }
+    }
+    for (RefDatabase refs : List.of(first, second, jgit)) {
+      for (Ref ref : refs.getRefsByPrefix("refs/")) {
+        assertThat(ref.isPeeled()).isTrue();
+      }
+      assertThat(refs.exactRef("refs/heads/s").getPeeledObjectId()).isEqualTo(one);
+      assertThat(refs.getTipsWithSha1(one)).hasSize(3);
+    }
+    second.refresh();
+    jgit.refresh();
+    for (RefDatabase refs : List.of(first, second, jgit)) {
+      assertThat(refs.exactRef("refs/tags/t").isPeeled()).isFalse();
+    }
+  }
+
+  // ---- bounds
+
+  @Test
+  void noMoreThanSoManyAreRemembered() throws Exception {
+    memory = new LooseMemory(file("refs").toFile(), 10);
+    trust(TrustStat.ALWAYS);
+    List<String> names = new ArrayList<>();
+    for (int i = 10; i < 40; i++) {
+      names.add("refs/heads/" + i);
+      write(names.get(names.size() - 1), one);
+    }
+    assertThat(scanned("refs/")).hasSize(30);
+    assertThat(memory.size()).isEqualTo(10);
+    for (String name : names) {
+      replace(name, two);
+      assertThat(id(name)).isEqualTo(two);
+    }
+    assertThat(memory.size()).isEqualTo(10);
+    for (String name : names) {
+      Files.delete(file(name));
+    }
+    write(A, one);
+    assertThat(scanned("refs/")).containsExactly(one);
+    assertThat(memory.size()).isAtMost(1);
+  }
+
+  /** As where each change is looked at once, and packed some time later. */
+  @Test
+  void thoseThatAreGoneDoNotStay() throws Exception {
+    Path file = file("refs/heads/x");
+    for (int i = 0; i < 5000; i++) {
+      write("refs/heads/x", one);
+      Path other = file("refs/heads/" + i);
+      Files.move(file, other);
+      assertThat(id("refs/heads/" + i)).isEqualTo(one);
+      Files.delete(other);
+      assertThat(memory.size()).isAtMost(1024);
+    }
+  }
+
+  /** A reader that was late does not put an old value in the place of a newer one. */
+  @Test
+  void nobodySeesAnOldValueAfterANewOne() throws Exception {
+    List<ObjectId> ids = testRefs.manyCommits(400);
+    replace(A, ids.get(0));
+    AtomicBoolean done = new AtomicBoolean();
+    ExecutorService executor = Executors.newFixedThreadPool(3);
+    try {
+      List<Future<?>> readers = new ArrayList<>();
+      for (int i = 0; i < 3; i++) {
+        boolean scans = i == 0;
+        readers.add(
+            executor.submit(
+                () -> {
+                  int last = 0;
+                  while (!done.get()) {
+                    int now = ids.indexOf(scans ? scanned("refs/heads/").get(0) : id(A));
+                    assertThat(now).isAtLeast(last);
+                    last = now;
+                  }
+                  return null;
+                }));
+      }
+      try {
+        for (ObjectId id : ids) {
+          Files.writeString(file("next"), id.name() + "\n");
+          Files.move(file("next"), file(A), StandardCopyOption.ATOMIC_MOVE);
+          assertThat(id(A)).isEqualTo(id);
+        }
+      } finally {
+        done.set(true);
+      }
+      for (Future<?> reader : readers) {
+        reader.get();
+      }
+    } finally {
+      executor.shutdownNow();
+    }
+  }
+
+  /** Another thread may have made it again by now. */
+  @Test
+  void aFolderThatWasMissingIsNoFailure(@TempDir Path madeAgain) throws Exception {
+    Opener opener =
+        path -> {
+          throw new NoSuchFileException(path.toString());
+        };
+    opener.openFolder(madeAgain);
+  }
+}

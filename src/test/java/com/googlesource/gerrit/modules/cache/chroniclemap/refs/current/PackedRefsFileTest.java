@@ -1,0 +1,495 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.current;
+
+import static com.google.common.truth.Truth.assertThat;
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import com.google.common.util.concurrent.Uninterruptibles;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsFile;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Differential;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.FileText;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListTiers;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedRefsText;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.ClosedByInterruptException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.FileTime;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.SortedMap;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import org.eclipse.jgit.lib.CoreConfig.TrustStat;
+import org.eclipse.jgit.lib.Ref;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Which list a file has now. */
+class PackedRefsFileTest {
+  private static final String ID = "a".repeat(40);
+
+  @TempDir Path folder;
+  private Path path;
+  private final ListTiers tiers =
+      new ListTiers(Differential.KEY, new ListMemory(1 << 30), null, System::nanoTime);
+  private PackedRefsFile file;
+
+  @BeforeEach
+  void open() {
+    path = folder.resolve("packed-refs");
+    file = new PackedRefsFile(path.toFile(), tiers, used -> {}, Opener.OF_SYSTEM);
+  }
+
+  /** As git does: a new file in the place of the old one. */
+  private void write(byte[] text) throws IOException {
+    Path next = folder.resolve("packed-refs.lock");
+    Files.write(next, text);
+    Files.move(next, path, StandardCopyOption.ATOMIC_MOVE);
+  }
+
+  private void write(String text) throws IOException {
+    write(text.getBytes(UTF_8));
+  }
+
+  /** Makes the file's time one that no clock's precision puts in doubt. */
+  private void age() throws IOException {
+    Files.setLastModifiedTime(path, FileTime.from(Instant.parse("2020-01-01T00:00:00Z")));
+  }
+
+  private List<String> names(TrustStat trust) throws IOException {
+    return file.current(trust).refs().stream().map(Ref::getName).toList();
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"ALWAYS", "AFTER_OPEN", "NEVER"})
+  void seesEachRewrite(TrustStat trust) throws Exception {
+    assertThat(names(trust)).isEmpty();
+    for (int i = 0; i < 20; i++) {
+      write(ID + " refs/heads/" + i + "\n");
+      assertThat(names(trust)).containsExactly("refs/heads/" + i);
+      assertThat(names(trust)).containsExactly("refs/heads/" + i);
+    }
+    Files.delete(path);
+    assertThat(names(trust)).isEmpty();
+    write(ID + " refs/heads/x\n");
+    assertThat(names(trust)).containsExactly("refs/heads/x");
+  }
+
+  /**
+   * As NFS has it where somebody holds the old file open: what another client has put in its place
+   * is seen when the folder is opened, not when the file is.
+   */
+  @ParameterizedTest
+  @EnumSource(names = {"AFTER_OPEN", "NEVER"})
+  void seesAFileThatIsNotSeenBeforeTheFolderIsOpened(TrustStat trust) throws Exception {
+    Path unseen = folder.resolve("unseen");
+    file =
+        new PackedRefsFile(
+            path.toFile(),
+            tiers,
+            used -> {},
+            opened -> {
+              if (opened.equals(folder) && Files.exists(unseen)) {
+                Files.move(unseen, path, StandardCopyOption.ATOMIC_MOVE);
+              }
+            });
+    write(ID + " refs/heads/0\n");
+    age();
+    assertThat(names(trust)).containsExactly("refs/heads/0");
+    for (int i = 1; i < 4; i++) {
+      Files.writeString(unseen, ID + " refs/heads/" + i + "\n");
+      assertThat(names(trust)).containsExactly("refs/heads/" + i);
+    }
+    // So it does for a request, which reads the content once.
+    Files.writeString(unseen, ID + " refs/heads/x\n");
+    assertThat(file.currentByContent().exactRef("refs/heads/x")).isNotNull();
+  }
+
+  @Test
+  void aFolderThatCannotBeOpenedHidesNothing() throws Exception {
+    file =
+        new PackedRefsFile(
+            path.toFile(),
+            tiers,
+            used -> {},
+            opened -> {
+              if (opened.equals(folder)) {
+                throw new AccessDeniedException(opened.toString());
+              }
+            });
+    write(ID + " refs/heads/a\n");
+    assertThat(names(TrustStat.AFTER_OPEN)).containsExactly("refs/heads/a");
+    assertThat(names(TrustStat.NEVER)).containsExactly("refs/heads/a");
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"ALWAYS", "AFTER_OPEN"})
+  void attributesThatAreTrustedSaveTheReading(TrustStat trust) throws Exception {
+    write(ID + " refs/heads/a\n");
+    age();
+    ParsedRefs list = file.current(trust);
+    for (int i = 0; i < 5; i++) {
+      assertThat(file.current(trust)).isSameInstanceAs(list);
+    }
+    assertThat(file.counts.readings.sum()).isEqualTo(1);
+    assertThat(file.counts.parses.sum()).isEqualTo(1);
+  }
+
+  @Test
+  void neverTrustsAttributes() throws Exception {
+    write(ID + " refs/heads/a\n");
+    age();
+    ParsedRefs list = file.current(TrustStat.NEVER);
+    Object key = Files.getAttribute(path, "unix:ino");
+    assertThat(file.current(TrustStat.NEVER)).isSameInstanceAs(list);
+    // The same file, length and time, with another content.
+    Files.writeString(path, ID + " refs/heads/b\n");
+    age();
+    assertThat(Files.getAttribute(path, "unix:ino")).isEqualTo(key);
+    assertThat(names(TrustStat.NEVER)).containsExactly("refs/heads/b");
+    assertThat(file.counts.readings.sum()).isEqualTo(3);
+    assertThat(file.counts.parses.sum()).isEqualTo(2);
+  }
+
+  @Test
+  void neverTrustsAttributesOfALargeFile() throws Exception {
+    RefsFile.write(path, RefsFile.names(60_000), 0);
+    age();
+    ParsedRefs list = file.current(TrustStat.NEVER);
+    assertThat(file.current(TrustStat.NEVER)).isSameInstanceAs(list);
+    assertThat(file.current(TrustStat.NEVER)).isSameInstanceAs(list);
+    RefsFile.write(path, RefsFile.names(60_000), 1);
+    age();
+    ParsedRefs other = file.current(TrustStat.NEVER);
+    assertThat(other.digest()).isNotEqualTo(list.digest());
+    assertThat(file.current(TrustStat.NEVER)).isSameInstanceAs(other);
+    assertThat(file.counts.parses.sum()).isEqualTo(2);
+  }
+
+  @Test
+  void contentThatJGitMustAnswerForIsParsedOnce() throws Exception {
+    write(ID + " refs/heads/a\nbroken\n");
+    for (int i = 0; i < 5; i++) {
+      assertThat(file.current(TrustStat.NEVER)).isNull();
+    }
+    assertThat(file.counts.notParsable.sum()).isEqualTo(1);
+    write(ID + " refs/heads/a\n");
+    assertThat(names(TrustStat.NEVER)).containsExactly("refs/heads/a");
+    assertThat(file.counts.parses.sum()).isEqualTo(1);
+  }
+
+  @Test
+  void aFileThatIsLeftToJGitIsReported() throws Exception {
+    write(ID + " refs/heads/a\n" + ID + " refs/heads/a\n");
+    assertThat(file.current(TrustStat.ALWAYS)).isNull();
+    assertThat(file.isLeftToJGit()).isTrue();
+    assertThat(file.current(TrustStat.NEVER)).isNull();
+    assertThat(file.isLeftToJGit()).isTrue();
+    write(ID + " refs/heads/a\n");
+    assertThat(names(TrustStat.NEVER)).containsExactly("refs/heads/a");
+    assertThat(file.isLeftToJGit()).isFalse();
+  }
+
+  /** Direct memory that is gone while {@link #exhausted}, and time that passes when told to. */
+  private final class NoMemory {
+    final AtomicBoolean exhausted = new AtomicBoolean(true);
+    final AtomicLong tries = new AtomicLong();
+    final AtomicLong now = new AtomicLong(-7);
+    final PackedRefsFile file =
+        new PackedRefsFile(
+            path.toFile(),
+            new ListTiers(
+                Differential.KEY, new ListMemory(1 << 30, this::allocate), null, now::get),
+            used -> {},
+            Opener.OF_SYSTEM);
+
+    private ByteBuffer allocate(int size) {
+      tries.incrementAndGet();
+      if (exhausted.get()) {
+        throw new OutOfMemoryError("Cannot reserve direct memory");
+      }
+      return ByteBuffer.allocateDirect(size);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"ALWAYS", "AFTER_OPEN", "NEVER"})
+  void withoutMemoryJGitAnswersForAWhile(TrustStat trust) throws Exception {
+    write(ID + " refs/heads/a\n");
+    NoMemory memory = new NoMemory();
+    long pause = MemoryPause.FIRST_NANOS;
+    for (int tries = 1; tries <= 10; tries++) {
+      for (int i = 0; i < 5; i++) {
+        assertThat(memory.file.current(trust)).isNull();
+        assertThat(memory.file.currentByContent()).isNull();
+      }
+      assertThat(memory.tries.get()).isEqualTo(tries);
+      assertThat(memory.file.isPaused()).isTrue();
+      memory.now.addAndGet(pause - 1);
+      assertThat(memory.file.current(trust)).isNull();
+      assertThat(memory.tries.get()).isEqualTo(tries);
+      memory.now.incrementAndGet();
+      assertThat(memory.file.isPaused()).isFalse();
+      pause = Math.min(MemoryPause.MOST_NANOS, 2 * pause);
+    }
+    assertThat(pause).isEqualTo(MemoryPause.MOST_NANOS);
+    assertThat(memory.file.counts.noMemory.sum()).isEqualTo(10);
+    memory.exhausted.set(false);
+    assertThat(memory.file.current(trust).size()).isEqualTo(1);
+    // From the start again.
+    memory.exhausted.set(true);
+    write(ID + " refs/heads/b\n");
+    assertThat(memory.file.current(TrustStat.NEVER)).isNull();
+    memory.now.addAndGet(MemoryPause.FIRST_NANOS);
+    assertThat(memory.file.isPaused()).isFalse();
+  }
+
+  @Test
+  void ofManyThreadsOneFindsThatThereIsNoMemory() throws Exception {
+    write(PackedRefsText.text(PackedRefsText.gerrit(new Random(1), 5_000)));
+    NoMemory memory = new NoMemory();
+    int threads = 16;
+    CountDownLatch start = new CountDownLatch(threads);
+    try (ExecutorService executor = Executors.newFixedThreadPool(threads)) {
+      List<Callable<ParsedRefs>> tasks = new ArrayList<>();
+      for (int i = 0; i < threads; i++) {
+        tasks.add(
+            () -> {
+              start.countDown();
+              start.await();
+              return memory.file.current(TrustStat.NEVER);
+            });
+      }
+      for (Future<ParsedRefs> list : executor.invokeAll(tasks)) {
+        assertThat(list.get()).isNull();
+      }
+    }
+    assertThat(memory.tries.get()).isEqualTo(1);
+  }
+
+  @Test
+  void knownContentIsNotParsed() throws Exception {
+    write(PackedRefsText.text(PackedRefsText.gerrit(new Random(1), 1000)));
+    ParsedRefs list = file.current(TrustStat.ALWAYS);
+    Path fork = Files.copy(path, folder.resolve("fork"));
+    PackedRefsFile other = new PackedRefsFile(fork.toFile(), tiers, used -> {}, Opener.OF_SYSTEM);
+    assertThat(other.current(TrustStat.ALWAYS).digest()).isEqualTo(list.digest());
+    assertThat(other.counts.parses.sum()).isEqualTo(0);
+  }
+
+  @Test
+  void versionTellsContents() throws Exception {
+    write(ID + " refs/heads/a\n");
+    file.current(TrustStat.NEVER);
+    long first = file.version();
+    file.current(TrustStat.NEVER);
+    assertThat(file.version()).isEqualTo(first);
+    write(ID + " refs/heads/b\n");
+    file.current(TrustStat.NEVER);
+    assertThat(file.version()).isGreaterThan(first);
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"ALWAYS", "AFTER_OPEN", "NEVER"})
+  void aListThatLeftTheMemoryIsMadeAgain(TrustStat trust) throws Exception {
+    write(ID + " refs/heads/a\n");
+    age();
+    ParsedRefs list = file.current(trust);
+    file.forgotten();
+    assertThat(list.exactRef("refs/heads/a")).isNotNull();
+    assertThat(file.lastList()).isNull();
+    ParsedRefs again = file.current(trust);
+    assertThat(again).isNotSameInstanceAs(list);
+    assertThat(again.exactRef("refs/heads/a")).isNotNull();
+    assertThat(file.version()).isEqualTo(1);
+    file.leave(list); // not the one in use any more
+    assertThat(file.lastList()).isSameInstanceAs(again);
+  }
+
+  @Test
+  void aFailureIsThrownAndTriedAgain() throws Exception {
+    Files.createDirectory(path);
+    for (TrustStat trust : List.of(TrustStat.ALWAYS, TrustStat.AFTER_OPEN, TrustStat.NEVER)) {
+      IOException e = assertThrows(IOException.class, () -> names(trust));
+      assertThat(e).hasMessageThat().contains("packed-refs: is not a regular file");
+    }
+    Files.delete(path);
+    write(ID + " refs/heads/a\n");
+    assertThat(names(TrustStat.NEVER)).containsExactly("refs/heads/a");
+  }
+
+  @Test
+  void manyThreadsShareOneParse() throws Exception {
+    SortedMap<String, String> lines = PackedRefsText.gerrit(new Random(1), 20_000);
+    write(PackedRefsText.text(lines));
+    age();
+    int threads = 32;
+    List<TrustStat> any = List.of(TrustStat.ALWAYS, TrustStat.AFTER_OPEN, TrustStat.NEVER);
+    CountDownLatch start = new CountDownLatch(threads);
+    ExecutorService executor = Executors.newFixedThreadPool(threads);
+    try {
+      List<Callable<ParsedRefs>> tasks = new ArrayList<>();
+      for (int i = 0; i < threads; i++) {
+        TrustStat trust = any.get(i % any.size());
+        tasks.add(
+            () -> {
+              start.countDown();
+              start.await();
+              return file.current(trust);
+            });
+      }
+      for (Future<ParsedRefs> list : executor.invokeAll(tasks)) {
+        assertThat(list.get().size()).isEqualTo(lines.size());
+      }
+    } finally {
+      executor.shutdownNow();
+    }
+    assertThat(file.counts.parses.sum()).isEqualTo(1);
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"ALWAYS", "AFTER_OPEN", "NEVER"})
+  void nobodyGetsAnAnswerOlderThanTheQuestion(TrustStat trust) throws Exception {
+    AtomicLong written = new AtomicLong();
+    write(ID + " refs/heads/0\n");
+    ExecutorService executor = Executors.newFixedThreadPool(4);
+    try {
+      List<Future<?>> readers = new ArrayList<>();
+      for (int i = 0; i < 4; i++) {
+        readers.add(
+            executor.submit(
+                () -> {
+                  long before;
+                  do {
+                    before = written.get();
+                    String name = file.current(trust).refs().get(0).getName();
+                    assertThat(Long.parseLong(name.substring("refs/heads/".length())))
+                        .isAtLeast(before);
+                  } while (before < 300);
+                  return null;
+                }));
+      }
+      for (int i = 1; i <= 300; i++) {
+        write(ID + " refs/heads/" + i + "\n");
+        written.set(i);
+      }
+      for (Future<?> reader : readers) {
+        reader.get();
+      }
+    } finally {
+      executor.shutdownNow();
+    }
+  }
+
+  @Test
+  void anInterruptedThreadReadsAllTheSame() throws Exception {
+    write(ID + " refs/heads/a\n");
+    Thread.currentThread().interrupt();
+    try {
+      assertThat(names(TrustStat.NEVER)).containsExactly("refs/heads/a");
+    } finally {
+      assertThat(Thread.interrupted()).isTrue();
+    }
+  }
+
+  @Test
+  void aThreadThatIsInterruptedWhileItReadsBeginsAnew() throws Exception {
+    write(PackedRefsText.text(PackedRefsText.gerrit(new Random(1), 1000)));
+    List<Long> lengths = new ArrayList<>();
+    try {
+      FileText.retry(
+          text -> {
+            ByteBuffer part = ByteBuffer.allocateDirect(100);
+            long length = 0;
+            for (int n = text.read(part); n > 0; n = text.read(part.clear())) {
+              length += n;
+              if (lengths.isEmpty()) {
+                lengths.add(length);
+                Thread.currentThread().interrupt();
+              }
+            }
+            lengths.add(length);
+            return null;
+          },
+          path.toFile());
+    } finally {
+      assertThat(Thread.interrupted()).isTrue();
+    }
+    assertThat(lengths).containsExactly(100L, Files.size(path)).inOrder();
+  }
+
+  /** One that was meant for what the thread did before: its status may be gone already. */
+  @Test
+  void aChannelThatALateInterruptClosesIsNotMissed() throws Exception {
+    write(ID + " refs/heads/a\n");
+    List<Boolean> byChannel = new ArrayList<>();
+    FileText.retry(
+        text -> {
+          byChannel.add(text.hasParts());
+          if (byChannel.size() == 1) {
+            throw new ClosedByInterruptException();
+          }
+          return null;
+        },
+        path.toFile());
+    assertThat(byChannel).containsExactly(true, false).inOrder();
+  }
+
+  @Test
+  void interruptsThatComeAtAnyTimeAreNotSeenInTheAnswers() throws Exception {
+    SortedMap<String, String> lines = PackedRefsText.gerrit(new Random(1), 5_000);
+    write(PackedRefsText.text(lines));
+    AtomicBoolean done = new AtomicBoolean();
+    Thread reader = Thread.currentThread();
+    Thread interrupter =
+        new Thread(
+            () -> {
+              while (!done.get()) {
+                reader.interrupt();
+                Thread.onSpinWait();
+              }
+            });
+    interrupter.start();
+    try {
+      for (int i = 0; i < 300; i++) {
+        assertThat(file.current(TrustStat.NEVER).size()).isEqualTo(lines.size());
+        var unused = Thread.interrupted(); // so that the next one begins with a channel, mostly
+      }
+    } finally {
+      done.set(true);
+      Uninterruptibles.joinUninterruptibly(interrupter);
+      var unused = Thread.interrupted();
+    }
+    assertThat(file.counts.parses.sum()).isEqualTo(1);
+  }
+}

@@ -1,0 +1,163 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Objects;
+import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.lib.Ref;
+
+/** Holds what is parsed here against what JGit parses. */
+public final class Differential implements Closeable {
+  public static final SiteKey KEY = new SiteKey("a secret that is 32 bytes long..".getBytes(UTF_8));
+
+  private final JGitPackedRefs jgit;
+  private final PackedRefsReader reader = new PackedRefsReader(KEY);
+
+  Differential(Path folder) throws IOException {
+    jgit = new JGitPackedRefs(folder);
+  }
+
+  JGitPackedRefs jgit() {
+    return jgit;
+  }
+
+  /** Shares no blocks but those of an older list. */
+  static Draft draft() {
+    return new ListMemory(0).draft();
+  }
+
+  PackedRefsReader reader() {
+    return reader;
+  }
+
+  /**
+   * Parses a content, after another one or from nothing, and compares the answers.
+   *
+   * @return the list; null if JGit is to answer, after a look at whether that is so
+   */
+  @Nullable
+  ParsedRefs check(byte[] text, @Nullable ParsedRefs old) throws IOException {
+    List<Ref> expected;
+    try {
+      expected = jgit.parse(text);
+    } catch (IOException e) {
+      expected = null;
+    }
+    ParsedRefs list = reader.read(new MemoryText(text), draft(), old);
+    if (list == null) {
+      assertWithMessage("left to JGit")
+          .that(expected == null || isIrregular(expected, text))
+          .isTrue();
+      return null;
+    }
+    assertWithMessage("refused by JGit").that(expected).isNotNull();
+    assertSame(list.refs(), expected);
+    assertThat(list.digest()).isEqualTo(reader.digest(new MemoryText(text)));
+    assertThat(list.root.textBytes()).isEqualTo(text.length);
+    assertThat(reader.matches(new MemoryText(text), list.root, 0, list.blocks())).isTrue();
+    return list;
+  }
+
+  /** Whether a content is not what git writes of its refs. */
+  private static boolean isIrregular(List<Ref> refs, byte[] text) {
+    List<String> lines = new ArrayList<>();
+    for (Ref ref : refs) {
+      String name = ref.getName();
+      if (name.isEmpty()
+          || name.getBytes(UTF_8).length > 4096
+          || name.chars().anyMatch(c -> c < 0x0E)) {
+        return true;
+      }
+      String peeled =
+          ref.getPeeledObjectId() == null ? "" : "^" + ref.getPeeledObjectId().name() + "\n";
+      lines.add(ref.getObjectId().name() + " " + name + "\n" + peeled);
+    }
+    String file = new String(text, ISO_8859_1);
+    String body = file.replaceFirst("^(#[^\n]*(\n|$))*", "");
+    String comments = file.substring(0, file.length() - body.length());
+    // Both orders are git's: lines as they stand, in strict order of either kind.
+    List<String> byBytes = new ArrayList<>(lines);
+    byBytes.sort(Comparator.comparing(Differential::name, BY_BYTES));
+    return comments.length() > 1024
+        || comments.contains("\r")
+        || refs.stream().map(Ref::getName).distinct().count() < refs.size()
+        || !(isText(lines, body) || isText(byBytes, body));
+  }
+
+  private static final Comparator<String> BY_BYTES =
+      (a, b) -> Arrays.compareUnsigned(a.getBytes(UTF_8), b.getBytes(UTF_8));
+
+  private static String name(String line) {
+    return line.substring(41, line.indexOf('\n'));
+  }
+
+  private static boolean isText(List<String> lines, String body) {
+    String joined = new String(String.join("", lines).getBytes(UTF_8), ISO_8859_1);
+    return body.equals(joined) || (body + "\n").equals(joined);
+  }
+
+  public static void assertSame(List<Ref> actual, List<Ref> expected) {
+    assertThat(actual.size()).isEqualTo(expected.size());
+    int i = 0;
+    for (Ref ref : actual) {
+      assertSame(ref, expected.get(i++));
+    }
+    assertThat(i).isEqualTo(expected.size());
+  }
+
+  public static void assertSame(Ref actual, Ref expected) {
+    if (actual == null || expected == null) {
+      assertThat(actual).isEqualTo(expected);
+      return;
+    }
+    // Compared before any message is made: there are many.
+    if (!actual.getName().equals(expected.getName())
+        || !actual.getObjectId().equals(expected.getObjectId())
+        || !Objects.equals(actual.getPeeledObjectId(), expected.getPeeledObjectId())
+        || actual.getStorage() != expected.getStorage()
+        || actual.getClass() != expected.getClass()) {
+      assertThat(describe(actual)).isEqualTo(describe(expected));
+    }
+  }
+
+  private static String describe(Ref ref) {
+    return ref.getClass().getName()
+        + " "
+        + ref
+        + " "
+        + ref.isPeeled()
+        + " "
+        + ref.getPeeledObjectId()
+        + " "
+        + ref.getStorage();
+  }
+
+  @Override
+  public void close() {
+    jgit.close();
+  }
+}

@@ -1,0 +1,383 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
+
+import static com.google.common.truth.Truth.assertThat;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import java.lang.management.BufferPoolMXBean;
+import java.lang.management.ManagementFactory;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.IdentityHashMap;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Locale;
+import java.util.Random;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicLong;
+import org.eclipse.jgit.lib.Ref;
+import org.junit.jupiter.api.Test;
+
+class ListMemoryTest {
+  private static final int REFS = 3000;
+
+  private ListMemory memory = new ListMemory(1 << 30);
+  private final Lists lists = new Lists();
+
+  /** A repository. */
+  private final class Repo implements ListMemory.Holder {
+    private long lastUse;
+    private volatile ParsedRefs list;
+    private long enough;
+    private int toldBeside;
+
+    @Override
+    public long lastUse() {
+      return lastUse;
+    }
+
+    @Override
+    public ParsedRefs lastList() {
+      return list;
+    }
+
+    @Override
+    public void leave(ParsedRefs left) {
+      if (list == left) {
+        list = null;
+      }
+    }
+
+    @Override
+    public void isBeside(long bound) {
+      enough = bound;
+      toldBeside++;
+    }
+
+    @Override
+    public void take(ParsedRefs old, ParsedRefs copy) {
+      if (list == old) {
+        list = copy;
+      }
+    }
+
+    void use() {
+      lastUse = memory.now();
+    }
+
+    Repo read(byte[] text) {
+      ParsedRefs read = lists.parse(memory, text, list);
+      List<Runnable> tell = new ArrayList<>();
+      list = memory.hold(this, read, tell);
+      tell.forEach(Runnable::run);
+      use();
+      return this;
+    }
+  }
+
+  private static long bytes(ParsedRefs... of) {
+    Set<Slab> slabs = Collections.newSetFromMap(new IdentityHashMap<>());
+    for (ParsedRefs list : of) {
+      slabs.addAll(Arrays.asList(list.held.slabs));
+    }
+    return slabs.stream().mapToLong(Slab::bytes).sum();
+  }
+
+  private long emptyBytes() {
+    return new ListMemory(0).bytes();
+  }
+
+  @Test
+  void equalContentsShareOneList() {
+    byte[] text = Lists.text(1, REFS);
+    Repo a = new Repo().read(text);
+    long bytes = memory.bytes();
+    Repo b = new Repo().read(text);
+    assertThat(b.list).isSameInstanceAs(a.list);
+    assertThat(memory.bytes()).isEqualTo(bytes);
+    assertThat(memory.lists()).hasSize(1);
+    memory.release(a);
+    assertThat(memory.find(b.list.digest())).isSameInstanceAs(b.list);
+    memory.release(b);
+    memory.release(b);
+    assertThat(memory.find(a.list.digest())).isNull();
+    assertThat(memory.lists()).hasSize(0);
+    assertThat(memory.blocks()).isEqualTo(0);
+    assertThat(memory.bytes()).isEqualTo(emptyBytes());
+  }
+
+  @Test
+  void aForkWithOneMoreRefSharesAllBlocksButOne() {
+    Repo a = new Repo().read(Lists.text(1, REFS));
+    byte[] other = Lists.textWith(1, REFS, "refs/changes/50/9/1");
+    Repo b = new Repo().read(other);
+    assertThat(a.list.blocks()).isAtLeast(15);
+    assertThat(memory.blocks()).isAtMost(a.list.blocks() + 3);
+    assertThat(memory.bytes() - emptyBytes()).isEqualTo(bytes(a.list, b.list));
+    lists.assertIs(b.list, other);
+    memory.release(a);
+    lists.assertIs(b.list, other);
+    assertThat(memory.bytes() - emptyBytes()).isEqualTo(bytes(b.list));
+  }
+
+  @Test
+  void aRewriteSharesWhatHasNotChanged() {
+    Repo a = new Repo().read(Lists.text(1, REFS));
+    ParsedRefs before = a.list;
+    byte[] other = Lists.textWith(1, REFS, "refs/changes/50/9/1");
+    a.read(other);
+    lists.assertIs(a.list, other);
+    lists.assertIs(before, Lists.text(1, REFS));
+    long own = bytes(a.list);
+    assertThat(own).isLessThan(bytes(before) + (40 << 10));
+    assertThat(memory.lists()).hasSize(1);
+  }
+
+  @Test
+  void manyRewritesTakeNoMoreAndMore() {
+    Repo a = new Repo().read(Lists.text(1, REFS));
+    long first = memory.bytes();
+    ListTiers tiers = new ListTiers(Differential.KEY, memory, null, System::nanoTime);
+    for (int i = 0; i < 300; i++) {
+      byte[] text =
+          Lists.textWith(1, REFS, String.format(Locale.ROOT, "refs/changes/%02d/9/1", i % 100));
+      a.read(text);
+      ParsedRefs old = a.list;
+      ParsedRefs now = tiers.gather(a.list);
+      assertThat(a.list).isSameInstanceAs(now);
+      assertThat(memory.find(old.digest())).isSameInstanceAs(now);
+      assertThat(memory.bytes()).isLessThan(3 * first + (2 << 20));
+    }
+    lists.assertIs(a.list, Lists.textWith(1, REFS, "refs/changes/99/9/1"));
+    memory.release(a);
+    assertThat(memory.bytes()).isEqualTo(emptyBytes());
+  }
+
+  /** What the garbage collector has yet to find of old versions: it need not run in the test. */
+  @Test
+  void rewritesTakeLittleDirectMemoryThatIsNotCounted() {
+    AtomicLong taken = new AtomicLong();
+    memory =
+        new ListMemory(
+            1 << 30,
+            size -> {
+              taken.addAndGet(size);
+              return ByteBuffer.allocateDirect(size);
+            });
+    SortedMap<String, String> lines = PackedRefsText.gerrit(new Random(1), 50_000);
+    Repo a = new Repo().read(PackedRefsText.text(lines));
+    assertThat(a.list.root.bytes.length).isGreaterThan(10_000);
+    BufferPoolMXBean direct =
+        ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class).stream()
+            .filter(pool -> pool.getName().equals("direct"))
+            .findFirst()
+            .orElseThrow();
+    long before = direct.getMemoryUsed();
+    long takenBefore = taken.get();
+    for (int i = 0; i < 200; i++) {
+      String name = "refs/heads/rewritten";
+      lines.put(name, PackedRefsText.line(new Random(i), name));
+      a.read(PackedRefsText.text(lines));
+    }
+    // One block or two of some 4 KB for each; no root, which is six times as large.
+    assertThat(taken.get() - takenBefore).isLessThan(200L * (13 << 10));
+    // The index may have grown once, and a reader may have been made.
+    assertThat(direct.getMemoryUsed() - before).isAtMost(taken.get() - takenBefore + (1 << 20));
+  }
+
+  @Test
+  void theLeastRecentlyUsedLeave() {
+    long one = bytes(new Repo().read(Lists.text(0, REFS)).list);
+    memory = new ListMemory(5 * one);
+    List<Repo> repos = new ArrayList<>();
+    for (int i = 0; i < 4; i++) {
+      repos.add(new Repo().read(Lists.text(i, REFS)));
+    }
+    repos.get(0).use();
+    ParsedRefs held = repos.get(1).list;
+    repos.add(new Repo().read(Lists.text(4, REFS)));
+    repos.add(new Repo().read(Lists.text(5, REFS)));
+    assertThat(memory.bytes()).isAtMost(5 * one);
+    assertThat(repos.get(0).list).isNotNull();
+    assertThat(repos.get(1).list).isNull();
+    assertThat(repos.get(5).list).isNotNull();
+    assertThat(memory.evictions()).isAtLeast(1);
+    // Whoever has it reads on.
+    lists.assertIs(held, Lists.text(1, REFS));
+  }
+
+  @Test
+  void anIterationGoesOnWhenItsListLeaves() {
+    // There is room for one of them.
+    memory =
+        new ListMemory(emptyBytes() + bytes(new Repo().read(Lists.text(1, REFS)).list) * 3 / 2);
+    Repo a = new Repo().read(Lists.text(1, REFS));
+    List<String> expected =
+        Lists.all(a.list).stream().map(line -> line.substring(0, line.indexOf(" "))).toList();
+    Iterator<Ref> walk = a.list.refs().iterator();
+    List<String> names = new ArrayList<>();
+    for (int i = 0; walk.hasNext(); i++) {
+      names.add(walk.next().getName());
+      if (i % 1000 == 0) {
+        // Takes its place, and so much new memory that what was freed would be used again.
+        new Repo().read(Lists.text(2 + i, REFS));
+        assertThat(a.list).isNull();
+      }
+    }
+    assertThat(names).isEqualTo(expected);
+  }
+
+  @Test
+  void aListThatIsTooLargeStaysBesideTheOthers() {
+    long small = bytes(new Repo().read(Lists.text(0, REFS)).list);
+    memory = new ListMemory(emptyBytes() + 16 * small);
+    List<Repo> repos = new ArrayList<>();
+    for (int i = 0; i < 5; i++) {
+      repos.add(new Repo().read(Lists.text(i, REFS)));
+    }
+    Repo large = new Repo().read(Lists.text(9, 20 * REFS));
+    for (int round = 0; round < 3; round++) {
+      // It evicts nobody when it comes and when it changes, and nobody evicts it.
+      for (Repo repo : repos) {
+        assertThat(repo.list).isNotNull();
+        repo.use();
+      }
+      repos.set(round, new Repo().read(Lists.text(20 + round, REFS)));
+      assertThat(large.list).isNotNull();
+      large.read(Lists.textWith(9, 20 * REFS, "refs/heads/x" + round));
+    }
+    assertThat(memory.evictions()).isEqualTo(0);
+    assertThat(large.toldBeside).isEqualTo(4);
+    assertThat(large.enough).isAtLeast(memory.limit + bytes(large.list));
+    // A bound as it is told would do.
+    memory = new ListMemory(large.enough);
+    Repo again = new Repo().read(Lists.text(9, 20 * REFS));
+    for (int i = 0; i < 5; i++) {
+      repos.set(i, new Repo().read(Lists.text(i, REFS)));
+    }
+    assertThat(again.toldBeside).isEqualTo(0);
+    assertThat(memory.evictions()).isEqualTo(0);
+  }
+
+  @Test
+  void aSecondListThatIsTooLargeIsRefusedAndEvictsNobody() {
+    memory = new ListMemory(100_000);
+    Repo small = new Repo().read(Lists.text(1, 100));
+    Repo large = new Repo().read(Lists.text(2, 5 * REFS));
+    Repo second = new Repo();
+    for (int i = 0; i < 3; i++) {
+      OutOfMemoryError refused =
+          assertThrows(OutOfMemoryError.class, () -> second.read(Lists.text(3, 5 * REFS)));
+      assertThat(refused).hasMessageThat().contains("cache.packed_refs.memoryLimit");
+    }
+    assertThat(memory.lists()).containsExactly(small.list, large.list);
+    // A fork of the one that is there has little of its own.
+    Repo fork = new Repo().read(Lists.textWith(2, 5 * REFS, "refs/heads/x"));
+    assertThat(memory.lists()).containsExactly(small.list, large.list, fork.list);
+    memory.release(large);
+    memory.release(fork);
+    second.read(Lists.text(3, 5 * REFS));
+    assertThat(second.toldBeside).isEqualTo(1);
+    assertThat(small.list).isNotNull();
+    memory.release(second);
+    memory.release(small);
+    assertThat(memory.bytes()).isEqualTo(emptyBytes());
+  }
+
+  @Test
+  void smallListsLieInOnePiece() {
+    Repo a = new Repo().read(Lists.text(1, 20));
+    assertThat(a.list.held.slabs).hasLength(1);
+    // 20 refs of 28 bytes.
+    assertThat(bytes(a.list)).isLessThan(800L);
+    lists.assertIs(a.list, Lists.text(1, 20));
+  }
+
+  @Test
+  void whatLeavesWhileItIsSharedComesBack() {
+    Repo a = new Repo().read(Lists.text(1, REFS));
+    Draft draft = memory.draft();
+    ParsedRefs list = a.list;
+    for (int i = 0; i < list.blocks(); i++) {
+      assertThat(draft.share(list.root.idHi(i), list.root.idLo(i))).isTrue();
+    }
+    memory.release(a);
+    ParsedRefs again = draft.finish(list.root, null, false);
+    Repo b = new Repo();
+    assertThat(memory.hold(b, again, new ArrayList<>())).isSameInstanceAs(again);
+    assertThat(memory.bytes() - emptyBytes()).isEqualTo(bytes(again));
+    lists.assertIs(again, Lists.text(1, REFS));
+  }
+
+  @Test
+  void manyThreadsComeAndGo() throws Exception {
+    List<byte[]> texts = new ArrayList<>();
+    for (int i = 0; i < 6; i++) {
+      texts.add(Lists.text(i / 2, 500));
+      texts.add(Lists.textWith(i / 2, 500, "refs/heads/x" + i));
+    }
+    memory = new ListMemory(bytes(new Repo().read(texts.get(0)).list) * 4);
+    ExecutorService threads = Executors.newFixedThreadPool(4);
+    try {
+      List<Future<?>> running = new ArrayList<>();
+      for (int t = 0; t < 4; t++) {
+        int seed = t;
+        running.add(
+            threads.submit(
+                () -> {
+                  Random random = new Random(seed);
+                  Lists own = new Lists();
+                  List<Repo> repos = new ArrayList<>();
+                  for (int i = 0; i < 5; i++) {
+                    repos.add(new Repo());
+                  }
+                  for (int i = 0; i < 300; i++) {
+                    Repo repo = repos.get(random.nextInt(repos.size()));
+                    byte[] text = texts.get(random.nextInt(texts.size()));
+                    ParsedRefs read = own.parse(memory, text, repo.list);
+                    List<Runnable> tell = new ArrayList<>();
+                    ParsedRefs list = memory.hold(repo, read, tell);
+                    repo.list = list;
+                    repo.use();
+                    tell.forEach(Runnable::run);
+                    if (i % 10 == 0) {
+                      own.assertIs(list, text);
+                    }
+                    if (random.nextInt(5) == 0) {
+                      memory.release(repo);
+                    }
+                  }
+                  repos.forEach(memory::release);
+                  return null;
+                }));
+      }
+      for (Future<?> done : running) {
+        done.get();
+      }
+    } finally {
+      threads.shutdownNow();
+    }
+    assertThat(memory.lists()).hasSize(0);
+    assertThat(memory.blocks()).isEqualTo(0);
+    assertThat(memory.bytes()).isEqualTo(emptyBytes());
+  }
+}

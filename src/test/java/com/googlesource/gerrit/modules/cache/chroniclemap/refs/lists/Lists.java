@@ -1,0 +1,95 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
+
+import static com.google.common.truth.Truth.assertThat;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Random;
+import java.util.SortedMap;
+import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.lib.Ref;
+
+/** Makes lists for tests of what keeps them. */
+public final class Lists {
+  private final PackedRefsReader reader = new PackedRefsReader(Differential.KEY);
+
+  /** A repository that holds a list, and does nothing when it is told of it. */
+  public static final class Holder implements ListMemory.Holder {
+    @Override
+    public long lastUse() {
+      return 0;
+    }
+
+    @Override
+    @Nullable
+    public ParsedRefs lastList() {
+      return null;
+    }
+
+    @Override
+    public void leave(ParsedRefs list) {}
+
+    @Override
+    public void isBeside(long enough) {}
+
+    @Override
+    public void take(ParsedRefs list, ParsedRefs copy) {}
+  }
+
+  /** The list of a text. */
+  public ParsedRefs parse(ListMemory memory, byte[] text, @Nullable ParsedRefs old) {
+    try {
+      return Objects.requireNonNull(reader.read(new MemoryText(text), memory.draft(), old));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  public static byte[] text(int seed, int refs) {
+    return PackedRefsText.text(PackedRefsText.gerrit(new Random(seed), refs));
+  }
+
+  /** The same with one more ref. */
+  public static byte[] textWith(int seed, int refs, String name) {
+    SortedMap<String, String> lines = PackedRefsText.gerrit(new Random(seed), refs);
+    lines.put(name, PackedRefsText.line(new Random(99), name));
+    return PackedRefsText.text(lines);
+  }
+
+  /** All that a list says, in one way to ask. */
+  public static List<String> all(ParsedRefs list) {
+    List<String> all = new ArrayList<>();
+    for (Ref ref : list.refs()) {
+      all.add(ref.getName() + " " + ref.getObjectId().name() + " " + ref.getPeeledObjectId());
+    }
+    return all;
+  }
+
+  /** Asserts that a list has the refs of a text. */
+  public void assertIs(ParsedRefs list, byte[] text) {
+    ParsedRefs expected = parse(new ListMemory(1 << 30), text, null);
+    assertThat(all(list)).isEqualTo(all(expected));
+    assertThat(list.digest()).isEqualTo(expected.digest());
+    if (list.size() > 0) {
+      Ref last = expected.refs().get(expected.size() - 1);
+      assertThat(list.exactRef(last.getName()).getObjectId()).isEqualTo(last.getObjectId());
+    }
+  }
+}

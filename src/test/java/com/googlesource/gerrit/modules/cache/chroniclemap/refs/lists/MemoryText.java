@@ -1,0 +1,38 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
+
+import java.nio.ByteBuffer;
+
+/** Bytes on the heap as a source. */
+public final class MemoryText implements TextSource {
+  private final byte[] bytes;
+  private int position;
+
+  public MemoryText(byte[] bytes) {
+    this.bytes = bytes;
+  }
+
+  @Override
+  public int read(ByteBuffer target) {
+    if (position == bytes.length) {
+      return -1;
+    }
+    int n = Math.min(target.remaining(), bytes.length - position);
+    target.put(bytes, position, n);
+    position += n;
+    return n;
+  }
+}

@@ -1,0 +1,106 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
+
+import static com.google.common.truth.Truth.assertThat;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.Jazzer;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Random;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * The parser against JGit's with inputs that {@link Jazzer} makes. What it finds belongs in {@code
+ * src/test/resources/packed-refs-fuzz}: all there are tried in each run.
+ */
+class PackedRefsJazzerTest {
+  private static final int SEEDS = 100;
+  private static final int MAX_BYTES = 128 << 10;
+  private static final Path KNOWN = Path.of("src", "test", "resources", "packed-refs-fuzz");
+
+  @TempDir Path folder;
+
+  @Test
+  void knownInputs() throws Exception {
+    int count = 0;
+    try (Differential differential = new Differential(folder);
+        Stream<Path> inputs = Files.list(KNOWN)) {
+      for (Path input : inputs.sorted().toList()) {
+        try {
+          PackedRefsFuzzTarget.check(differential, Files.readAllBytes(input));
+        } catch (AssertionError | RuntimeException e) {
+          throw new AssertionError(input.toString(), e);
+        }
+        count++;
+      }
+    }
+    assertThat(count).isGreaterThan(0);
+  }
+
+  @Test
+  void jazzerFindsNoDifference() throws Exception {
+    Path seeds = Files.createDirectory(folder.resolve("seeds"));
+    writeSeeds(seeds);
+    Path dictionary = folder.resolve("dictionary");
+    writeDictionary(dictionary);
+    Jazzer.run(
+        PackedRefsFuzzTarget.class,
+        PackedRefsReader.class.getPackageName()
+            + ".*:org.eclipse.jgit.internal.storage.file.RefDirectory*",
+        List.of("-dict=" + dictionary, "-max_len=" + MAX_BYTES),
+        seeds,
+        KNOWN);
+  }
+
+  private static void writeSeeds(Path seeds) throws IOException {
+    for (int i = 0; i < SEEDS; i++) {
+      Random random = new Random(i);
+      ByteArrayOutputStream input = new ByteArrayOutputStream();
+      byte[] text = PackedRefsSeeds.start(random);
+      input.writeBytes(text);
+      for (int step = random.nextInt(3); step > 0; step--) {
+        text = PackedRefsSeeds.change(text, random);
+        input.writeBytes(PackedRefsFuzzTarget.REWRITE);
+        input.writeBytes(text);
+      }
+      Files.write(seeds.resolve("seed-" + i), input.toByteArray());
+    }
+  }
+
+  private static void writeDictionary(Path file) throws IOException {
+    StringBuilder lines = new StringBuilder();
+    List<byte[]> words = new ArrayList<>(List.of(PackedRefsFuzzTarget.REWRITE));
+    for (String token : PackedRefsSeeds.TOKENS) {
+      words.add(token.getBytes(UTF_8));
+    }
+    for (byte[] word : words) {
+      lines.append('"');
+      for (byte b : word) {
+        lines.append(String.format(Locale.ROOT, "\\x%02X", b));
+      }
+      lines.append("\"\n");
+    }
+    Files.writeString(file, lines.toString());
+  }
+}

@@ -1,0 +1,536 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Random;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import org.eclipse.jgit.lib.ObjectIdRef;
+import org.eclipse.jgit.lib.Ref;
+import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What is accepted, with which refs; what is left to JGit; what is used again. */
+class PackedRefsReaderTest {
+  private static final String A = "a".repeat(40);
+  private static final String B = "0123456789abcdef0123456789abcdef01234567";
+  private static final String C = "c".repeat(40);
+
+  @TempDir Path folder;
+  @AutoClose private Differential differential;
+  private final Random random = new Random(4);
+
+  @BeforeEach
+  void open() throws IOException {
+    differential = new Differential(folder);
+  }
+
+  @Test
+  void theParserIsWhatJGitUses() throws Exception {
+    byte[] text = PackedRefsText.text(PackedRefsText.gerrit(random, 100));
+    Differential.assertSame(differential.jgit().parse(text), differential.jgit().parseFile(text));
+    for (String broken : new String[] {"\n", "x\n", "x y\n", "^" + A + "\n"}) {
+      assertThrows(IOException.class, () -> differential.jgit().parse(broken.getBytes(UTF_8)));
+      assertThrows(IOException.class, () -> differential.jgit().parseFile(broken.getBytes(UTF_8)));
+    }
+  }
+
+  private ParsedRefs accepted(String text) throws IOException {
+    return accepted(text.getBytes(UTF_8));
+  }
+
+  private ParsedRefs accepted(byte[] text) throws IOException {
+    ParsedRefs list = differential.check(text, null);
+    assertWithMessage("left to JGit").that(list).isNotNull();
+    return list;
+  }
+
+  private void left(String text) throws IOException {
+    left(text.getBytes(UTF_8));
+  }
+
+  /** Asserts that a content is left to JGit, which {@link Differential} checks to be right. */
+  private void left(byte[] text) throws IOException {
+    assertThat(differential.check(text, null)).isNull();
+  }
+
+  @Test
+  void emptyFile() throws Exception {
+    ParsedRefs list = accepted("");
+    assertThat(list.refs()).isEmpty();
+    assertThat(list.exactRef("refs/heads/a")).isNull();
+    assertThat(list.refs("refs/")).isEmpty();
+  }
+
+  @Test
+  void headerAlone() throws Exception {
+    assertThat(accepted(PackedRefsText.HEADER).refs()).isEmpty();
+    assertThat(accepted("#").refs("refs/")).isEmpty();
+    assertThat(accepted("# a comment\n#\n").exactRef("refs/heads/a")).isNull();
+  }
+
+  @Test
+  void stateOfPeeling() throws Exception {
+    String lines = A + " refs/heads/a\n" + B + " refs/tags/t\n^" + C + "\n";
+    ParsedRefs peeled = accepted(PackedRefsText.HEADER + lines);
+    assertThat(peeled.exactRef("refs/heads/a")).isInstanceOf(ObjectIdRef.PeeledNonTag.class);
+    Ref tag = peeled.exactRef("refs/tags/t");
+    assertThat(tag).isInstanceOf(ObjectIdRef.PeeledTag.class);
+    assertThat(tag.getObjectId().name()).isEqualTo(B);
+    assertThat(tag.getPeeledObjectId().name()).isEqualTo(C);
+
+    ParsedRefs unpeeled = accepted(lines);
+    assertThat(unpeeled.exactRef("refs/heads/a")).isInstanceOf(ObjectIdRef.Unpeeled.class);
+    assertThat(unpeeled.exactRef("refs/tags/t")).isInstanceOf(ObjectIdRef.PeeledTag.class);
+  }
+
+  @Test
+  void headersOfAllKinds() throws Exception {
+    String line = A + " refs/heads/a\n" + B + " refs/tags/a\n" + C + " refs/tagsb\n";
+    for (String header :
+        new String[] {
+          "# pack-refs with: \n",
+          "# pack-refs with: peeled\n",
+          "# pack-refs with: fully-peeled \n",
+          "# pack-refs with: sorted peeled \n",
+          "# pack-refs with: fully-peeled peeled \n",
+          "# pack-refs with: sorted peeled-not unknown-trait \n",
+          "# pack-refs with:peeled\n",
+          "# pack-refs without: peeled\n",
+          "#pack-refs with: peeled\n",
+          "# pack-refs with: peeled\n# pack-refs with: sorted\n",
+          "# pack-refs with: sorted\n# a comment\n# pack-refs with: peeled\n",
+          "# caf\u00e9 \ud83d\ude00 pack-refs with: peeled\n",
+          "# pack-refs with: peeled" + " x".repeat(600) + "\n",
+          "# a comment that is long".repeat(1000) + "\n# pack-refs with: peeled\n",
+        }) {
+      if (header.length() <= 1024) {
+        accepted(header + line);
+      } else {
+        left(header + line);
+      }
+      left(header.replace("\n", "\r\n") + line);
+      left(header.replace("\n", "\r") + line);
+    }
+  }
+
+  @Test
+  void traitsAreKeptAsWritten() throws Exception {
+    String line = A + " refs/heads/a\n";
+    assertThat(accepted(line).root.flags & (Root.HEADER | Root.SORTED)).isEqualTo(0);
+    assertThat(accepted(line).root.blockFlags()).isEqualTo(0);
+    for (String header :
+        List.of(
+            "# pack-refs with: \n",
+            "# pack-refs with: peeled \n",
+            "# pack-refs with: fully-peeled \n",
+            PackedRefsText.HEADER)) {
+      int flags = accepted(header + line).root.flags;
+      assertThat(flags & Root.HEADER).isEqualTo(Root.HEADER);
+      assertThat(PackedRefsTraits.header(flags)).isEqualTo(header);
+    }
+  }
+
+  /** A block that is used again behind another header says what that one says. */
+  @Test
+  void anotherHeaderIsSeenInAllRefs() throws Exception {
+    List<String> lines = new ArrayList<>(PackedRefsText.gerrit(random, 2000).values());
+    ParsedRefs list = null;
+    for (String header :
+        new String[] {
+          PackedRefsText.HEADER,
+          "# pack-refs with: peeled \n",
+          "# pack-refs with: peeled sorted \n",
+          "# pack-refs with: fully-peeled \n",
+          ""
+        }) {
+      list = differential.check(PackedRefsText.text(header, lines), list);
+      assertThat(list).isNotNull();
+    }
+  }
+
+  /**
+   * The worst that an author of names and objects can do: all but a part in the middle is equal.
+   */
+  @Test
+  void linesWithEqualEndsAreCutAndReusedAsOthers() throws Exception {
+    SortedMap<String, String> lines = new TreeMap<>();
+    for (int i = 100_000; i < 110_000; i++) {
+      String name = "refs/heads/" + i + "/a-tail-of-more-than-sixteen-bytes";
+      lines.put(name, A + " " + name + "\n");
+    }
+    byte[] text = PackedRefsText.text(lines);
+    ParsedRefs list = accepted(text);
+    assertThat(list.blocks()).isGreaterThan(text.length / (13 << 10));
+    assertThat(list.blocks()).isLessThan(text.length / (7 << 10));
+    for (int i = 0; i < 20; i++) {
+      String name = "refs/heads/" + (100_000 + random.nextInt(10_000)) + "/a-new-one";
+      lines.put(name, A + " " + name + "\n");
+      list = differential.check(PackedRefsText.text(lines), list);
+      assertThat(differential.reader().parsedBlocks).isAtMost(5);
+    }
+  }
+
+  @Test
+  void bytesThatAreNotUtf8InComments() throws Exception {
+    accepted(("# caf\u00e9\n" + A + " refs/heads/a\n").getBytes(ISO_8859_1));
+  }
+
+  @Test
+  void missingLastLineFeed() throws Exception {
+    accepted(PackedRefsText.HEADER + A + " refs/heads/a");
+    accepted(A + " refs/heads/a\n^" + B);
+    left(A + " refs/heads/a\r");
+  }
+
+  @Test
+  void lineEnds() throws Exception {
+    left(A + " refs/heads/a\r\n" + B + " refs/heads/b\r\n");
+    left(A + " refs/heads/a\r" + B + " refs/heads/b\n^" + C + "\r");
+    left(A + " refs/heads/a\n\r" + B + " refs/heads/b\n");
+    left(A + " refs/heads/a\r\r\n");
+  }
+
+  @Test
+  void commentsBetweenRefs() throws Exception {
+    left(A + " refs/heads/a\n# comment\n" + B + " refs/heads/b\n#");
+    left(A + " refs/tags/a\n# comment\n^" + C + "\n" + B + " refs/tags/b\n");
+  }
+
+  @Test
+  void peeledTwice() throws Exception {
+    left(A + " refs/tags/a\n^" + B + "\n^" + C + "\n");
+  }
+
+  @Test
+  void unsorted() throws Exception {
+    left(A + " refs/tags/a\n^" + B + "\n" + C + " refs/heads/b\n");
+    left(PackedRefsText.HEADER + A + " refs/heads/b\n" + C + " refs/heads/a\n");
+    List<String> lines = new ArrayList<>(PackedRefsText.gerrit(random, 3000).values());
+    Collections.shuffle(lines, random);
+    left(PackedRefsText.text(PackedRefsText.HEADER, lines));
+  }
+
+  @Test
+  void capitalsInIds() throws Exception {
+    left(A.toUpperCase(Locale.ROOT) + " refs/heads/a\n");
+    left(A + " refs/heads/a\n^" + B.toUpperCase(Locale.ROOT) + "\n");
+  }
+
+  @Test
+  void namesThatAreNoGoodNames() throws Exception {
+    accepted(A + " HEAD\n" + B + " a b  c\n" + C + " zzz..lock~^:\n");
+    accepted(A + " \u000e\n" + B + " \u007f\u0080\n");
+  }
+
+  @Test
+  void namesOutsideAscii() throws Exception {
+    // Sorted by bytes; JGit puts the second before the first.
+    accepted(A + " refs/heads/\uff5e\n" + B + " refs/heads/\ud83d\ude00\n");
+    accepted(A + " refs/heads/\ud83d\ude00\n" + B + " refs/heads/\uff5e\n");
+    accepted(A + " refs/heads/\u00e4\n" + B + " refs/heads/\u4e2d\n");
+  }
+
+  @Test
+  void namesThatAreNotUtf8() throws Exception {
+    left((A + " refs/heads/caf\u00e9\n").getBytes(ISO_8859_1));
+    left((A + " refs/heads/\u00c0\u0080\n").getBytes(ISO_8859_1)); // overlong
+    left((A + " refs/heads/\u00ed\u00a0\u0080\n").getBytes(ISO_8859_1)); // surrogate
+    left((A + " refs/heads/\u00f4\u0090\u0080\u0080\n").getBytes(ISO_8859_1)); // too large
+    left((A + " refs/heads/\u00f0\u009f\n").getBytes(ISO_8859_1)); // cut
+    // Different bytes that JGit decodes alike.
+    byte[] alike = (A + " refs/heads/\u00e8\n" + A + " refs/heads/\u00e9\n").getBytes(ISO_8859_1);
+    assertThat(differential.check(alike, null)).isNull();
+  }
+
+  @Test
+  void whatJGitRefuses() throws Exception {
+    String good = A + " refs/heads/a\n";
+    for (String bad :
+        new String[] {
+          "\n",
+          "x\n",
+          A + "\n",
+          A + "\trefs/heads/b\n",
+          A.substring(1) + " refs/heads/b\n",
+          A + "a refs/heads/b\n",
+          "g" + A.substring(1) + " refs/heads/b\n",
+          A.substring(1) + "G refs/heads/b\n",
+          A.substring(1) + "\u00e9 refs/heads/b\n",
+          A.substring(1) + "` refs/heads/b\n",
+          " " + A + " refs/heads/b\n",
+          "^\n",
+          "^" + A + "a\n",
+          "^" + A + " \n",
+          "^" + A.substring(1) + "\n",
+          "^" + A.substring(1) + "/\n",
+          A + A.substring(0, 24) + " refs/heads/b\n",
+        }) {
+      left(good + bad);
+      left(bad + good);
+      if (bad.length() > 1) {
+        left(good + bad.substring(0, bad.length() - 1));
+      }
+    }
+    left("^" + A + "\n" + good);
+    left(PackedRefsText.HEADER + "^" + A + "\n");
+    left("\ufeff" + good);
+  }
+
+  @Test
+  void everyByteInAnId() throws Exception {
+    String line = A + " refs/heads/a\n";
+    for (int position : new int[] {0, 7, 8, 39}) {
+      for (int b = 0; b < 256; b++) {
+        byte[] text = line.getBytes(UTF_8);
+        text[position] = (byte) b;
+        differential.check(text, null);
+      }
+    }
+  }
+
+  @Test
+  void everyByteInANameAndAtTheEnd() throws Exception {
+    byte[] text = (A + " refs/heads/a/b\n" + B + " refs/heads/c\n").getBytes(UTF_8);
+    for (int position = 40; position < 57; position++) {
+      for (int b = 0; b < 256; b++) {
+        byte[] changed = text.clone();
+        changed[position] = (byte) b;
+        differential.check(changed, null);
+      }
+    }
+  }
+
+  @Test
+  void whatIsLeftToJGit() throws Exception {
+    String a = A + " refs/heads/a\n";
+    left(a + B + " refs/heads/a\n");
+    left(a + a);
+    left(B + " refs/heads/b\n" + a + a);
+    left(a + PackedRefsText.HEADER + B + " refs/heads/b\n");
+    left(A + " \n");
+    left(A + " a\tb\n");
+    left(A + " a\0b\n");
+    left(A + " " + "n".repeat(4097) + "\n");
+    left(A + " " + "\u4e2d".repeat(1366) + "\n");
+    left(A + " " + "n".repeat(300_000) + "\n");
+  }
+
+  @Test
+  void longNames() throws Exception {
+    StringBuilder text = new StringBuilder();
+    for (int length : new int[] {126, 127, 128, 254, 255, 256, 257, 1000, 4095, 4096}) {
+      text.append(A).append(' ').append("n".repeat(length)).append('\n');
+      text.append(B).append(' ').append("n".repeat(length - 1)).append("o\n");
+    }
+    left(text.toString()); // not in order
+    TreeMap<String, String> lines = new TreeMap<>();
+    for (int i = 0; i < 300; i++) {
+      String name = "n".repeat(random.nextInt(4090)) + i;
+      lines.put(name, PackedRefsText.line(random, name));
+    }
+    accepted(PackedRefsText.text(lines));
+  }
+
+  @Test
+  void manyTags() throws Exception {
+    TreeMap<String, String> lines = new TreeMap<>();
+    for (int i = 0; i < 5000; i++) {
+      lines.put("t" + i, PackedRefsText.line(random, "t" + i) + PackedRefsText.peeled(random));
+    }
+    accepted(PackedRefsText.text(lines));
+  }
+
+  @Test
+  void oddNames() throws Exception {
+    for (int i = 0; i < 40; i++) {
+      accepted(PackedRefsText.oddNames(random, 1 + random.nextInt(600), random.nextBoolean()));
+    }
+  }
+
+  @Test
+  void sha256IsRefused() throws Exception {
+    left(A + A.substring(0, 24) + " refs/heads/a\n");
+  }
+
+  @Test
+  void unchangedContentGivesTheSameList() throws Exception {
+    byte[] text = PackedRefsText.text(PackedRefsText.gerrit(random, 3000));
+    ParsedRefs list = accepted(text);
+    assertThat(list.blocks()).isGreaterThan(10);
+    assertThat(differential.check(text, list)).isSameInstanceAs(list);
+  }
+
+  @Test
+  void aChangedLineCostsOneBlock() throws Exception {
+    SortedMap<String, String> lines = PackedRefsText.gerrit(random, 5000);
+    ParsedRefs list = accepted(PackedRefsText.text(lines));
+    List<String> names = new ArrayList<>(lines.keySet());
+    for (int i = 0; i < 50; i++) {
+      String name = names.get(random.nextInt(names.size()));
+      lines.put(name, PackedRefsText.line(random, name));
+      list = differential.check(PackedRefsText.text(lines), list);
+      assertThat(differential.reader().parsedBlocks).isAtMost(4);
+      assertThat(differential.reader().reusedBlocks).isAtLeast(list.blocks() - 4);
+    }
+  }
+
+  @Test
+  void rewritesGiveTheListAsParsedAnew() throws Exception {
+    SortedMap<String, String> lines = PackedRefsText.gerrit(random, 2000);
+    ParsedRefs list = null;
+    for (int i = 0; i < 90; i++) {
+      for (int change = random.nextInt(i % 10 == 0 ? 300 : 4); change >= 0; change--) {
+        List<String> names = new ArrayList<>(lines.keySet());
+        String name = names.get(random.nextInt(names.size()));
+        switch (random.nextInt(4)) {
+          case 0 -> lines.remove(name);
+          case 1 -> lines.put(name, PackedRefsText.line(random, name));
+          case 2 ->
+              lines.put(name, PackedRefsText.line(random, name) + PackedRefsText.peeled(random));
+          default -> lines.put(name + "x", PackedRefsText.line(random, name + "x"));
+        }
+      }
+      String header = i % 40 == 0 ? "" : i % 40 == 20 ? "#x\n" : PackedRefsText.HEADER;
+      byte[] text = PackedRefsText.text(header, lines.values());
+      if (i % 7 == 0) {
+        text = Arrays.copyOf(text, text.length - 1);
+      }
+      list = differential.check(text, list);
+      ParsedRefs anew =
+          new PackedRefsReader(Differential.KEY)
+              .read(new MemoryText(text), Differential.draft(), null);
+      assertThat(list.root.bytes).isEqualTo(anew.root.bytes);
+    }
+  }
+
+  @Test
+  void linesOutOfOrderBetweenReusedBlocksAreSeen() throws Exception {
+    SortedMap<String, String> lines = PackedRefsText.gerrit(random, 3000);
+    ParsedRefs list = accepted(PackedRefsText.text(lines));
+    List<String> order = new ArrayList<>(lines.values());
+    for (int i = 0; i < 30; i++) {
+      List<String> moved = new ArrayList<>(order);
+      int from = random.nextInt(moved.size());
+      int length = Math.min(moved.size() - from, 1 + random.nextInt(400));
+      List<String> run = new ArrayList<>(moved.subList(from, from + length));
+      moved.subList(from, from + length).clear();
+      if (i % 3 > 0) {
+        moved.addAll(random.nextInt(moved.size()), run); // moved, or twice
+      }
+      if (i % 3 == 2) {
+        moved.addAll(random.nextInt(moved.size()), run.subList(0, 1));
+      }
+      differential.check(PackedRefsText.text(PackedRefsText.HEADER, moved), list);
+    }
+  }
+
+  @Test
+  void aForkSharesBlocks() throws Exception {
+    SortedMap<String, String> lines = PackedRefsText.gerrit(random, 5000);
+    ParsedRefs list = accepted(PackedRefsText.text(lines));
+    Set<ContentDigest> before = blocks(list);
+    lines.put("refs/heads/new", PackedRefsText.line(random, "refs/heads/new"));
+    ParsedRefs fork = accepted(PackedRefsText.text(lines)); // parsed without the other
+    assertThat(fork.blocks()).isAtLeast(20);
+    Set<ContentDigest> added = blocks(fork);
+    added.removeAll(before);
+    assertThat(added.size()).isAtMost(5);
+    assertThat(list.digest()).isNotEqualTo(fork.digest());
+  }
+
+  private static Set<ContentDigest> blocks(ParsedRefs list) {
+    Set<ContentDigest> ids = new HashSet<>();
+    for (int i = 0; i < list.blocks(); i++) {
+      ids.add(new ContentDigest(list.root.idHi(i), list.root.idLo(i)));
+    }
+    return ids;
+  }
+
+  @Test
+  void everyChangedByteIsSeen() throws Exception {
+    byte[] text = PackedRefsText.text(PackedRefsText.gerrit(random, 400));
+    ParsedRefs list = accepted(text);
+    PackedRefsReader reader = differential.reader();
+    for (int i = 0; i < text.length; i += 1 + random.nextInt(40)) {
+      byte[] changed = text.clone();
+      changed[i] ^= (byte) (1 << random.nextInt(8));
+      assertThat(reader.matches(new MemoryText(changed), list.root, 0, list.blocks())).isFalse();
+      assertThat(reader.digest(new MemoryText(changed))).isNotEqualTo(list.digest());
+    }
+    assertThat(
+            reader.matches(
+                new MemoryText(Arrays.copyOf(text, text.length - 1)), list.root, 0, list.blocks()))
+        .isFalse();
+    assertThat(
+            reader.matches(
+                new MemoryText(Arrays.copyOf(text, text.length + 1)), list.root, 0, list.blocks()))
+        .isFalse();
+  }
+
+  @Test
+  void anotherKeyGivesAnotherDigest() throws Exception {
+    byte[] text = PackedRefsText.text(PackedRefsText.gerrit(random, 100));
+    assertThat(new PackedRefsReader(new SiteKey(new byte[32])).digest(new MemoryText(text)))
+        .isNotEqualTo(differential.reader().digest(new MemoryText(text)));
+  }
+
+  @Test
+  void aFileIsReadAsItsBytes() throws Exception {
+    byte[] text = PackedRefsText.text(PackedRefsText.gerrit(random, 8000));
+    ParsedRefs list = accepted(text);
+    Path path = Files.write(folder.resolve("packed-refs"), text);
+    try (FileText file = new FileText(path.toFile())) {
+      assertThat(differential.reader().read(file, Differential.draft(), list))
+          .isSameInstanceAs(list);
+    }
+    text[text.length / 2] = '\r';
+    Files.write(path, text);
+    try (FileText file = new FileText(path.toFile())) {
+      assertThat(differential.reader().digest(file))
+          .isEqualTo(differential.reader().digest(new MemoryText(text)));
+    }
+  }
+
+  @Test
+  void aContentWithAnUnknownFirstChunkIsNotKnown() throws Exception {
+    byte[] text = Lists.text(1, 3000);
+    PackedRefsReader reader = new PackedRefsReader(Differential.KEY);
+    ParsedRefs list = new Lists().parse(new ListMemory(1 << 30), text, null);
+    PackedRefsReader.Known first = (hi, lo) -> hi == list.root.idHi(0) && lo == list.root.idLo(0);
+    assertThat(reader.digestIfKnown(new MemoryText(text), first)).isEqualTo(list.digest());
+    assertThat(reader.digestIfKnown(new MemoryText(text), (hi, lo) -> false)).isNull();
+    assertThat(reader.digestIfKnown(new MemoryText(new byte[0]), (hi, lo) -> false))
+        .isEqualTo(reader.none().digest());
+  }
+}

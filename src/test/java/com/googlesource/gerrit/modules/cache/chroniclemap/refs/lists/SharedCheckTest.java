@@ -1,0 +1,146 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsFile;
+import java.io.IOException;
+import java.nio.channels.ClosedByInterruptException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Whether a file still has a content, told by several threads. */
+@Timeout(60)
+class SharedCheckTest {
+  private static final int REFS = 60_000;
+
+  @TempDir Path folder;
+  private final ReaderPool readers = new ReaderPool(Differential.KEY, 4);
+  @AutoClose private final SharedCheck check = new SharedCheck(readers, 3);
+  private Path file;
+  private byte[] text;
+  private ParsedRefs list;
+
+  @BeforeEach
+  void write() throws Exception {
+    file = folder.resolve("packed-refs");
+    RefsFile.write(file, RefsFile.names(REFS), 0);
+    text = Files.readAllBytes(file);
+    list = readers.take().read(new MemoryText(text), Differential.draft(), null);
+  }
+
+  private boolean matches() throws IOException {
+    try (FileText open = new FileText(file.toFile())) {
+      return check.matches(open, list);
+    }
+  }
+
+  @Test
+  void theSameTextIsTheSame() throws Exception {
+    assertThat(check.isWorthwhile(list)).isTrue();
+    for (int i = 0; i < 50; i++) {
+      assertThat(matches()).isTrue();
+    }
+  }
+
+  @Test
+  void oneBitIsSeenWhereverItIs() throws Exception {
+    int step = text.length / 37;
+    for (int at = 0; at < text.length; at += step) {
+      assertChangeIsSeen(at);
+    }
+    assertChangeIsSeen(text.length - 1);
+  }
+
+  private void assertChangeIsSeen(int at) throws IOException {
+    byte[] changed = text.clone();
+    changed[at] ^= 1;
+    Files.write(file, changed);
+    assertWithMessage("byte %s", at).that(matches()).isFalse();
+  }
+
+  @Test
+  void lessOrMoreTextIsSeen() throws Exception {
+    Files.write(file, Arrays.copyOf(text, text.length + 1));
+    assertThat(matches()).isFalse();
+    for (int length : new int[] {text.length - 1, text.length / 2, 1, 0}) {
+      Files.write(file, Arrays.copyOf(text, length));
+      assertWithMessage("%s bytes", length).that(matches()).isFalse();
+    }
+    Files.write(file, text);
+    assertThat(matches()).isTrue();
+  }
+
+  @Test
+  void manyMayCheckAtOnce() throws Exception {
+    Callable<Boolean> checks =
+        () -> {
+          boolean all = true;
+          for (int i = 0; i < 20; i++) {
+            all &= matches();
+          }
+          return all;
+        };
+    List<Boolean> results = new ArrayList<>();
+    try (ExecutorService threads = Executors.newFixedThreadPool(8)) {
+      for (Future<Boolean> result : threads.invokeAll(List.of(checks, checks, checks, checks))) {
+        results.add(result.get());
+      }
+    }
+    assertThat(results).containsExactly(true, true, true, true);
+  }
+
+  @Test
+  void nobodyHelpsAfterTheClose() throws Exception {
+    check.close();
+    assertThat(matches()).isTrue();
+  }
+
+  @Test
+  void aThreadThatIsInterruptedLearnsOfIt() throws Exception {
+    try (FileText open = new FileText(file.toFile())) {
+      Thread.currentThread().interrupt();
+      // Helpers might have done all of it before the caller reads.
+      SharedCheck alone = new SharedCheck(readers, 0);
+      assertThrows(ClosedByInterruptException.class, () -> alone.matches(open, list));
+    }
+    assertThat(Thread.interrupted()).isTrue();
+    assertThat(matches()).isTrue();
+  }
+
+  @Test
+  void nobodyHelpsWithASmallFile() throws Exception {
+    RefsFile.write(file, RefsFile.names(1000), 0);
+    byte[] few = Files.readAllBytes(file);
+    ParsedRefs small = readers.take().read(new MemoryText(few), Differential.draft(), null);
+    assertThat(check.isWorthwhile(small)).isFalse();
+    assertThat(new SharedCheck(readers, 0).isWorthwhile(list)).isFalse();
+  }
+}

@@ -1,0 +1,466 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsComparison;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Failures;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Random;
+import java.util.TreeMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.zip.CRC32;
+import org.eclipse.jgit.api.PackRefsCommand;
+import org.eclipse.jgit.internal.JGitText;
+import org.eclipse.jgit.internal.storage.file.FileReftableDatabase;
+import org.eclipse.jgit.internal.storage.io.BlockSource;
+import org.eclipse.jgit.internal.storage.reftable.ReftableConfig;
+import org.eclipse.jgit.internal.storage.reftable.ReftableReader;
+import org.eclipse.jgit.internal.storage.reftable.ReftableWriter;
+import org.eclipse.jgit.lib.NullProgressMonitor;
+import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.PersonIdent;
+import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.lib.RefDatabase;
+import org.eclipse.jgit.lib.RefUpdate;
+import org.eclipse.jgit.transport.ReceiveCommand;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Reftables that native git writes and compacts, alone and in turn with JGit. */
+class TablesOfGitTest {
+  @TempDir Path folder;
+  private final Failures failures = new Failures();
+
+  private TestRefs create(int blockSize, int restarts, boolean hasObjects) throws IOException {
+    return TestRefs.createReftable(
+        folder.resolve("r.git"),
+        Map.of(
+            "reftable.blockSize", blockSize,
+            "reftable.restartInterval", restarts,
+            "reftable.indexObjects", hasObjects,
+            "reftable.autoRefresh", true));
+  }
+
+  private RefDatabase ours(TestRefs refs) {
+    FileReftableDatabase jgit = (FileReftableDatabase) refs.repository().getRefDatabase();
+    return new TableRefDatabase(refs.repository(), jgit, new LongAdder(), failures);
+  }
+
+  private static void git(TestRefs refs, String input, String... arguments) throws Exception {
+    TestRefs.Output output = refs.tryGitWith(input, arguments);
+    assertWithMessage(output.text()).that(output.status()).isEqualTo(0);
+  }
+
+  // ---- beside JGit's answers
+
+  @ParameterizedTest
+  @ValueSource(longs = {1, 2, 3, 4, 5, 6})
+  void randomSteps(long seed) throws Exception {
+    Random random = new Random(seed);
+    try (TestRefs refs =
+        create(256 << random.nextInt(6), 2 + random.nextInt(20), random.nextBoolean())) {
+      RefDatabase ours = ours(refs);
+      RefDatabase peer = refs.peerRepository().getRefDatabase();
+      RefsComparison comparison = new RefsComparison(refs, peer);
+      int done = 0;
+      for (int step = 0; step < 50; step++) {
+        TestRefs.Output output = change(refs, ours, random);
+        done += output.status() == 0 ? 1 : 0;
+        String what = "seed " + seed + ", step " + step + ": " + output;
+        comparison.compare(what, ours);
+        assertWithMessage(what).that(idsOf(ours.getRefs())).isEqualTo(refs.refsOfGit());
+      }
+      assertThat(done).isGreaterThan(20);
+      assertThat(failures.count.sum()).isEqualTo(0);
+    }
+  }
+
+  private static TestRefs.Output change(TestRefs refs, RefDatabase ours, Random random)
+      throws Exception {
+    String name = TableRefDatabaseTest.anyName(random);
+    ObjectId id = (random.nextBoolean() ? refs.commits() : refs.tags()).get(random.nextInt(5));
+    return switch (random.nextInt(10)) {
+      case 0 -> refs.tryGit("update-ref", "-d", name);
+      case 1 -> refs.tryGit("symbolic-ref", name, TableRefDatabaseTest.anyName(random));
+      case 2 -> refs.tryGit("pack-refs", "--all");
+      case 3, 4 -> {
+        RefUpdate update = ours.newUpdate(name, random.nextBoolean());
+        update.setNewObjectId(id);
+        update.setForceUpdate(true);
+        yield new TestRefs.Output(0, "JGit: " + name + " " + update.update());
+      }
+      case 5, 6 -> {
+        StringBuilder input = new StringBuilder();
+        for (int i = 0; i < 4; i++) {
+          input.append(
+              String.format(
+                  Locale.ROOT, "update refs/batch/%d %s%n", random.nextInt(9), id.name()));
+        }
+        // Git refuses a ref that is named twice.
+        yield refs.tryGitWith(input.toString(), "update-ref", "--stdin");
+      }
+      default -> refs.tryGit("update-ref", name, id.name());
+    };
+  }
+
+  /** The refs that {@code git for-each-ref} lists. */
+  private static Map<String, String> idsOf(List<Ref> refs) {
+    Map<String, String> ids = new TreeMap<>();
+    for (Ref ref : refs) {
+      if (ref.getName().startsWith("refs/")) {
+        ids.put(ref.getName(), ref.getObjectId().name());
+      }
+    }
+    return ids;
+  }
+
+  // ---- many refs
+
+  /** JGit misses some of them, as it takes the first block of an index for the only one. */
+  @ParameterizedTest
+  @CsvSource({
+    "4096, 16, 500, true",
+    "4096, 16, 12000, true",
+    "4096, 4, 30000, false",
+    "256, 16, 5000, true",
+    "1024, 64, 20000, true",
+    "65536, 16, 30000, true",
+    "16777215, 128, 30000, true",
+  })
+  void manyRefs(int blockSize, int restarts, int count, boolean hasObjects) throws Exception {
+    Random random = new Random(count);
+    try (TestRefs refs = create(blockSize, restarts, hasObjects)) {
+      RefDatabase ours = ours(refs);
+      List<ObjectId> commits = refs.manyCommits(50);
+      TreeMap<String, String> expected = new TreeMap<>();
+      for (int round = 0; round < 3; round++) {
+        StringBuilder input = new StringBuilder();
+        for (int i = 0; i < (round == 0 ? count : 60); i++) {
+          String name =
+              String.format(
+                  Locale.ROOT, "refs/changes/%02d/%d/%d", i % 100, i, 1 + random.nextInt(3));
+          // Names from a million, too, whose order by bytes is not that by UTF-16.
+          name += i % 97 == 0 ? "\ud83d\ude00" : i % 89 == 0 ? "\uff5e" : "";
+          String id = commits.get(random.nextInt(commits.size())).name();
+          input.append(String.format(Locale.ROOT, "update %s %s%n", name, id));
+          expected.put(name, id);
+        }
+        git(refs, input.toString(), "update-ref", "--stdin");
+        check(ours, expected, commits);
+        StringBuilder deletions = new StringBuilder();
+        List<String> names = new ArrayList<>(expected.keySet());
+        for (int i = random.nextInt(40); i < names.size(); i += 40) {
+          deletions.append(String.format(Locale.ROOT, "delete %s%n", names.get(i)));
+          expected.remove(names.get(i));
+        }
+        git(refs, deletions.toString(), "update-ref", "--stdin");
+        check(ours, expected, commits);
+      }
+      git(refs, "", "pack-refs", "--all");
+      check(ours, expected, commits);
+      assertThat(refs.refsOfGit()).isEqualTo(expected);
+    }
+    assertThat(failures.count.sum()).isEqualTo(0);
+  }
+
+  private static void check(RefDatabase ours, Map<String, String> expected, List<ObjectId> ids)
+      throws IOException {
+    assertThat(idsOf(ours.getRefs())).isEqualTo(expected);
+    Map<String, Map<String, String>> byPrefix = new HashMap<>();
+    Map<String, Map<String, String>> byId = new HashMap<>();
+    for (Map.Entry<String, String> ref : expected.entrySet()) {
+      String name = ref.getKey();
+      assertWithMessage(name).that(ours.exactRef(name)).isNotNull();
+      assertThat(ours.exactRef(name).getObjectId().name()).isEqualTo(ref.getValue());
+      for (String absent : List.of(name + "0", name.substring(0, name.length() - 1))) {
+        assertThat(ours.exactRef(absent) != null).isEqualTo(expected.containsKey(absent));
+      }
+      String prefix = name.substring(0, "refs/changes/00/".length());
+      byPrefix.computeIfAbsent(prefix, unused -> new TreeMap<>()).put(name, ref.getValue());
+      byId.computeIfAbsent(ref.getValue(), unused -> new TreeMap<>()).put(name, ref.getValue());
+    }
+    for (Map.Entry<String, Map<String, String>> prefix : byPrefix.entrySet()) {
+      assertThat(idsOf(ours.getRefsByPrefix(prefix.getKey()))).isEqualTo(prefix.getValue());
+    }
+    for (ObjectId id : ids) {
+      assertThat(idsOf(List.copyOf(ours.getTipsWithSha1(id))))
+          .isEqualTo(byId.getOrDefault(id.name(), Map.of()));
+    }
+    assertThat(ours.getTipsWithSha1(ObjectId.zeroId())).isEmpty();
+  }
+
+  // ---- updates while git writes
+
+  /** By JGit's default settings, in which its own stack does not see what others write. */
+  private TestRefs createByDefaults() throws IOException {
+    return TestRefs.createReftable(folder.resolve("r.git"), Map.of());
+  }
+
+  private static boolean isUpdated(
+      TestRefs refs, RefDatabase ours, boolean asBatch, ObjectId from, ObjectId to)
+      throws IOException {
+    String name = "refs/heads/master";
+    if (asBatch) {
+      return TestRefs.batch(refs.repository(), ours, new ReceiveCommand(from, to, name));
+    }
+    RefUpdate update = ours.newUpdate(name, false);
+    update.setExpectedOldObjectId(from);
+    update.setNewObjectId(to);
+    update.setForceUpdate(true);
+    return update.update() != RefUpdate.Result.LOCK_FAILURE;
+  }
+
+  /** A table of reflogs alone that JGit takes for refs, as it does by the chance of one byte. */
+  private static byte[] tableThatJGitMisreads(long index, ObjectId id) throws Exception {
+    PersonIdent who = new PersonIdent("a", "a@b.c");
+    for (int seed = 0; ; seed++) {
+      ReftableConfig config = new ReftableConfig();
+      config.setRefBlockSize(256);
+      config.setLogBlockSize(256);
+      ByteArrayOutputStream out = new ByteArrayOutputStream();
+      ReftableWriter writer = new ReftableWriter(config, out);
+      writer.setMinUpdateIndex(index).setMaxUpdateIndex(index).begin();
+      for (int i = 100; i < 130; i++) {
+        writer.writeLog("refs/heads/" + i, index, who, id, id, "log " + seed * i);
+      }
+      writer.finish();
+      // Git says 0 of a log at the start, where JGit says 24. The footer has the place of the log
+      // at
+      // 48, and its CRC-32 at 64.
+      ByteBuffer table = ByteBuffer.wrap(out.toByteArray());
+      int footer = table.capacity() - 68;
+      table.putLong(footer + 48, 0);
+      CRC32 crc = new CRC32();
+      crc.update(table.array(), footer, 64);
+      table.putInt(footer + 64, (int) crc.getValue());
+      try (ReftableReader reader = new ReftableReader(BlockSource.from(table.array()))) {
+        var unused = reader.exactRef("HEAD");
+      } catch (IOException e) {
+        assertThat(e).hasMessageThat().isEqualTo(JGitText.get().invalidReftableBlock);
+        return table.array();
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void refsAreUpdatedThoughJGitTakesALogForRefs(boolean packs) throws Exception {
+    try (TestRefs refs = create(256, 16, true)) {
+      ObjectId id = refs.commits().get(0);
+      git(refs, "", "update-ref", "refs/heads/a", id.name());
+      Path list = refs.folder().resolve("reftable/tables.list");
+      long index = 1000;
+      String name = "0x0000000003e8-0x0000000003e8-00000000.ref";
+      Files.write(list.resolveSibling(name), tableThatJGitMisreads(index, id));
+      Files.writeString(list, Files.readString(list) + name + "\n");
+      RefDatabase jgit = refs.peerRepository().getRefDatabase();
+      assertThrows(IOException.class, () -> jgit.exactRef("refs/heads/a"));
+      RefDatabase ours = ours(refs);
+      assertThat(ours.exactRef("refs/heads/a").getObjectId()).isEqualTo(id);
+      if (packs) {
+        ours.packRefs(NullProgressMonitor.INSTANCE, new PackRefsCommand(refs.repository()));
+      }
+      RefUpdate update = ours.newUpdate("refs/heads/b", false);
+      update.setNewObjectId(id);
+      assertThat(update.update()).isEqualTo(RefUpdate.Result.NEW);
+      assertThat(jgit.exactRef("refs/heads/b").getObjectId()).isEqualTo(id);
+      assertThat(idsOf(ours.getRefs())).isEqualTo(refs.refsOfGit());
+    }
+  }
+
+  /** A table of reflogs alone, as {@code git gc} writes it. */
+  @Test
+  void aTableWithoutRefsIsReadPast() throws Exception {
+    try (TestRefs refs = create(256, 16, true)) {
+      git(refs, "", "config", "core.logAllRefUpdates", "always");
+      StringBuilder input = new StringBuilder();
+      for (int i = 0; i < 200; i++) {
+        input.append("update refs/heads/" + i + " " + refs.commits().get(0).name() + "\n");
+      }
+      git(refs, input.toString(), "update-ref", "--stdin");
+      git(refs, "", "pack-refs", "--all");
+      git(refs, "", "reflog", "expire", "--expire=now", "--all");
+      Path folder = refs.folder().resolve("reftable");
+      byte[] last =
+          Files.readAllBytes(
+              folder.resolve(Files.readAllLines(folder.resolve("tables.list")).getLast()));
+      int headerBytes = 24;
+      assertThat(last[headerBytes]).isEqualTo((byte) 'g');
+      RefDatabase ours = ours(refs);
+      assertThat(idsOf(ours.getRefs())).isEqualTo(refs.refsOfGit());
+      assertThat(ours.exactRef("HEAD")).isNull();
+      assertThat(ours.exactRef("refs/heads/7").getObjectId()).isEqualTo(refs.commits().get(0));
+      assertThat(failures.count.sum()).isEqualTo(0);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void anUpdateIsRefusedOnlyIfItsRefHasChanged(boolean asBatch) throws Exception {
+    try (TestRefs refs = createByDefaults()) {
+      RefDatabase ours = ours(refs);
+      List<ObjectId> ids = refs.commits();
+      assertThat(isUpdated(refs, ours, asBatch, ObjectId.zeroId(), ids.get(0))).isTrue();
+      git(refs, "", "update-ref", "refs/heads/other", ids.get(1).name());
+      assertThat(isUpdated(refs, ours, asBatch, ids.get(0), ids.get(1))).isTrue();
+      git(refs, "", "update-ref", "refs/heads/master", ids.get(2).name());
+      assertThat(isUpdated(refs, ours, asBatch, ids.get(1), ids.get(3))).isFalse();
+      assertThat(ours.exactRef("refs/heads/master").getObjectId()).isEqualTo(ids.get(2));
+      assertThat(isUpdated(refs, ours, asBatch, ids.get(2), ids.get(3))).isTrue();
+      assertThat(refs.refsOfGit())
+          .containsExactly(
+              "refs/heads/master", ids.get(3).name(), "refs/heads/other", ids.get(1).name());
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aLockedListIsWaitedFor(boolean asBatch) throws Exception {
+    try (TestRefs refs = createByDefaults()) {
+      RefDatabase ours = ours(refs);
+      ObjectId id = refs.commits().get(0);
+      Path lock = Files.createFile(refs.folder().resolve("reftable/tables.list.lock"));
+      assertThat(isUpdated(refs, ours, asBatch, ObjectId.zeroId(), id)).isFalse();
+      FutureTask<Boolean> update =
+          new FutureTask<>(() -> isUpdated(refs, ours, asBatch, ObjectId.zeroId(), id));
+      Thread thread = new Thread(update);
+      thread.start();
+      // It pauses when it has found the lock.
+      while (thread.getState() != Thread.State.TIMED_WAITING && !update.isDone()) {
+        Thread.onSpinWait();
+      }
+      Files.delete(lock);
+      assertThat(update.get()).isTrue();
+    }
+  }
+
+  /** Pushes name the id that they replace. */
+  @Test
+  void noUpdateIsRefusedBesideALoopOfGit() throws Exception {
+    try (TestRefs refs = createByDefaults()) {
+      RefDatabase ours = ours(refs);
+      AtomicBoolean isOver = new AtomicBoolean();
+      ExecutorService threads = Executors.newFixedThreadPool(1);
+      try {
+        Future<String> git =
+            threads.submit(
+                () -> {
+                  String last = null;
+                  for (int i = 0; !isOver.get(); i++) {
+                    // Git may be refused: it waits for a tenth of a second.
+                    String id = refs.commits().get(i % 5).name();
+                    if (refs.tryGit("update-ref", "refs/heads/other", id).status() == 0) {
+                      last = id;
+                    }
+                    if (i % 7 == 6) {
+                      TestRefs.Output unused = refs.tryGit("pack-refs", "--all");
+                    }
+                  }
+                  return last;
+                });
+        ObjectId now = ObjectId.zeroId();
+        for (int i = 0; i < 100; i++) {
+          ObjectId next = refs.commits().get(i % 5);
+          assertThat(isUpdated(refs, ours, i % 2 == 0, now, next)).isTrue();
+          now = next;
+        }
+        isOver.set(true);
+        String last = git.get();
+        assertThat(refs.refsOfGit())
+            .containsExactly("refs/heads/master", now.name(), "refs/heads/other", last);
+      } finally {
+        isOver.set(true);
+        threads.shutdown();
+        assertThat(threads.awaitTermination(1, TimeUnit.MINUTES)).isTrue();
+      }
+    }
+  }
+
+  // ---- compaction
+
+  @Test
+  void readersMissNothingWhileGitAndJGitCompact() throws Exception {
+    try (TestRefs refs = create(1024, 16, true)) {
+      RefDatabase ours = ours(refs);
+      StringBuilder input = new StringBuilder();
+      String id = refs.commits().get(0).name();
+      for (int i = 0; i < 3000; i++) {
+        input.append(
+            String.format(Locale.ROOT, "create refs/changes/%02d/%d/1 %s%n", i % 100, i, id));
+      }
+      git(refs, input.toString(), "update-ref", "--stdin");
+      AtomicBoolean isOver = new AtomicBoolean();
+      ExecutorService threads = Executors.newFixedThreadPool(2);
+      try {
+        List<Future<Integer>> readers = new ArrayList<>();
+        for (int i = 0; i < 2; i++) {
+          readers.add(threads.submit(() -> read(ours, isOver)));
+        }
+        FileReftableDatabase jgit = (FileReftableDatabase) refs.peerRepository().getRefDatabase();
+        for (int i = 0; i < 60; i++) {
+          git(refs, "", "update-ref", "refs/heads/b" + i % 7, refs.commits().get(i % 5).name());
+          if (i % 3 == 0) {
+            jgit.refresh();
+            jgit.compactFully();
+          } else if (i % 3 == 1) {
+            git(refs, "", "pack-refs", "--all");
+          }
+        }
+        isOver.set(true);
+        for (Future<Integer> reader : readers) {
+          assertThat(reader.get()).isGreaterThan(0);
+        }
+      } finally {
+        isOver.set(true);
+        threads.shutdown();
+        assertThat(threads.awaitTermination(1, TimeUnit.MINUTES)).isTrue();
+      }
+      assertThat(failures.count.sum()).isEqualTo(0);
+    }
+  }
+
+  private static int read(RefDatabase ours, AtomicBoolean isOver) throws IOException {
+    int reads = 0;
+    while (!isOver.get()) {
+      assertThat(ours.exactRef("refs/changes/07/7/1")).isNotNull();
+      assertThat(ours.getRefsByPrefix("refs/changes/00/")).hasSize(30);
+      reads++;
+    }
+    return reads;
+  }
+}

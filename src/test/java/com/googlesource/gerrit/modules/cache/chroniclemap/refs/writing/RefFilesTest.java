@@ -1,0 +1,780 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
+
+import static com.google.common.truth.Truth.assertThat;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import com.google.common.io.MoreFiles;
+import com.google.common.io.RecursiveDeleteOption;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.BrokenDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.FileRefDatabase;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.Warnings;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.FileStore;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.FileTime;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+import org.eclipse.jgit.api.PackRefsCommand;
+import org.eclipse.jgit.internal.storage.file.FileRepository;
+import org.eclipse.jgit.lib.NullProgressMonitor;
+import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.lib.RefUpdate;
+import org.eclipse.jgit.transport.ReceiveCommand;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The files that updates make in a repository: whose they are, and what if they can't be made. */
+@Timeout(120)
+class RefFilesTest {
+  private static final String A = "refs/heads/a";
+  private static final String B = "refs/heads/b";
+  private static final String CHANGE = "refs/changes/01/1/1";
+  private static final String META = "refs/changes/01/1/meta";
+
+  @TempDir Path folder;
+
+  private TestRefs test;
+  private SharedWrites writes;
+  private FileRefDatabase refs;
+
+  private void make(RefDisk disk, String... config) throws IOException {
+    test = TestRefs.create(folder.resolve("a.git"), null);
+    for (int i = 0; i < config.length; i += 2) {
+      test.repository().getConfig().setString("core", null, config[i], config[i + 1]);
+      test.repository().getConfig().save();
+    }
+    open(disk);
+  }
+
+  /** As another process would: nothing is shared with an earlier one. */
+  private void open(RefDisk disk) {
+    open(disk, UpdateSettings.Atomic.LOOSE);
+  }
+
+  private void open(RefDisk disk, UpdateSettings.Atomic atomic) {
+    PackedRefsFile packed = test.packedRefs();
+    writes = TestRefs.writes(packed, disk);
+    refs = test.database(packed, writes, new UpdateSettings(UpdateSettings.By.OWN, atomic, 0));
+  }
+
+  @AfterEach
+  void close() {
+    writes.locks.close();
+    test.close();
+  }
+
+  private ObjectId id(Integer number) {
+    return number == null ? ObjectId.zeroId() : test.commits().get(number);
+  }
+
+  private ReceiveCommand command(String name, Integer from, Integer to) {
+    return new ReceiveCommand(id(from), id(to), name);
+  }
+
+  private void batch(ReceiveCommand... commands) throws IOException {
+    assertThat(tryBatch(commands)).isTrue();
+  }
+
+  private boolean tryBatch(ReceiveCommand... commands) throws IOException {
+    return TestRefs.batch(test.repository(), refs, commands);
+  }
+
+  private RefUpdate.Result update(String name, Integer to) throws IOException {
+    RefUpdate update = refs.newUpdate(name, false);
+    update.setForceUpdate(true);
+    if (to == null) {
+      return update.delete();
+    }
+    update.setNewObjectId(id(to));
+    return update.update();
+  }
+
+  private void pack() throws IOException {
+    refs.packRefs(
+        NullProgressMonitor.INSTANCE, new PackRefsCommand(test.repository()).setAll(true));
+  }
+
+  /** As native git has them. */
+  private Map<String, String> values() throws Exception {
+    Map<String, String> seen = test.refsOfGit();
+    Map<String, String> own = new TreeMap<>();
+    for (Ref ref : refs.getRefsByPrefix("refs/")) {
+      own.put(ref.getName(), ref.getObjectId().name());
+    }
+    assertThat(own).isEqualTo(seen);
+    return seen;
+  }
+
+  private List<String> files(String... ends) throws IOException {
+    try (Stream<Path> files = Files.walk(test.folder())) {
+      return files
+          .map(file -> test.folder().relativize(file).toString())
+          .filter(file -> Stream.of(ends).anyMatch(file::endsWith))
+          .toList();
+    }
+  }
+
+  // ---- core.sharedRepository
+
+  private static final class Modes extends RefDisk {
+    final Map<String, Integer> journals = new TreeMap<>();
+
+    /** Of the module's own files, which are gone afterwards. */
+    @Override
+    protected void about(String step, Path file) throws IOException {
+      Path own = file.resolveSibling("../cache-chroniclemap").normalize();
+      if (step.equals("delete") && Files.isDirectory(own)) {
+        journals.put(".", mode(own));
+        try (Stream<Path> files = Files.list(own)) {
+          for (Path each : files.toList()) {
+            journals.put(each.toString().replaceFirst(".*\\.", "."), mode(each));
+          }
+        }
+      }
+    }
+  }
+
+  private static int mode(Path file) throws IOException {
+    return (int) Files.getAttribute(file, "unix:mode") & 07777;
+  }
+
+  private static Map<String, String> modes(Path repository) throws IOException {
+    Map<String, String> modes = new TreeMap<>();
+    try (Stream<Path> files = Files.walk(repository)) {
+      for (Path file : files.toList()) {
+        String name = repository.relativize(file).toString();
+        if (name.startsWith("refs/changes") || name.equals("packed-refs")) {
+          modes.put(name, Integer.toOctalString(mode(file)));
+        }
+      }
+    }
+    return modes;
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"group", "all", "true", "0640", "0664", "2", "umask", "false"})
+  void whatIsMadeIsSharedAsByGit(String sharing) throws Exception {
+    Modes disk = new Modes();
+    make(disk, "sharedRepository", sharing);
+    update("refs/changes/02/2/1", 1);
+    pack();
+    batch(command(CHANGE, null, 1), command(META, null, 2));
+    update("refs/changes/02/3", 1);
+    Map<String, String> ours = modes(test.folder());
+
+    try (TestRefs git = TestRefs.create(folder.resolve("git.git"), null)) {
+      git.repository().getConfig().setString("core", null, "sharedRepository", sharing);
+      git.repository().getConfig().save();
+      for (String[] command :
+          new String[][] {
+            {"update-ref", "refs/changes/02/2/1", id(1).name()},
+            {"pack-refs", "--all"},
+            {"update-ref", CHANGE, id(1).name()},
+            {"update-ref", META, id(2).name()},
+            {"update-ref", "refs/changes/02/3", id(1).name()},
+          }) {
+        assertThat(git.tryGit(command).status()).isEqualTo(0);
+      }
+      assertThat(ours).isEqualTo(modes(git.folder()));
+    }
+    assertThat(disk.journals.keySet()).containsAtLeast(".", ".alive", ".decided");
+    if (sharing.equals("group")) {
+      assertThat(disk.journals.get(".") & 02070).isEqualTo(02070);
+      assertThat(disk.journals.get(".alive") & 060).isEqualTo(060);
+      assertThat(disk.journals.get(".decided") & 060).isEqualTo(060);
+    }
+  }
+
+  // ---- no journal, no links
+
+  /** Each kind of change, none of which may leave anything behind. */
+  private void makeChanges() throws Exception {
+    try (Warnings warnings = new Warnings("locks.RefLocks")) {
+      assertThat(update(A, 1)).isEqualTo(RefUpdate.Result.NEW);
+      batch(command(A, 1, 2), command(B, null, 2), command(CHANGE, null, 3));
+      assertThat(update(A, 3)).isEqualTo(RefUpdate.Result.FORCED);
+      assertThat(values()).containsExactly(A, id(3).name(), B, id(2).name(), CHANGE, id(3).name());
+      pack();
+      batch(command(A, 3, 4), command(CHANGE, 3, null));
+      assertThat(update(B, null)).isEqualTo(RefUpdate.Result.FORCED);
+      assertThat(values()).containsExactly(A, id(4).name());
+      assertThat(files(".lock")).isEmpty();
+      assertThat(warnings.texts).hasSize(1);
+      assertThat(warnings.texts.get(0)).contains("Refs are updated all the same");
+    }
+  }
+
+  @Test
+  void whereTheJournalCantBeWrittenRefsAreUpdatedAllTheSame() throws Exception {
+    make(new RefDisk());
+    Files.writeString(test.folder().resolve("cache-chroniclemap"), "no folder");
+    makeChanges();
+  }
+
+  @Test
+  void whereRefsAreOnAnotherFileSystemTheyAreUpdatedAllTheSame() throws Exception {
+    make(new RefDisk());
+    Path other = elsewhere();
+    Path heads = test.folder().resolve("refs/heads");
+    Files.delete(heads);
+    Files.createSymbolicLink(heads, other);
+    try {
+      makeChanges();
+    } finally {
+      try (Stream<Path> files = Files.list(other)) {
+        for (Path file : files.toList()) {
+          Files.delete(file);
+        }
+      }
+      Files.delete(other);
+    }
+  }
+
+  private Path elsewhere() throws IOException {
+    FileStore here = Files.getFileStore(folder);
+    for (String each : List.of("/dev/shm", "/run", "/tmp", System.getProperty("user.dir"))) {
+      Path place = Path.of(each);
+      if (Files.isWritable(place) && !Files.getFileStore(place).equals(here)) {
+        return Files.createTempDirectory(place, "refs-of-a-test");
+      }
+    }
+    throw new AssertionError("this test needs a second file system, such as /dev/shm");
+  }
+
+  // ---- locks that somebody deletes, and processes that live
+
+  /** Somebody deletes a lock by hand, and then locks the ref himself. */
+  @Test
+  void aRefWhoseLockIsAnotherOnesIsLeftAlone() throws Exception {
+    Path[] lock = new Path[1];
+    make(
+        new RefDisk() {
+          @Override
+          protected void about(String step, Path file) throws IOException {
+            if (lock[0] != null && step.equals("rename") && file.endsWith(A)) {
+              Files.delete(lock[0]);
+              Files.createFile(lock[0]);
+              lock[0] = null;
+            }
+          }
+        });
+    batch(command(A, null, 1), command(B, null, 1));
+    lock[0] = test.folder().resolve(B + ".lock");
+    IOException failure =
+        assertThrows(IOException.class, () -> batch(command(A, 1, 2), command(B, 1, 2)));
+    assertThat(failure).hasMessageThat().contains(B + ".lock");
+    assertThat(values()).containsExactly(A, id(1).name(), B, id(1).name());
+    assertThat(files(".lock")).containsExactly(B + ".lock");
+  }
+
+  /** Has somebody take a lock away, just before a step; once. */
+  private final class Thief extends RefDisk {
+    private final String before;
+    private final String place;
+    private final String name;
+    private boolean isOver;
+
+    Thief(String place, String name) {
+      this("rename", place, name);
+    }
+
+    Thief(String before, String place, String name) {
+      this.before = before;
+      this.place = place;
+      this.name = name;
+    }
+
+    @Override
+    protected void about(String step, Path file) throws IOException {
+      if (!isOver && step.equals(before) && file.endsWith(place)) {
+        isOver = true;
+        Path lock = test.folder().resolve(name + ".lock");
+        Files.delete(lock);
+        Files.createFile(lock);
+      }
+    }
+  }
+
+  /** Both refs are packed, the first one is loose too. */
+  private void makePackedAndLoose() throws Exception {
+    make(new RefDisk());
+    batch(command(A, null, 1), command(B, null, 1));
+    pack();
+    update(A, 2);
+    writes.locks.close();
+  }
+
+  @Test
+  void theFileOfADeletedRefWhoseLockIsAnotherOnesStays() throws Exception {
+    makePackedAndLoose();
+    open(new Thief("packed-refs", A));
+    assertThrows(IOException.class, () -> update(A, null));
+    assertThat(values()).containsExactly(A, id(2).name(), B, id(1).name());
+  }
+
+  @Test
+  void aBatchThatCantDeleteARefWhoseLockIsAnotherOnesRestoresItsLine() throws Exception {
+    makePackedAndLoose();
+    open(new Thief("packed-refs", B));
+    assertThrows(IOException.class, () -> batch(command(A, 2, 3), command(B, 1, null)));
+    assertThat(values()).containsExactly(A, id(2).name(), B, id(1).name());
+  }
+
+  @Test
+  void aRewriteThatDoesNotHoldALockChangesNothing() throws Exception {
+    makePackedAndLoose();
+    open(new Thief("link", "packed-refs.lock", B), UpdateSettings.Atomic.REWRITE);
+    assertThrows(IOException.class, () -> batch(command(A, 2, 3), command(B, 1, 3)));
+    assertThat(values()).containsExactly(A, id(2).name(), B, id(1).name());
+    assertThat(files(".lock")).containsExactly(B + ".lock");
+  }
+
+  /** As on a soft NFS mount. */
+  @Test
+  void aLockThatIsMadeThoughItsAnswerIsAnErrorIsOneOfOurs() throws Exception {
+    boolean[] isOver = new boolean[1];
+    make(
+        new RefDisk() {
+          @Override
+          protected void about(String step, Path file) throws IOException {
+            if (step.equals("link") && !isOver[0]) {
+              isOver[0] = true;
+              Files.createLink(file, test.folder().resolve(files(".transaction").get(0)));
+              throw new FileSystemException(file.toString(), null, "Input/output error (a test)");
+            }
+          }
+        });
+    assertThat(update(A, 1)).isEqualTo(RefUpdate.Result.NEW);
+    assertThat(update(A, 2)).isEqualTo(RefUpdate.Result.FORCED);
+    assertThat(files(".lock")).isEmpty();
+  }
+
+  /** The disk does not tell whether it is there, so its refs are not missing. */
+  @Test
+  void packedRefsThatCantBeAskedForAreNotMissing() throws Exception {
+    make(new RefDisk());
+    update(A, 1);
+    pack();
+    Path packed = test.folder().resolve("packed-refs");
+    Files.delete(packed);
+    Files.createSymbolicLink(packed, packed.getFileName());
+    assertThrows(IOException.class, () -> refs.exactRef(A));
+    assertThrows(IOException.class, () -> refs.getRefsByPrefix("refs/"));
+    assertThrows(IOException.class, () -> update(A, 2));
+    ReceiveCommand create = command(A, null, 2);
+    tryBatch(create);
+    assertThat(create.getResult()).isNotEqualTo(ReceiveCommand.Result.OK);
+    assertThat(files(".lock")).isEmpty();
+  }
+
+  @Test
+  void aDeadProcessesDeletionStopsWhereTheLockIsAnotherOnes() throws Exception {
+    makePackedAndLoose();
+    kill("1-1", "packed-refs", command(A, 2, null), command(B, 1, null));
+    open(new Thief("packed-refs", A));
+    assertThat(values()).containsExactly(A, id(2).name());
+  }
+
+  // ---- undo
+
+  /** Another process keeps {@code packed-refs} locked from when it is first free. */
+  @Test
+  void aRewriteIsUndoneBeforeAnotherProcessCanLockPackedRefs() throws Exception {
+    make(new RefDisk());
+    update(B, 1);
+    Path above = test.folder().resolve("refs/heads/x.lock");
+    Path packedLock = test.folder().resolve("packed-refs.lock");
+    Thread other =
+        new Thread(
+            () -> {
+              while (!above.toFile().exists()) { // packed-refs is locked then
+                Thread.onSpinWait();
+              }
+              try {
+                while (!packedLock.toFile().createNewFile()) {
+                  Thread.onSpinWait();
+                }
+              } catch (IOException e) {
+                throw new UncheckedIOException(e);
+              }
+            });
+    open(
+        new RefDisk() {
+          @Override
+          protected void about(String step, Path file) throws IOException {
+            if (step.equals("rename") && file.endsWith("packed-refs") && !Files.exists(above)) {
+              Files.createFile(above);
+            }
+          }
+        },
+        UpdateSettings.Atomic.REWRITE);
+    other.start();
+    tryBatch(command("refs/heads/x/y", null, 1), command(A, null, 1));
+    other.join();
+    assertThat(values()).containsExactly(B, id(1).name());
+    Files.delete(packedLock);
+    Files.delete(above);
+  }
+
+  @Test
+  void anErrorInAnUndoLeavesTheRestToBeUndone() throws Exception {
+    boolean[] fails = new boolean[2];
+    String c = "refs/heads/c";
+    make(
+        new RefDisk() {
+          @Override
+          protected void about(String step, Path file) throws IOException {
+            if (fails[0] && step.equals("rename")) {
+              if (file.endsWith(c)) {
+                fails[1] = true;
+                throw new IOException("as the test wants it");
+              }
+              if (fails[1] && file.endsWith(A)) {
+                throw new OutOfMemoryError("as the test wants it");
+              }
+            }
+          }
+        });
+    batch(command(A, null, 1), command(B, null, 1), command(c, null, 1));
+    fails[0] = true;
+    assertThrows(
+        IOException.class, () -> batch(command(A, 1, 2), command(B, 1, 2), command(c, 1, 2)));
+    assertThat(values()).containsExactly(A, id(2).name(), B, id(1).name(), c, id(1).name());
+    assertThat(files(".lock", ".decided")).isEmpty();
+  }
+
+  /** As on NFS: the server has renamed the file, and the client asks again. */
+  @Test
+  void aRenameWhoseAnswerIsLostHasHappened() throws Exception {
+    make(
+        new RefDisk() {
+          @Override
+          protected void about(String step, Path file) throws IOException {
+            if (step.equals("rename") && !file.toString().contains("cache-chroniclemap")) {
+              String end = file.endsWith(A) ? ".0" : file.endsWith(B) ? ".1" : ".packed";
+              for (String value : files(end)) {
+                Files.move(test.folder().resolve(value), file, StandardCopyOption.REPLACE_EXISTING);
+              }
+            }
+          }
+        });
+    assertThat(update(A, 1)).isEqualTo(RefUpdate.Result.NEW);
+    batch(command(A, 1, 2), command(B, null, 2));
+    pack();
+    assertThat(update(B, null)).isEqualTo(RefUpdate.Result.FORCED);
+    assertThat(values()).containsExactly(A, id(2).name());
+  }
+
+  // ---- locks above a new ref
+
+  private static final String BELOW = "refs/heads/b/below";
+
+  @Test
+  void aLockAboveThatStaysIsNamedInTheLog() throws Exception {
+    make(new RefDisk());
+    Path lock = Files.createFile(test.folder().resolve(B + ".lock"));
+    try (Warnings warnings = new Warnings("updates.NameConflicts")) {
+      assertThat(update(BELOW, 1)).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
+      assertThat(warnings.texts).isEmpty();
+      Files.setLastModifiedTime(lock, FileTime.fromMillis(1));
+      assertThat(update(BELOW, 1)).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
+      assertThat(warnings.texts).hasSize(1);
+      assertThat(warnings.texts.get(0)).contains(lock + " keeps " + BELOW);
+    }
+  }
+
+  @Test
+  void aDeadProcessesLockAboveIsDeleted() throws Exception {
+    make(new RefDisk());
+    FileRefDatabase living = refs;
+    assertThat(values()).isEmpty();
+    kill("1-1", ".decided", command(A, null, 1), command(B, null, 1));
+    refs = living;
+    assertThat(files(".lock")).hasSize(2);
+    assertThat(update(BELOW, 1)).isEqualTo(RefUpdate.Result.NEW);
+    assertThat(values()).containsExactly(BELOW, id(1).name());
+  }
+
+  // ---- processes that are dead, or live
+
+  /**
+   * A batch whose process is killed just before a file is put into its place, and whose files then
+   * have another owner.
+   */
+  private void kill(String owner, String place, ReceiveCommand... commands) throws Exception {
+    BrokenDisk[] disk = new BrokenDisk[1];
+    open(
+        new RefDisk() {
+          @Override
+          protected void about(String step, Path file) throws IOException {
+            limitLinks(step, file);
+            if (disk[0] == null && step.equals("rename") && file.toString().endsWith(place)) {
+              disk[0] = BrokenDisk.killedAt(1);
+            }
+            if (disk[0] != null) {
+              disk[0].about(step, file);
+            }
+          }
+        });
+    assertThrows(IOException.class, () -> batch(commands));
+    writes.locks.close();
+    try (Stream<Path> files = Files.list(test.folder().resolve("cache-chroniclemap"))) {
+      for (Path file : files.toList()) {
+        String end = file.getFileName().toString().replaceFirst("^[0-9]+-[0-9]+", "");
+        Files.move(file, file.resolveSibling(owner + end));
+      }
+    }
+  }
+
+  /** The links to the journal or anchor that was made last. */
+  private int links;
+
+  /** A file gets few links. */
+  private void limitLinks(String step, Path file) throws IOException {
+    if (file.toString().matches(".*(\\.transaction|\\.anchor-[0-9]+)")) {
+      links = 0;
+    } else if (step.equals("link") && ++links > 3) {
+      throw new FileSystemException(file.toString(), null, "Too many links");
+    }
+  }
+
+  @Test
+  void allLocksOfALargeBatchAreKnown() throws Exception {
+    make(new RefDisk());
+    update(A, 1);
+    pack();
+    List<ReceiveCommand> commands = new ArrayList<>(List.of(command(A, 1, null)));
+    for (int i = 0; i < 8; i++) {
+      commands.add(command("refs/heads/n" + i, null, 2));
+    }
+    writes.locks.close();
+    kill("1-1", "packed-refs", commands.toArray(ReceiveCommand[]::new));
+    assertThat(files(".anchor-1", ".anchor-2", ".anchor-3")).hasSize(3);
+    assertThat(files(".lock")).hasSize(10);
+    open(new RefDisk());
+    assertThat(values()).hasSize(8);
+    assertThat(values()).doesNotContainKey(A);
+    assertThat(test.tryGit("pack-refs", "--all").status()).isEqualTo(0);
+    assertThat(files(".lock", ".anchor-1", ".anchor-2", ".anchor-3", ".decided")).isEmpty();
+  }
+
+  @Test
+  void anAnchorIsDeletedWithItsJournal() throws Exception {
+    make(
+        new RefDisk() {
+          @Override
+          protected void about(String step, Path file) throws IOException {
+            limitLinks(step, file);
+          }
+        });
+    List<ReceiveCommand> commands = new ArrayList<>();
+    for (int i = 0; i < 8; i++) {
+      commands.add(command("refs/heads/n" + i, null, 2));
+    }
+    batch(commands.toArray(ReceiveCommand[]::new));
+    assertThat(files(".lock", ".anchor-1", ".anchor-2", ".decided")).isEmpty();
+  }
+
+  /** Deletes no lock while it is broken. */
+  private static final class KeepingDisk extends RefDisk {
+    boolean isBroken = true;
+
+    @Override
+    protected void about(String step, Path file) throws IOException {
+      if (isBroken && step.equals("delete") && file.toString().endsWith(".lock")) {
+        throw new IOException("broken");
+      }
+    }
+  }
+
+  @Test
+  void aLockThatCouldNotBeDeletedIsDeletedLater() throws Exception {
+    KeepingDisk disk = new KeepingDisk();
+    make(disk);
+    update(A, 1);
+    writes.locks.upkeep();
+    assertThat(files(".lock")).containsExactly(A + ".lock");
+    disk.isBroken = false;
+    writes.locks.upkeep();
+    assertThat(files(".lock", ".transaction")).isEmpty();
+    update(A, 2);
+  }
+
+  @Test
+  void aLockThatCouldNotBeDeletedIsLeftToAnother() throws Exception {
+    KeepingDisk disk = new KeepingDisk();
+    make(disk);
+    update(A, 1);
+    Path lock = test.folder().resolve(A + ".lock");
+    Files.delete(lock);
+    Files.createFile(lock);
+    disk.isBroken = false;
+    writes.locks.upkeep();
+    assertThat(Files.exists(lock)).isTrue();
+  }
+
+  @Test
+  void idleOwnersOfManyRepositoriesAreClosed() throws Exception {
+    make(new RefDisk());
+    List<RefLocks> all = new ArrayList<>();
+    LockedRefs inUse = null;
+    for (int i = 0; i < 100; i++) {
+      try (FileRepository repository = new FileRepository(folder.resolve(i + ".git").toFile())) {
+        Files.createDirectories(folder.resolve(i + ".git/refs/heads"));
+        RefLocks locks = new RefLocks(new RefDisk());
+        LockedRefs held =
+            locks.lock(
+                new RefPaths(repository, folder.resolve(i + ".git/packed-refs").toFile()),
+                List.of(new Journal.Entry(A, id(1))),
+                0);
+        if (inUse == null) {
+          inUse = held;
+        } else {
+          held.close();
+        }
+        all.add(locks);
+      }
+    }
+    assertThat(owners(0)).isEqualTo(1);
+    assertThat(owners(1)).isEqualTo(0);
+    assertThat(owners(99)).isEqualTo(1);
+    int open = 0;
+    for (int i = 0; i < 100; i++) {
+      open += owners(i);
+    }
+    assertThat(open).isAtMost(65);
+    inUse.close();
+    all.forEach(locks -> locks.close());
+    assertThat(owners(0)).isEqualTo(0);
+    assertThat(owners(99)).isEqualTo(0);
+  }
+
+  private int owners(int repository) throws IOException {
+    try (Stream<Path> files = Files.list(folder.resolve(repository + ".git/cache-chroniclemap"))) {
+      return (int) files.filter(file -> file.toString().endsWith(".alive")).count();
+    }
+  }
+
+  /** Only locks as git has them stay, which are to be deleted by hand. */
+  @Test
+  void aKilledProcessWithoutAJournalLeavesNothingHidden() throws Exception {
+    make(new RefDisk());
+    batch(command(A, null, 1), command(B, null, 1));
+    pack();
+    writes.locks.close();
+    MoreFiles.deleteRecursively(
+        test.folder().resolve("cache-chroniclemap"), RecursiveDeleteOption.ALLOW_INSECURE);
+    Files.createFile(test.folder().resolve("cache-chroniclemap"));
+    for (String place : List.of("heads/a", "packed-refs")) {
+      BrokenDisk[] disk = new BrokenDisk[1];
+      open(
+          new RefDisk() {
+            @Override
+            protected void about(String step, Path file) throws IOException {
+              if (disk[0] == null && step.equals("rename") && file.toString().endsWith(place)) {
+                disk[0] = BrokenDisk.killedAt(1);
+              }
+              if (disk[0] != null) {
+                disk[0].about(step, file);
+              }
+            }
+          });
+      if (place.equals("packed-refs")) {
+        assertThrows(IOException.class, () -> update(B, null));
+      } else {
+        assertThat(update(A, 2)).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
+      }
+      assertThat(hidden("refs")).isEmpty();
+      for (String lock : files(".lock")) {
+        Files.delete(test.folder().resolve(lock));
+      }
+    }
+    assertThat(hidden(".")).hasSize(1);
+    open(new RefDisk());
+    assertThat(update(A, 2)).isEqualTo(RefUpdate.Result.FORCED);
+    assertThat(update(B, null)).isEqualTo(RefUpdate.Result.FORCED);
+    assertThat(values()).containsExactly(A, id(2).name());
+    assertThat(hidden(".")).isEmpty();
+    assertThat(files(".lock")).isEmpty();
+  }
+
+  private List<Path> hidden(String below) throws IOException {
+    try (Stream<Path> files = Files.walk(test.folder().resolve(below))) {
+      return files.filter(file -> file.getFileName().toString().startsWith(".cache-")).toList();
+    }
+  }
+
+  /** After the first of two refs has changed. */
+  private void killInBatch(String owner) throws Exception {
+    make(new RefDisk());
+    kill(owner, B, command(A, null, 1), command(B, null, 1));
+    open(new RefDisk());
+  }
+
+  @Test
+  void aDeadProcessesBatchIsCompleted() throws Exception {
+    killInBatch("1-1");
+    assertThat(values()).containsExactly(A, id(1).name(), B, id(1).name());
+    assertThat(files(".lock", ".decided", ".alive")).isEmpty();
+  }
+
+  /** Native git looks at no locks above a ref. */
+  @Test
+  void aBatchThatCantBeCompletedChangesNothingAndKeepsNoOtherFromIt() throws Exception {
+    make(new RefDisk());
+    kill("1-1", A, command(A, null, 1), command(B, null, 1));
+    assertThat(test.tryGit("update-ref", A + "/below", id(0).name()).status()).isEqualTo(0);
+    kill("2-1", CHANGE, command(CHANGE, null, 2), command(META, null, 2));
+    open(new RefDisk());
+    assertThat(values())
+        .containsExactly(A + "/below", id(0).name(), CHANGE, id(2).name(), META, id(2).name());
+    assertThat(files(".lock")).containsExactly(A + ".lock", B + ".lock");
+    // When nothing is in its way any more, the next process completes it.
+    assertThat(test.tryGit("update-ref", "-d", A + "/below").status()).isEqualTo(0);
+    writes.locks.close();
+    open(new RefDisk());
+    assertThat(values())
+        .containsExactly(
+            A, id(1).name(), B, id(1).name(), CHANGE, id(2).name(), META, id(2).name());
+    assertThat(files(".lock", ".decided", ".alive")).isEmpty();
+  }
+
+  /** It has no file lock any more, for whatever reason: nobody may take its locks. */
+  @Test
+  void aProcessThatLivesIsNeverTakenForDead() throws Exception {
+    ProcessHandle parent = ProcessHandle.current().parent().orElseThrow();
+    killInBatch(parent.pid() + "-" + parent.info().startInstant().orElseThrow().toEpochMilli());
+    assertThat(values()).containsExactly(A, id(1).name());
+    assertThat(files(".lock")).hasSize(2);
+    assertThat(update(B, 2)).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
+  }
+}
