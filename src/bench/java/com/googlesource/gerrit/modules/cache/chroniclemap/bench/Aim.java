@@ -42,7 +42,7 @@ record Aim<T>(
         in,
         measured,
         wanted,
-        result -> ResultTable.Numbers.threeDigits(measured.applyAsDouble(result)) + " times");
+        result -> Numbers.threeDigits(measured.applyAsDouble(result)) + " times");
   }
 
   /** An aim not to take more than that. */
@@ -55,10 +55,7 @@ record Aim<T>(
         -most,
         result ->
             String.format(
-                Locale.ROOT,
-                "%s %s",
-                ResultTable.Numbers.threeDigits(measured.applyAsDouble(result)),
-                unit));
+                Locale.ROOT, "%s %s", Numbers.threeDigits(measured.applyAsDouble(result)), unit));
   }
 
   /** Prints each aim of which something was measured, and what of it was not reached. */

@@ -96,7 +96,7 @@ public enum BulkFill {
    * @param site whose folder {@code cache} it is; no daemon may run in it
    * @param diskLimit as in the site's {@code gerrit.config}, bytes
    */
-  public void fill(Peer peer, Path site, int entries, long diskLimit) {
+  public void fill(CachePeer peer, Path site, int entries, long diskLimit) {
     GerritEnvironment.configureLog();
     Injector injector = Guice.createInjector(new GerritEnvironment(site), peer.module());
     Cache<byte[], byte[]> cache =

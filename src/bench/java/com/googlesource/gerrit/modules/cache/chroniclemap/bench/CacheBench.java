@@ -43,9 +43,9 @@ public final class CacheBench {
   }
 
   private static void run(Session session) throws RunnerException, IOException {
-    List<Scenario> scenarios = session.chosen(session.plan().scenarios());
-    List<Peer> others =
-        session.value(PEER).map(name -> List.of(Peer.valueOf(name))).orElse(Peer.OTHERS);
+    List<CacheCase> scenarios = session.chosen(session.plan().scenarios());
+    List<CachePeer> others =
+        session.value(PEER).map(name -> List.of(CachePeer.valueOf(name))).orElse(CachePeer.OTHERS);
     session.printHead(
         String.format(
             Locale.ROOT,
@@ -55,26 +55,28 @@ public final class CacheBench {
             lmdbVersion(),
             Machine.version("chronicle-map")));
 
-    List<Peer> peers = new ArrayList<>(List.of(Peer.OURS));
+    List<CachePeer> peers = new ArrayList<>(List.of(CachePeer.OURS));
     peers.addAll(others);
-    Table<Scenario, Peer, Samples> samples =
+    Table<CacheCase, CachePeer, Samples> samples =
         session.measure(
             log -> {
               Fork fork = session.fork(log);
               return Turns.take(
                   session.plan().rounds(), scenarios, scenario -> peers, fork::measure);
             });
-    List<Comparison<Scenario, Peer>> results = new ArrayList<>();
-    for (Peer peer : others) {
-      for (Scenario scenario : scenarios) {
-        Samples ours = samples.get(scenario, Peer.OURS);
-        results.add(new Comparison<>(scenario, ours, peer, samples.get(scenario, peer)));
+    List<Comparison<CacheCase, CachePeer>> results = new ArrayList<>();
+    for (CachePeer peer : others) {
+      for (CacheCase scenario : scenarios) {
+        Samples ours = samples.get(scenario, CachePeer.OURS);
+        results.add(
+            new Comparison<>(scenario, CachePeer.OURS, ours, peer, samples.get(scenario, peer)));
       }
     }
 
-    List<Comparison<Scenario, Peer>> warm = results.stream().filter(Comparison::isWarm).toList();
-    for (Peer peer : others) {
-      ResultTable.print(
+    List<Comparison<CacheCase, CachePeer>> warm =
+        results.stream().filter(Comparison::isWarm).toList();
+    for (CachePeer peer : others) {
+      CacheTable.print(
           System.out, peer, results.stream().filter(result -> result.peer() == peer).toList());
       System.out.println();
     }
@@ -86,9 +88,9 @@ public final class CacheBench {
               "No ratio: one of them still got faster after a minute of warm-up. %d such are left out of the aims.",
               results.size() - warm.size()));
     }
-    Aims.print(System.out, warm);
+    CacheAims.print(System.out, warm);
     List<Object> figures = new ArrayList<>();
-    for (Comparison<Scenario, Peer> result : results) {
+    for (Comparison<CacheCase, CachePeer> result : results) {
       for (Figure figure : result.figures()) {
         figures.add(result.isWarm() ? figure : figure.alone());
       }

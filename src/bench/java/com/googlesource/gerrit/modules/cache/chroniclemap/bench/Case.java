@@ -14,19 +14,30 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
+import java.util.ArrayList;
+import java.util.List;
+
 /** One line of the results: what is measured, and where. */
 interface Case {
   /** Name of its throughput. */
   String title();
 
-  /** Name of its latency. */
-  String callTitle();
+  /** Name of its latency: of a put, that is the call and not the way to the disk. */
+  default String callTitle() {
+    return title();
+  }
 
   /** Says of a measured quantity where it was measured. */
   String nameOf(String quantity);
 
-  /** Whether it is one call at a time, each with its preparation, so that it has no throughput. */
-  default boolean once() {
-    return false;
+  /** What {@code --json} writes of this case. */
+  default List<Figure> figures(Comparison<?, ?> result) {
+    List<Figure> all = new ArrayList<>();
+    all.add(result.more(title(), "ops/s", Samples::opsPerSecond));
+    all.add(result.less(callTitle() + " p50", "us", samples -> samples.micros(50)));
+    all.add(result.less(callTitle() + " p99", "us", samples -> samples.micros(99)));
+    all.add(result.less(callTitle() + " p99.9", "us", samples -> samples.micros(99.9)));
+    all.addAll(result.lessIfMeasured(callTitle() + " garbage", "B", Samples::garbage));
+    return all;
   }
 }

@@ -14,12 +14,18 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
-import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalDouble;
+import java.util.function.Function;
+import java.util.function.ToDoubleFunction;
 
-/** This module's samples of a case beside those of another. */
-record Comparison<C extends Case, P extends Contender>(
-    C scenario, Samples ours, P peer, Samples theirs) {
+/**
+ * This module's samples of a case beside those of another.
+ *
+ * @param us this module, which may be measured in more ways than one
+ */
+record Comparison<C extends Case, P extends Peer>(
+    C scenario, P us, Samples ours, P peer, Samples theirs) {
   /** Whether they can be compared: a ratio of who still gets faster would say nothing. */
   boolean isWarm() {
     return ours.isWarm() && theirs.isWarm();
@@ -34,36 +40,31 @@ record Comparison<C extends Case, P extends Contender>(
   }
 
   List<Figure> figures() {
-    if (scenario.once()) {
-      return List.of(latency(scenario.title(), 50));
-    }
-    List<Figure> all = new ArrayList<>();
-    all.add(
-        new Figure(
-            name(scenario.title()),
-            "ops/s",
-            ours.opsPerSecond(),
-            theirs.opsPerSecond(),
-            throughputRatio()));
-    all.add(latency(scenario.callTitle() + " p50", 50));
-    all.add(latency(scenario.callTitle() + " p99", 99));
-    all.add(latency(scenario.callTitle() + " p99.9", 99.9));
-    if (ours.garbage().isPresent() && theirs.garbage().isPresent()) {
-      all.add(
-          Figure.lessIsBetter(
-              name(scenario.callTitle() + " garbage"),
-              "B",
-              ours.garbage().getAsDouble(),
-              theirs.garbage().getAsDouble()));
-    }
-    return all;
+    return scenario.figures(this);
   }
 
-  private Figure latency(String quantity, double percent) {
-    return Figure.lessIsBetter(name(quantity), "us", ours.micros(percent), theirs.micros(percent));
+  /** A figure of which more is better. */
+  Figure more(String quantity, String unit, ToDoubleFunction<Samples> value) {
+    return Figure.moreIsBetter(
+        name(quantity), unit, value.applyAsDouble(ours), value.applyAsDouble(theirs));
   }
 
-  private String name(String quantity) {
+  /** A figure of which less is better. */
+  Figure less(String quantity, String unit, ToDoubleFunction<Samples> value) {
+    return Figure.lessIsBetter(
+        name(quantity), unit, value.applyAsDouble(ours), value.applyAsDouble(theirs));
+  }
+
+  /** The same; none where it was not measured of both. */
+  List<Figure> lessIfMeasured(
+      String quantity, String unit, Function<Samples, OptionalDouble> value) {
+    return value.apply(ours).isPresent() && value.apply(theirs).isPresent()
+        ? List.of(less(quantity, unit, samples -> value.apply(samples).getAsDouble()))
+        : List.of();
+  }
+
+  /** Name of a figure. */
+  String name(String quantity) {
     return scenario.nameOf(quantity) + ", vs " + peer.title();
   }
 }

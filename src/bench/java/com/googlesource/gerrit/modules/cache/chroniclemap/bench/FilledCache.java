@@ -39,7 +39,7 @@ import org.openjdk.jmh.infra.BenchmarkParams;
 public class FilledCache {
   private static final int ONE_PUT_IN = 20;
 
-  @Param Peer peer;
+  @Param CachePeer peer;
 
   @Param({"10240", "200"})
   int valueBytes;
@@ -62,7 +62,7 @@ public class FilledCache {
     for (int i = 0; i < Entries.COUNT; i++) {
       entries.checkAll(i, cache.get(entries.key(i)));
     }
-    boolean mixed = Operation.MIXED.isMeasuredBy(params.getBenchmark());
+    boolean mixed = CacheOperation.MIXED.isMeasuredBy(params.getBenchmark());
     try (ExecutorService threads = Executors.newFixedThreadPool(params.getThreads())) {
       WarmUp.until(nanos -> callFor(nanos, mixed, threads, params.getThreads()));
     }

@@ -77,7 +77,7 @@ final class Fork {
     return Iterables.getOnlyElement(new Runner(options.build(), log).run());
   }
 
-  void measure(Scenario scenario, Peer peer, Samples samples) throws RunnerException {
+  void measure(CacheCase scenario, CachePeer peer, Samples samples) throws RunnerException {
     ChainedOptionsBuilder options =
         options(peer.flags())
             // Which warms the few lines of JMH's own that the warm-up before did not run.
@@ -86,7 +86,7 @@ final class Fork {
             .include(scenario.operation().jmhName())
             .param("peer", peer.name())
             .param("valueBytes", Integer.toString(scenario.valueBytes()));
-    if (scenario.operation() == Operation.PUT) {
+    if (scenario.operation() == CacheOperation.PUT) {
       options
           .param("putters", Integer.toString(scenario.threads()))
           .measurementIterations(plan.putIterations())
@@ -99,7 +99,7 @@ final class Fork {
       samples.neverWarm();
     }
     Result<?> primary = result.getPrimaryResult();
-    if (scenario.operation() == Operation.PUT) {
+    if (scenario.operation() == CacheOperation.PUT) {
       samples.add(
           Entries.COUNT * NANOS_PER_SECOND / primary.getScore(),
           result.getSecondaryResults().get(PutCalls.LABEL).getStatistics());

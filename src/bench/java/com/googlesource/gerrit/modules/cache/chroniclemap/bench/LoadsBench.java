@@ -16,7 +16,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
 import com.google.common.cache.CacheLoader;
 import com.google.common.util.concurrent.Futures;
-import com.googlesource.gerrit.modules.cache.chroniclemap.bench.ResultTable.Numbers;
 import com.sun.management.ThreadMXBean;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
@@ -54,7 +53,7 @@ public final class LoadsBench {
   private static final long DISK_LIMIT = 256 << 20;
   private static final int CALLS = 200_000;
   private static final int MISSES = 20_000;
-  private static final List<Peer> PEERS = List.of(Peer.OURS, Peer.H2);
+  private static final List<CachePeer> PEERS = List.of(CachePeer.OURS, CachePeer.H2);
 
   private final Path folder;
   private final String only;
@@ -165,8 +164,8 @@ public final class LoadsBench {
     if (!name.contains(only)) {
       return;
     }
-    Map<Peer, Double> took = new EnumMap<>(Peer.class);
-    for (Peer peer : PEERS) {
+    Map<CachePeer, Double> took = new EnumMap<>(CachePeer.class);
+    for (CachePeer peer : PEERS) {
       took.put(peer, medianOf(peer, keys, count, millis));
     }
     double alone = median(count, (round, thread) -> Thread.sleep(millis));
@@ -176,14 +175,15 @@ public final class LoadsBench {
         keys.title,
         count,
         millis,
-        took.get(Peer.OURS) / millis,
-        took.get(Peer.H2) / millis,
+        took.get(CachePeer.OURS) / millis,
+        took.get(CachePeer.H2) / millis,
         alone / millis);
     figures.add(
-        Figure.lessIsBetter(name + ", vs H2", "ms", took.get(Peer.OURS), took.get(Peer.H2)));
+        Figure.lessIsBetter(
+            name + ", vs H2", "ms", took.get(CachePeer.OURS), took.get(CachePeer.H2)));
   }
 
-  private double medianOf(Peer peer, Keys keys, int count, int millis) throws IOException {
+  private double medianOf(CachePeer peer, Keys keys, int count, int millis) throws IOException {
     if (keys != Keys.COLD) {
       Sleeper source = new Sleeper();
       try (OpenCache cache = open(peer, source)) {
@@ -207,7 +207,7 @@ public final class LoadsBench {
     return middle(rounds);
   }
 
-  private OpenCache open(Peer peer, Sleeper source) throws IOException {
+  private OpenCache open(CachePeer peer, Sleeper source) throws IOException {
     Path site = Files.createTempDirectory(folder, "site");
     return new OpenCache(
         peer, site, DiskCacheDef.withTextKeys(DISK_LIMIT, 10L * WARM_ENTRIES), source);
@@ -280,12 +280,12 @@ public final class LoadsBench {
       if (!name.contains(only)) {
         continue;
       }
-      Map<Peer, double[]> results = new EnumMap<>(Peer.class);
-      for (Peer peer : PEERS) {
+      Map<CachePeer, double[]> results = new EnumMap<>(CachePeer.class);
+      for (CachePeer peer : PEERS) {
         results.put(peer, hit ? hits(peer) : misses(peer));
       }
-      double[] ours = results.get(Peer.OURS);
-      double[] theirs = results.get(Peer.H2);
+      double[] ours = results.get(CachePeer.OURS);
+      double[] theirs = results.get(CachePeer.H2);
       System.out.printf(
           Locale.ROOT,
           "%-28s %9s %9s %9s %9s%n",
@@ -301,14 +301,14 @@ public final class LoadsBench {
   }
 
   /** Nanoseconds and bytes of garbage for a call. */
-  private double[] hits(Peer peer) throws IOException {
+  private double[] hits(CachePeer peer) throws IOException {
     try (OpenCache cache = open(peer, new Sleeper())) {
       String[] keys = IntStream.range(0, 1000).mapToObj(i -> "key " + i).toArray(String[]::new);
       return best(30, CALLS, i -> get(cache, keys[i % keys.length]));
     }
   }
 
-  private double[] misses(Peer peer) throws IOException {
+  private double[] misses(CachePeer peer) throws IOException {
     try (OpenCache cache = open(peer, new Sleeper())) {
       int[] next = {0};
       return best(12, MISSES, i -> get(cache, "key " + next[0]++));

@@ -37,14 +37,14 @@ public final class OpenCache implements AutoCloseable {
         }
       };
 
-  private final Peer peer;
+  private final CachePeer peer;
   private final Injector injector;
   private final LoadingCache<String, byte[]> cache;
   private final LifecycleManager lifecycle = new LifecycleManager();
   private final long begun;
 
   /** Opens the cache of a site, which is made if it is not there. */
-  OpenCache(Peer peer, Path site) {
+  OpenCache(CachePeer peer, Path site) {
     this(peer, site, DISK_LIMIT);
   }
 
@@ -53,12 +53,13 @@ public final class OpenCache implements AutoCloseable {
    *
    * @param diskLimit bytes
    */
-  public OpenCache(Peer peer, Path site, long diskLimit) {
+  public OpenCache(CachePeer peer, Path site, long diskLimit) {
     this(peer, site, DiskCacheDef.withTextKeys(diskLimit, 0), NO_SOURCE);
   }
 
   /** Opens a cache with a loader of its own, which may keep values on the heap. */
-  OpenCache(Peer peer, Path site, DiskCacheDef<String> def, CacheLoader<String, byte[]> source) {
+  OpenCache(
+      CachePeer peer, Path site, DiskCacheDef<String> def, CacheLoader<String, byte[]> source) {
     GerritEnvironment.configureLog();
     this.peer = peer;
     injector = Guice.createInjector(new GerritEnvironment(site), peer.module());

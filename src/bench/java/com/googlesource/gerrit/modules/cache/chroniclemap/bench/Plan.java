@@ -47,12 +47,12 @@ record Plan(
   }
 
   /** Returns what is to be measured of the caches. */
-  List<Scenario> scenarios() {
-    List<Scenario> all = new ArrayList<>();
-    for (Operation operation : Operation.values()) {
+  List<CacheCase> scenarios() {
+    List<CacheCase> all = new ArrayList<>();
+    for (CacheOperation operation : CacheOperation.values()) {
       for (int valueBytes : VALUE_BYTES) {
         for (int count : threads) {
-          all.add(new Scenario(operation, valueBytes, count));
+          all.add(new CacheCase(operation, valueBytes, count));
         }
       }
     }

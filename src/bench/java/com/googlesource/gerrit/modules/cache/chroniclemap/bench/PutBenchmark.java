@@ -38,7 +38,7 @@ import org.openjdk.jmh.annotations.TearDown;
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
 @State(Scope.Benchmark)
 public class PutBenchmark {
-  @Param Peer peer;
+  @Param CachePeer peer;
 
   @Param({"10240", "200"})
   int valueBytes;

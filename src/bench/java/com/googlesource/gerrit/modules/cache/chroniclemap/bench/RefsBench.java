@@ -81,7 +81,8 @@ public final class RefsBench {
       Samples ours = samples.get(scenario, RefsPeer.OURS);
       for (RefsPeer peer : RefsPlan.peers(scenario)) {
         if (peer != RefsPeer.OURS) {
-          results.add(new Comparison<>(scenario, ours, peer, samples.get(scenario, peer)));
+          results.add(
+              new Comparison<>(scenario, RefsPeer.OURS, ours, peer, samples.get(scenario, peer)));
         }
       }
     }
@@ -101,7 +102,7 @@ public final class RefsBench {
         options(peer, scenario.trust())
             .include(scenario.operation().jmhName())
             .threads(scenario.threads());
-    if (scenario.once()) {
+    if (scenario.operation().once()) {
       RefsPlan.Once once = RefsPlan.once(session.quick());
       options.warmupIterations(once.warmups()).measurementIterations(once.iterations());
     } else {
@@ -117,7 +118,7 @@ public final class RefsBench {
             : scenario.threads() * NANOS_PER_SECOND / primary.getScore();
     samples.add(opsPerSecond, primary.getStatistics());
     // Native git's would be that of the pipes.
-    if (!scenario.once() && peer != RefsPeer.GIT) {
+    if (!scenario.operation().once() && peer != RefsPeer.GIT) {
       samples.addGarbage(secondary(result, CountedBytes.GARBAGE));
     }
   }

@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
+import java.util.List;
 import java.util.Locale;
 
 /**
@@ -37,13 +38,10 @@ record RefsCase(RefsOperation operation, int refs, String trust, int threads) im
   }
 
   @Override
-  public String callTitle() {
-    return operation.title();
-  }
-
-  @Override
-  public boolean once() {
-    return operation.once();
+  public List<Figure> figures(Comparison<?, ?> result) {
+    return operation.once()
+        ? List.of(result.less(title(), "us", samples -> samples.micros(50)))
+        : Case.super.figures(result);
   }
 
   static String count(int refs) {

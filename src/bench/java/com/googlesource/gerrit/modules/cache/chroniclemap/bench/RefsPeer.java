@@ -20,7 +20,7 @@ import java.nio.file.Path;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 
 /** Who answers questions about refs. */
-public enum RefsPeer implements Contender {
+public enum RefsPeer implements Peer {
   /** This module. */
   OURS("ours", RefsRepositories.FILES) {
     @Override

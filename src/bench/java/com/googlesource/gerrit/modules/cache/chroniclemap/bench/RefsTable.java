@@ -14,7 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.bench.ResultTable.Numbers;
 import java.io.PrintStream;
 import java.util.List;
 import java.util.Locale;

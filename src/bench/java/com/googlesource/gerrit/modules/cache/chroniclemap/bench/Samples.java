@@ -20,39 +20,69 @@ import java.util.OptionalDouble;
 import java.util.TreeMap;
 import org.openjdk.jmh.util.Statistics;
 
-/** What one peer did in one scenario, over all rounds. */
+/** What one peer did in one case, over all rounds. */
 final class Samples {
+  private static final double NANOS_PER_MILLI = 1e6;
+  private static final double NANOS_PER_SECOND = 1e9;
+
   /** Number of calls by their latency in nanoseconds. */
   private final TreeMap<Double, Long> calls = new TreeMap<>();
 
   private long callCount;
-  private double throughputs;
-  private int rounds;
+  private double operations;
+  private double seconds;
+  private long cpuNanos;
   private double garbage;
-  private int garbageRounds;
+  private long garbageParts;
+  private long lockedNanos;
+  private int watched;
   private boolean warm = true;
 
   /**
-   * Adds a round.
+   * Adds a round of JMH's. All take equally long.
    *
    * @param opsPerSecond throughput
    * @param latencies of the calls, nanoseconds
    */
   void add(double opsPerSecond, Statistics latencies) {
-    throughputs += opsPerSecond;
-    rounds++;
+    operations += opsPerSecond;
+    seconds++;
     Iterator<Map.Entry<Double, Long>> raw = latencies.getRawData();
     while (raw.hasNext()) {
       Map.Entry<Double, Long> entry = raw.next();
-      calls.merge(entry.getKey(), entry.getValue(), Long::sum);
-      callCount += entry.getValue();
+      addCalls(entry.getKey(), entry.getValue());
     }
+  }
+
+  /** Adds a turn of an updater, each run of which is a call. */
+  void add(UpdatesRun run) {
+    for (long latency : run.latencies()) {
+      addCalls((double) latency, 1);
+    }
+    operations += run.count();
+    seconds += run.wallNanos() / NANOS_PER_SECOND;
+    cpuNanos += run.cpuNanos();
+    if (run.allocated().isPresent()) {
+      garbage += run.allocated().getAsLong();
+      garbageParts += run.count();
+    }
+  }
+
+  private void addCalls(double nanos, long count) {
+    calls.merge(nanos, count, Long::sum);
+    callCount += count;
   }
 
   /** Adds the bytes that a call left to the garbage collector in one round. */
   void addGarbage(double bytesPerCall) {
     garbage += bytesPerCall;
-    garbageRounds++;
+    garbageParts++;
+  }
+
+  /** Adds for how long the lock of packed-refs was seen in so many runs. */
+  void addLocked(long nanos, int runs) {
+    lockedNanos += nanos;
+    watched += runs;
   }
 
   /** Says that in a round it still got faster when it was measured. */
@@ -65,14 +95,35 @@ final class Samples {
     return warm;
   }
 
+  long callCount() {
+    return callCount;
+  }
+
   /** Bytes of garbage of a call, the mean of all rounds; empty if not measured. */
   OptionalDouble garbage() {
-    return garbageRounds == 0 ? OptionalDouble.empty() : OptionalDouble.of(garbage / garbageRounds);
+    return garbageParts == 0 ? OptionalDouble.empty() : OptionalDouble.of(garbage / garbageParts);
   }
 
   /** Operations per second, the mean of all rounds. */
   double opsPerSecond() {
-    return throughputs / rounds;
+    return operations / seconds;
+  }
+
+  /** Processor time of a call. */
+  double cpuMillis() {
+    return cpuNanos / NANOS_PER_MILLI / callCount;
+  }
+
+  /** For how long a call has held the lock of packed-refs; empty if that was not watched. */
+  OptionalDouble lockedMillis() {
+    return watched == 0
+        ? OptionalDouble.empty()
+        : OptionalDouble.of(lockedNanos / NANOS_PER_MILLI / watched);
+  }
+
+  /** The latency in milliseconds that {@code percent} of all calls did not exceed. */
+  double millis(double percent) {
+    return micros(percent) / 1000;
   }
 
   /** The latency in microseconds that {@code percent} of all calls did not exceed. */

@@ -35,7 +35,7 @@ final class Turns {
    *
    * @param peers who is to be measured in a case
    */
-  static <C extends Case, P extends Contender> Table<C, P, Samples> take(
+  static <C extends Case, P extends Peer> Table<C, P, Samples> take(
       int rounds, List<C> scenarios, Function<C, List<P>> peers, Turn<C, P> turn)
       throws RunnerException {
     Table<C, P, Samples> samples = HashBasedTable.create();

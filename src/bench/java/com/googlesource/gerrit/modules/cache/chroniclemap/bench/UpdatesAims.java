@@ -30,7 +30,8 @@ final class UpdatesAims {
 
   private UpdatesAims() {}
 
-  private static Predicate<UpdatesComparison> atomic(UpdatesPeer us, UpdatesPeer peer) {
+  private static Predicate<Comparison<UpdatesCase, UpdatesPeer>> atomic(
+      UpdatesPeer us, UpdatesPeer peer) {
     return result ->
         is(result, UpdatesOperation.ATOMIC_2, us, peer)
             && result.scenario().refs() == REFS
@@ -39,24 +40,25 @@ final class UpdatesAims {
   }
 
   private static boolean is(
-      UpdatesComparison result, UpdatesOperation operation, UpdatesPeer us, UpdatesPeer peer) {
+      Comparison<UpdatesCase, UpdatesPeer> result,
+      UpdatesOperation operation,
+      UpdatesPeer us,
+      UpdatesPeer peer) {
     return result.scenario().operation() == operation && result.us() == us && result.peer() == peer;
   }
 
-  private static List<Aim<UpdatesComparison>> comparisons() {
-    List<Aim<UpdatesComparison>> aims = new ArrayList<>();
-    Predicate<UpdatesComparison> loose = atomic(UpdatesPeer.OURS, UpdatesPeer.JGIT_7_4);
-    Predicate<UpdatesComparison> rewrite =
+  private static List<Aim<Comparison<UpdatesCase, UpdatesPeer>>> comparisons() {
+    List<Aim<Comparison<UpdatesCase, UpdatesPeer>>> aims = new ArrayList<>();
+    Predicate<Comparison<UpdatesCase, UpdatesPeer>> loose =
+        atomic(UpdatesPeer.OURS, UpdatesPeer.JGIT_7_4);
+    Predicate<Comparison<UpdatesCase, UpdatesPeer>> rewrite =
         atomic(UpdatesPeer.OURS_BY_REWRITE, UpdatesPeer.JGIT_7_4);
     aims.add(
         Aim.atMost(
             "atomic batch of 2, median: 1 ms", loose, result -> result.ours().millis(50), 1, "ms"));
     aims.add(
         Aim.ratio(
-            "atomic batch of 2: 300 times as fast as JGit 7.4",
-            loose,
-            UpdatesComparison::times,
-            300));
+            "atomic batch of 2: 300 times as fast as JGit 7.4", loose, UpdatesAims::times, 300));
     aims.add(
         Aim.atMost(
             "atomic batch of 2, garbage: 100 KB",
@@ -68,19 +70,19 @@ final class UpdatesAims {
         Aim.ratio(
             "atomic batch of 2: as fast as native git",
             atomic(UpdatesPeer.OURS, UpdatesPeer.GIT),
-            UpdatesComparison::times,
+            UpdatesAims::times,
             1));
     aims.add(
         Aim.ratio(
             "atomic batch of 2 by rewrite: 10 times as fast as JGit 7.4",
             rewrite,
-            UpdatesComparison::times,
+            UpdatesAims::times,
             10));
     aims.add(
         Aim.ratio(
             "atomic batch of 2 by rewrite: 5 times as fast as JGit 7.7",
             atomic(UpdatesPeer.OURS_BY_REWRITE, UpdatesPeer.JGIT_7_7),
-            UpdatesComparison::times,
+            UpdatesAims::times,
             5));
     aims.add(
         Aim.atMost(
@@ -98,25 +100,30 @@ final class UpdatesAims {
             50,
             "ms"));
     for (UpdatesOperation operation : List.of(UpdatesOperation.PACK, UpdatesOperation.BATCH_10K)) {
-      Predicate<UpdatesComparison> besideGit =
+      Predicate<Comparison<UpdatesCase, UpdatesPeer>> besideGit =
           result -> is(result, operation, UpdatesPeer.OURS, UpdatesPeer.GIT);
       aims.add(
           Aim.ratio(
-              operation.title() + ": as fast as native git",
-              besideGit,
-              UpdatesComparison::times,
-              1));
+              operation.title() + ": as fast as native git", besideGit, UpdatesAims::times, 1));
       aims.add(
           Aim.ratio(
               operation.title() + ": no more processor time than native git",
               besideGit,
-              UpdatesComparison::cpuTimes,
+              UpdatesAims::cpuTimes,
               1));
     }
     return aims;
   }
 
-  private static double garbage(UpdatesComparison result) {
+  private static double times(Comparison<UpdatesCase, UpdatesPeer> result) {
+    return result.scenario().times(result.ours(), result.theirs());
+  }
+
+  private static double cpuTimes(Comparison<UpdatesCase, UpdatesPeer> result) {
+    return result.theirs().cpuMillis() / result.ours().cpuMillis();
+  }
+
+  private static double garbage(Comparison<UpdatesCase, UpdatesPeer> result) {
     return result.ours().garbage().orElse(Double.NaN);
   }
 
@@ -137,10 +144,10 @@ final class UpdatesAims {
               Growth::times,
               4));
 
-  private static List<Growth> growths(List<UpdatesComparison> results) {
+  private static List<Growth> growths(List<Comparison<UpdatesCase, UpdatesPeer>> results) {
     List<Growth> all = new ArrayList<>();
-    for (UpdatesComparison one : results) {
-      for (UpdatesComparison two : results) {
+    for (Comparison<UpdatesCase, UpdatesPeer> one : results) {
+      for (Comparison<UpdatesCase, UpdatesPeer> two : results) {
         UpdatesCase a = one.scenario();
         UpdatesCase b = two.scenario();
         if (one.us() != two.us()
@@ -168,15 +175,17 @@ final class UpdatesAims {
             && a.durable() == b.durable()
             && a.writers() == 1
             && b.writers() == 8) {
-          all.add(new Growth("8 writers, " + b, two.ours().perSecond() / one.ours().perSecond()));
+          all.add(
+              new Growth("8 writers, " + b, two.ours().opsPerSecond() / one.ours().opsPerSecond()));
         }
       }
     }
     return all;
   }
 
-  static void print(PrintStream out, List<UpdatesComparison> results) {
-    Aim.print(out, comparisons(), results, UpdatesComparison::toString);
+  static void print(PrintStream out, List<Comparison<UpdatesCase, UpdatesPeer>> results) {
+    Aim.print(
+        out, comparisons(), results, result -> result.name(result.scenario().title(result.us())));
     List<Growth> growths = growths(results);
     Aim.print(out, GROWTH, growths, Growth::name);
     Aim.print(out, WRITERS, growths, Growth::name);

@@ -54,7 +54,7 @@ public final class UpdatesBench {
   private final Map<Integer, UpdatesRepository.Base> bases = new HashMap<>();
   private final Table<Integer, UpdatesPeer, UpdatesRepository> repositories =
       HashBasedTable.create();
-  private final Table<UpdatesCase, UpdatesPeer, UpdatesSamples> samples = HashBasedTable.create();
+  private final Table<UpdatesCase, UpdatesPeer, Samples> samples = HashBasedTable.create();
 
   private UpdatesBench(Session session) throws IOException {
     this.session = session;
@@ -85,7 +85,7 @@ public final class UpdatesBench {
       Thread.currentThread().interrupt();
       throw (IOException) new InterruptedIOException().initCause(e);
     }
-    List<UpdatesComparison> results = bench.results(cases);
+    List<Comparison<UpdatesCase, UpdatesPeer>> results = bench.results(cases);
     UpdatesTable.print(System.out, cases, bench.samples);
     System.out.println("The refs of all contenders are what they must be, says git for-each-ref.");
     session.printOtherWork();
@@ -144,14 +144,14 @@ public final class UpdatesBench {
     }
   }
 
-  private List<UpdatesComparison> results(List<UpdatesCase> cases) {
-    List<UpdatesComparison> results = new ArrayList<>();
+  private List<Comparison<UpdatesCase, UpdatesPeer>> results(List<UpdatesCase> cases) {
+    List<Comparison<UpdatesCase, UpdatesPeer>> results = new ArrayList<>();
     for (UpdatesCase scenario : cases) {
       for (UpdatesPeer us : UpdatesPlan.peers(scenario)) {
         for (UpdatesPeer peer : UpdatesPlan.peers(scenario)) {
           if (us.ours() && !peer.ours()) {
             results.add(
-                new UpdatesComparison(
+                new Comparison<>(
                     scenario, us, samples.get(scenario, us), peer, samples.get(scenario, peer)));
           }
         }
@@ -180,7 +180,7 @@ public final class UpdatesBench {
     private final UpdatesOperation operation;
     private final UpdatesRepository repository;
     private final UpdatesContender contender;
-    private final UpdatesSamples mine = new UpdatesSamples();
+    private final Samples mine = new Samples();
     private final int most;
     private long lastTurnNanos;
 

@@ -20,7 +20,7 @@ import java.util.List;
 import org.eclipse.jgit.lib.RefDatabase;
 
 /** Who updates refs: this module, and others beside it. */
-enum UpdatesPeer implements Contender {
+enum UpdatesPeer implements Peer {
   OURS("ours", UpdatesWorker.OURS),
   /** This module with {@code packedRefs.atomic = rewrite}. */
   OURS_BY_REWRITE("ours by rewrite", UpdatesWorker.OURS_BY_REWRITE),

@@ -15,7 +15,6 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
 import com.google.common.collect.Table;
-import com.googlesource.gerrit.modules.cache.chroniclemap.bench.ResultTable.Numbers;
 import java.io.PrintStream;
 import java.util.List;
 import java.util.Locale;
@@ -30,9 +29,7 @@ final class UpdatesTable {
   private UpdatesTable() {}
 
   static void print(
-      PrintStream out,
-      List<UpdatesCase> cases,
-      Table<UpdatesCase, UpdatesPeer, UpdatesSamples> samples) {
+      PrintStream out, List<UpdatesCase> cases, Table<UpdatesCase, UpdatesPeer, Samples> samples) {
     out.println(
         "A run: milliseconds, processor time, garbage, packed-refs.lock held. Behind: ours is so"
             + " many times as fast.");
@@ -51,21 +48,21 @@ final class UpdatesTable {
     for (UpdatesCase scenario : cases) {
       out.println("-".repeat(WIDTH));
       out.println(scenario);
-      UpdatesSamples ours = samples.get(scenario, UpdatesPeer.OURS);
+      Samples ours = samples.get(scenario, UpdatesPeer.OURS);
       for (UpdatesPeer peer : UpdatesPlan.peers(scenario)) {
-        UpdatesSamples one = samples.get(scenario, peer);
-        double times = new UpdatesComparison(scenario, UpdatesPeer.OURS, ours, peer, one).times();
+        Samples one = samples.get(scenario, peer);
+        double times = scenario.times(ours, one);
         out.printf(
             Locale.ROOT,
             ROW,
             title(scenario, peer),
-            one.runs(),
+            one.callCount(),
             Numbers.threeDigits(one.millis(50)),
             Numbers.threeDigits(one.millis(95)),
             Numbers.threeDigits(one.cpuMillis()),
             number(one.garbage(), KILO),
             number(one.lockedMillis(), 1),
-            Numbers.threeDigits(one.perSecond()),
+            Numbers.threeDigits(one.opsPerSecond()),
             peer == UpdatesPeer.OURS ? "" : Numbers.threeDigits(times) + "x");
       }
     }

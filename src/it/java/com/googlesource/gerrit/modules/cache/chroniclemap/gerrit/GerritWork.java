@@ -19,7 +19,7 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.BenchRun
 import com.google.common.collect.ImmutableList;
 import com.google.gson.JsonObject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.BulkFill;
-import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Peer;
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.CachePeer;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.Readers.Request;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.Readers.Spread;
 import java.io.IOException;
@@ -465,7 +465,7 @@ final class GerritWork {
     long limit = 4 * GIGABYTE;
     for (BulkFill cache : BulkFill.values()) {
       site.edit(config -> config.setLong("cache", cache.cacheName(), "diskLimit", limit));
-      cache.fill(Peer.H2, site.path(), entries, limit);
+      cache.fill(CachePeer.H2, site.path(), entries, limit);
     }
     site.installModule(BuildFolder.moduleJar());
     RequestFigures during = null;

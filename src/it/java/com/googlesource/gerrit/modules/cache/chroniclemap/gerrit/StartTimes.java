@@ -17,7 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.BenchRun.say;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.BulkFill;
-import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Peer;
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.CachePeer;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -100,8 +100,8 @@ final class StartTimes {
           });
       GerritSite ours = h2.copyTo(root.resolve("ours"));
       ours.installModule(BuildFolder.moduleJar());
-      prepare("H2", Peer.H2, h2);
-      prepare("this module", Peer.OURS, ours);
+      prepare("H2", CachePeer.H2, h2);
+      prepare("this module", CachePeer.OURS, ours);
       for (int i = 1; i <= runs; i++) {
         cleanThenKilled(h2, Kind.H2, Kind.H2_KILLED);
         cleanThenKilled(ours, Kind.OURS, Kind.OURS_KILLED);
@@ -118,7 +118,7 @@ final class StartTimes {
   }
 
   /** Changes, which fill the caches as work does, and then as much more as was asked for. */
-  private void prepare(String title, Peer peer, GerritSite site) throws Exception {
+  private void prepare(String title, CachePeer peer, GerritSite site) throws Exception {
     GerritDaemon daemon = GerritDaemon.start(site);
     try {
       Gerrit gerrit = new Gerrit(site);
@@ -144,7 +144,7 @@ final class StartTimes {
     // Gerrit must find what was put, or all that follows means nothing.
     daemon = GerritDaemon.start(site);
     try {
-      var unused = StartFigures.of(daemon, peer == Peer.OURS);
+      var unused = StartFigures.of(daemon, peer == CachePeer.OURS);
       for (BulkFill cache : caches) {
         long found = StartFigures.entriesOnDisk(new Gerrit(site), cache);
         if (found < entries / 2) {

@@ -24,7 +24,7 @@ import org.openjdk.jmh.util.SampleBuffer;
 final class ComparisonTest {
   @Test
   void throughputRatioIsAboveOneIfOursIsFaster() {
-    Figure figure = figures(Operation.GET, 8).get(0);
+    Figure figure = figures(CacheOperation.GET, 8).get(0);
 
     assertThat(figure)
         .isEqualTo(new Figure("get, 10 KB, 8 threads, vs H2", "ops/s", 3000, 1000, 3));
@@ -32,7 +32,7 @@ final class ComparisonTest {
 
   @Test
   void latencyRatioIsAboveOneIfOursTakesLess() {
-    List<Figure> figures = figures(Operation.MIXED, 1);
+    List<Figure> figures = figures(CacheOperation.MIXED, 1);
 
     assertThat(figures.get(1))
         .isEqualTo(new Figure("mixed 95/5 p50, 10 KB, 1 thread, vs H2", "us", 2, 20, 10));
@@ -43,7 +43,7 @@ final class ComparisonTest {
 
   @Test
   void latencyOfPutsIsThatOfTheCall() {
-    assertThat(figures(Operation.PUT, 2).stream().map(Figure::name))
+    assertThat(figures(CacheOperation.PUT, 2).stream().map(Figure::name))
         .containsExactly(
             "put, 10 KB, 2 threads, vs H2",
             "put call p50, 10 KB, 2 threads, vs H2",
@@ -72,7 +72,7 @@ final class ComparisonTest {
     Samples theirs = samples(1000, 20_000, 512_000);
     theirs.addGarbage(1000);
     List<Figure> figures =
-        new Comparison<>(scenario, ours, RefsPeer.REF_DIRECTORY, theirs).figures();
+        new Comparison<>(scenario, RefsPeer.OURS, ours, RefsPeer.REF_DIRECTORY, theirs).figures();
 
     assertThat(figures.get(0))
         .isEqualTo(
@@ -99,17 +99,22 @@ final class ComparisonTest {
     RefsCase scenario = new RefsCase(RefsOperation.FIRST, 2_000_000, RefsCase.ALWAYS, 1);
     assertThat(
             new Comparison<>(
-                    scenario, samples(1, 2_000, 4_000), RefsPeer.GIT, samples(1, 20_000, 512_000))
+                    scenario,
+                    RefsPeer.OURS,
+                    samples(1, 2_000, 4_000),
+                    RefsPeer.GIT,
+                    samples(1, 20_000, 512_000))
                 .figures())
         .containsExactly(
             new Figure("first read, 2M refs, always, 1 thread, vs git", "us", 2, 20, 10));
   }
 
-  private static List<Figure> figures(Operation operation, int threads) {
+  private static List<Figure> figures(CacheOperation operation, int threads) {
     return new Comparison<>(
-            new Scenario(operation, 10 << 10, threads),
+            new CacheCase(operation, 10 << 10, threads),
+            CachePeer.OURS,
             samples(3000, 2_000, 4_000),
-            Peer.H2,
+            CachePeer.H2,
             samples(1000, 20_000, 512_000))
         .figures();
   }

@@ -68,10 +68,17 @@ final class WarmUpTest {
   void whoWasNeverWarmIsNotCompared() {
     Samples still = new Samples();
     still.neverWarm();
-    Scenario scenario = new Scenario(Operation.GET, 200, 1);
+    CacheCase scenario = new CacheCase(CacheOperation.GET, 200, 1);
 
-    assertThat(new Comparison<>(scenario, new Samples(), Peer.H2, new Samples()).isWarm()).isTrue();
-    assertThat(new Comparison<>(scenario, still, Peer.H2, new Samples()).isWarm()).isFalse();
-    assertThat(new Comparison<>(scenario, new Samples(), Peer.H2, still).isWarm()).isFalse();
+    assertThat(
+            new Comparison<>(scenario, CachePeer.OURS, new Samples(), CachePeer.H2, new Samples())
+                .isWarm())
+        .isTrue();
+    assertThat(
+            new Comparison<>(scenario, CachePeer.OURS, still, CachePeer.H2, new Samples()).isWarm())
+        .isFalse();
+    assertThat(
+            new Comparison<>(scenario, CachePeer.OURS, new Samples(), CachePeer.H2, still).isWarm())
+        .isFalse();
   }
 }

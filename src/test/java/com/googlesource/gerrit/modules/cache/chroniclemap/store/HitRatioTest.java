@@ -31,8 +31,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * What a real store keeps, beside what an exact LRU of as many values keeps. The choice of the
- * policy is in {@code bin/bench hitratio}.
+ * What a real store keeps, beside what an exact LRU of as many values keeps. The simulation by
+ * which the policy was chosen is in {@code resources/Documentation/benchmarks-caches.md}.
  */
 class HitRatioTest {
   private static final int REQUESTS = 200_000;
@@ -74,6 +74,14 @@ class HitRatioTest {
     int[] unseen = {KEYS};
     // Every 20,000 requests, 5,000 keys that are asked for once.
     check("scans", () -> step[0]++ % 25_000 < 5_000 ? unseen[0]++ : zipf.getAsInt());
+  }
+
+  @Test
+  void newestFirst() throws Exception {
+    Zipf zipf = new Zipf(3);
+    int[] step = {0};
+    // A new key every 20 requests; the newer a key, the more often it is asked for.
+    check("newest", () -> KEYS + step[0]++ / 20 - zipf.getAsInt());
   }
 
   private void check(String name, IntSupplier trace) throws Exception {

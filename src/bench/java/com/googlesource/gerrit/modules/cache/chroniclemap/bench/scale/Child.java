@@ -17,7 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.bench.scale;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.base.Splitter;
-import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Peer;
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.CachePeer;
 import java.io.BufferedReader;
 import java.io.BufferedWriter;
 import java.io.IOException;
@@ -69,7 +69,7 @@ final class Child implements AutoCloseable {
    * @param folder of the cache, which is not opened yet
    * @param limit of its memory, if there is to be one; its heap is small then
    */
-  Child(Peer peer, Path folder, long maxBytes, int count, Optional<MemoryLimit> limit)
+  Child(CachePeer peer, Path folder, long maxBytes, int count, Optional<MemoryLimit> limit)
       throws IOException {
     secondsToAnswer =
         MIN_SECONDS_TO_ANSWER + (int) ((maxBytes >> 20) * SECONDS_TO_ANSWER_PER_GIGABYTE / 1024);

@@ -14,8 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench.scale;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.CachePeer;
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Folders;
-import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Peer;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -37,14 +37,14 @@ final class FullSteps {
   private static final int BYTES_OF_A_VALUE = 5 << 10;
   private static final int SECONDS = 30;
 
-  private final Peer peer;
+  private final CachePeer peer;
   private final Path folder;
   private final long maxBytes;
   private final String end;
   private final int count;
   private final ScaleResults results;
 
-  FullSteps(Peer peer, Path folder, double gigabytes, ScaleResults results) {
+  FullSteps(CachePeer peer, Path folder, double gigabytes, ScaleResults results) {
     this.peer = peer;
     this.folder = folder;
     this.maxBytes = (long) (gigabytes * GIGABYTE);
@@ -58,7 +58,7 @@ final class FullSteps {
     add(steps, "overfill", true, this::overfill);
     add(steps, "mix of reads and puts", false, () -> limited("mix"));
     add(steps, "puts without a pause", false, () -> limited("flood"));
-    if (peer == Peer.OURS) {
+    if (peer == CachePeer.OURS) {
       add(steps, "sweep, nothing old", false, () -> sweep("nothing old", 0));
       add(steps, "sweep, one of 10,000 old", false, () -> sweep("one of 10,000 old", 10_000));
       add(steps, "sweep, a tenth old", false, () -> sweep("a tenth old", 10));

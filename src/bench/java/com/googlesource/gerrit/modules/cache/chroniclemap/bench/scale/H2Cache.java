@@ -16,8 +16,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.bench.scale;
 
 import com.google.common.util.concurrent.UncheckedExecutionException;
 import com.google.gerrit.common.Nullable;
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.CachePeer;
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.OpenCache;
-import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Peer;
 import java.nio.file.Path;
 import java.util.concurrent.ExecutionException;
 
@@ -27,7 +27,7 @@ final class H2Cache implements ScaledCache {
 
   /** Opens it; returns when its filter of known keys is built: until then it finds nothing. */
   H2Cache(Path site, long maxBytes) {
-    cache = new OpenCache(Peer.H2, site, maxBytes);
+    cache = new OpenCache(CachePeer.H2, site, maxBytes);
   }
 
   @Override

@@ -14,7 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench.scale;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Peer;
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.CachePeer;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -34,14 +34,14 @@ final class MeasuredCache {
   /** Writes go on for so long before a stop or a kill. */
   private static final int WRITE_MILLIS = 400;
 
-  private final Peer peer;
+  private final CachePeer peer;
   private final Path folder;
   private final String size;
   private final int count;
   private final long maxBytes;
   private final ScaleResults results;
 
-  MeasuredCache(Peer peer, Path folder, double gigabytes, ScaleResults results) {
+  MeasuredCache(CachePeer peer, Path folder, double gigabytes, ScaleResults results) {
     this.peer = peer;
     this.folder = folder;
     this.size = title(gigabytes);
@@ -57,7 +57,7 @@ final class MeasuredCache {
         + " GB";
   }
 
-  Peer peer() {
+  CachePeer peer() {
     return peer;
   }
 
@@ -167,7 +167,7 @@ final class MeasuredCache {
       if (!cold && reads.figure("hits") > 0) {
         memory(after, child.ask("memory"));
       }
-      if (peer == Peer.OURS) {
+      if (peer == CachePeer.OURS) {
         results.remark(name("After " + after) + " the store was " + open.word("found") + ".");
       }
       var unused = child.ask("close");

@@ -15,8 +15,8 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench.scale;
 
 import com.google.common.base.Splitter;
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.CachePeer;
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Machine;
-import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Peer;
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Progress;
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Session;
 import java.io.IOException;
@@ -62,20 +62,21 @@ public final class ScaleBench {
     double minutes = 0;
     double room = 0;
     for (double size : sizes) {
-      for (Peer peer : List.of(Peer.OURS, Peer.H2)) {
-        if (peer == Peer.OURS || size <= mostH2) {
+      for (CachePeer peer : List.of(CachePeer.OURS, CachePeer.H2)) {
+        if (peer == CachePeer.OURS || size <= mostH2) {
           Path folder = session.folder().resolve(peer.name());
           caches.add(
               new ScaleSteps(new MeasuredCache(peer, folder, size, results), results).steps());
           minutes += minutes(peer, size);
           room =
               Math.max(
-                  room, size * (peer == Peer.OURS ? DiskUse.ROOM_FACTOR : DiskUse.H2_ROOM_FACTOR));
+                  room,
+                  size * (peer == CachePeer.OURS ? DiskUse.ROOM_FACTOR : DiskUse.H2_ROOM_FACTOR));
         }
       }
     }
     double full = Double.parseDouble(session.value(FULL_GIGABYTES).orElse(DEFAULT_FULL_GIGABYTES));
-    for (Peer peer : full > 0 ? List.of(Peer.OURS, Peer.H2) : List.<Peer>of()) {
+    for (CachePeer peer : full > 0 ? List.of(CachePeer.OURS, CachePeer.H2) : List.<CachePeer>of()) {
       Path folder = session.folder().resolve(peer.name());
       caches.add(new FullSteps(peer, folder, full, results).steps());
       minutes += 4 + 3 * full;
@@ -150,8 +151,8 @@ public final class ScaleBench {
   }
 
   /** Roughly, on two processors. */
-  private static double minutes(Peer peer, double gigabytes) {
-    return peer == Peer.OURS ? 2 + 2 * gigabytes : 3 + 5 * gigabytes;
+  private static double minutes(CachePeer peer, double gigabytes) {
+    return peer == CachePeer.OURS ? 2 + 2 * gigabytes : 3 + 5 * gigabytes;
   }
 
   private static void checkRoom(Path folder, double gigabytes) throws IOException {

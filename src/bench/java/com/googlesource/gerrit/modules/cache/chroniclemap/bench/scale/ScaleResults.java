@@ -14,9 +14,9 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench.scale;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.CachePeer;
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Figure;
-import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Peer;
-import com.googlesource.gerrit.modules.cache.chroniclemap.bench.ResultTable.Numbers;
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Numbers;
 import java.io.PrintStream;
 import java.util.ArrayList;
 import java.util.EnumMap;
@@ -33,32 +33,34 @@ final class ScaleResults {
   private static final class Line {
     final String unit;
     final boolean moreIsBetter;
-    final Map<Peer, List<Double>> figures = new EnumMap<>(Peer.class);
+    final Map<CachePeer, List<Double>> figures = new EnumMap<>(CachePeer.class);
 
     Line(String unit, boolean moreIsBetter) {
       this.unit = unit;
       this.moreIsBetter = moreIsBetter;
     }
 
-    boolean has(Peer peer) {
+    boolean has(CachePeer peer) {
       return figures.containsKey(peer);
     }
 
     /** The median of all rounds. */
-    double figure(Peer peer) {
+    double figure(CachePeer peer) {
       List<Double> sorted = figures.get(peer).stream().sorted().toList();
       return sorted.get((sorted.size() - 1) / 2);
     }
 
     Record record(String name) {
-      return has(Peer.H2) ? beside(name) : new Figure.Alone(name, unit, figure(Peer.OURS));
+      return has(CachePeer.H2)
+          ? beside(name)
+          : new Figure.Alone(name, unit, figure(CachePeer.OURS));
     }
 
     Figure beside(String name) {
-      String both = name + ", vs " + Peer.H2.title();
+      String both = name + ", vs " + CachePeer.H2.title();
       return moreIsBetter
-          ? Figure.moreIsBetter(both, unit, figure(Peer.OURS), figure(Peer.H2))
-          : Figure.lessIsBetter(both, unit, figure(Peer.OURS), figure(Peer.H2));
+          ? Figure.moreIsBetter(both, unit, figure(CachePeer.OURS), figure(CachePeer.H2))
+          : Figure.lessIsBetter(both, unit, figure(CachePeer.OURS), figure(CachePeer.H2));
     }
   }
 
@@ -66,16 +68,16 @@ final class ScaleResults {
   private final List<String> remarks = new ArrayList<>();
 
   /** Adds a figure of which less is better; one that is there already was of another round. */
-  void less(Peer peer, String name, String unit, double figure) {
+  void less(CachePeer peer, String name, String unit, double figure) {
     add(peer, name, new Line(unit, /* moreIsBetter= */ false), figure);
   }
 
   /** Adds a figure of which more is better. */
-  void more(Peer peer, String name, String unit, double figure) {
+  void more(CachePeer peer, String name, String unit, double figure) {
     add(peer, name, new Line(unit, /* moreIsBetter= */ true), figure);
   }
 
-  private void add(Peer peer, String name, Line line, double figure) {
+  private void add(CachePeer peer, String name, Line line, double figure) {
     lines
         .computeIfAbsent(name, n -> line)
         .figures
@@ -91,18 +93,18 @@ final class ScaleResults {
   }
 
   void print(PrintStream out) {
-    out.printf(Locale.ROOT, ROW, "", "", "ours", Peer.H2.title(), "times");
+    out.printf(Locale.ROOT, ROW, "", "", "ours", CachePeer.H2.title(), "times");
     out.println("-".repeat(WIDTH));
     lines.forEach(
         (name, line) -> {
-          boolean both = line.has(Peer.OURS) && line.has(Peer.H2);
+          boolean both = line.has(CachePeer.OURS) && line.has(CachePeer.H2);
           out.printf(
               Locale.ROOT,
               ROW,
               name,
               line.unit,
-              line.has(Peer.OURS) ? Numbers.threeDigits(line.figure(Peer.OURS)) : "",
-              line.has(Peer.H2) ? Numbers.threeDigits(line.figure(Peer.H2)) : "",
+              line.has(CachePeer.OURS) ? Numbers.threeDigits(line.figure(CachePeer.OURS)) : "",
+              line.has(CachePeer.H2) ? Numbers.threeDigits(line.figure(CachePeer.H2)) : "",
               both ? Numbers.threeDigits(line.beside(name).ratio()) + "x" : "");
         });
     out.println("-".repeat(WIDTH));
@@ -115,7 +117,7 @@ final class ScaleResults {
     List<Record> all = new ArrayList<>();
     lines.forEach(
         (name, line) -> {
-          if (line.has(Peer.OURS)) {
+          if (line.has(CachePeer.OURS)) {
             all.add(line.record(name));
           }
         });

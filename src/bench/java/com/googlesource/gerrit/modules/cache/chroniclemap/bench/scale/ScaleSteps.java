@@ -14,8 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench.scale;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.CachePeer;
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Folders;
-import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Peer;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -57,12 +57,12 @@ final class ScaleSteps {
     add(steps, "start after a clean stop", false, this::startAfterCleanStop);
     add(steps, "written for reads", false, this::writtenForReads);
     add(steps, "stop in the middle of writes", false, this::stopInTheMiddleOfWrites);
-    if (cache.peer() == Peer.OURS) {
+    if (cache.peer() == CachePeer.OURS) {
       add(steps, "start after a crash of the machine", false, this::startAfterMachineCrash);
     }
     add(steps, "start after SIGKILL", false, this::startAfterSigkill);
     add(steps, "requests while nothing else happens", false, this::requestsWhileIdle);
-    if (cache.peer() == Peer.OURS) {
+    if (cache.peer() == CachePeer.OURS) {
       add(steps, "page cache after verify", false, this::pageCacheAfterVerify);
       add(steps, "requests during verify", false, () -> requestsDuring("verify"));
       add(steps, "requests during clear", false, () -> requestsDuring("clear"));

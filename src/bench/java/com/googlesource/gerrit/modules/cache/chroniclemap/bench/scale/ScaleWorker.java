@@ -17,8 +17,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.bench.scale;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.base.Splitter;
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.CachePeer;
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Folders;
-import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Peer;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Sweeps;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
@@ -53,7 +53,7 @@ final class ScaleWorker {
   /** No value becomes as old in a benchmark, unless it is told to be. */
   private static final Duration MAX_AGE = Duration.ofDays(1);
 
-  private final Peer peer;
+  private final CachePeer peer;
   private final Path folder;
   private final long maxBytes;
   private final int count;
@@ -63,7 +63,7 @@ final class ScaleWorker {
   private Load load;
   private long heapBefore;
 
-  private ScaleWorker(Peer peer, Path folder, long maxBytes, int count) {
+  private ScaleWorker(CachePeer peer, Path folder, long maxBytes, int count) {
     this.peer = peer;
     this.folder = folder;
     this.maxBytes = maxBytes;
@@ -78,7 +78,7 @@ final class ScaleWorker {
     PrintStream answers = new PrintStream(new FileOutputStream(FileDescriptor.out), true, UTF_8);
     ScaleWorker worker =
         new ScaleWorker(
-            Peer.valueOf(args[0]),
+            CachePeer.valueOf(args[0]),
             Path.of(args[1]),
             Long.parseLong(args[2]),
             Integer.parseInt(args[3]));
@@ -120,7 +120,7 @@ final class ScaleWorker {
   }
 
   private ScaledCache open(Path where, long bytes) throws Exception {
-    return peer == Peer.OURS ? new OurCache(where, bytes, MAX_AGE) : new H2Cache(where, bytes);
+    return peer == CachePeer.OURS ? new OurCache(where, bytes, MAX_AGE) : new H2Cache(where, bytes);
   }
 
   private Answer prepare() throws Exception {

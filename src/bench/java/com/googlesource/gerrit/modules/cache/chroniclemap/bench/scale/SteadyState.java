@@ -14,7 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench.scale;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.bench.hitratio.Zipf;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;

@@ -17,7 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 import java.util.Locale;
 
 /** One line of the results: an operation, on values of a size, by a number of threads. */
-record Scenario(Operation operation, int valueBytes, int threads) implements Case {
+record CacheCase(CacheOperation operation, int valueBytes, int threads) implements Case {
   @Override
   public String title() {
     return operation.title();

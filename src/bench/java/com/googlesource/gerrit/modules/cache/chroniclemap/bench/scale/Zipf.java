@@ -12,18 +12,18 @@
 // See the License for the specific language governing permissions and
 // limitations under the License.
 
-package com.googlesource.gerrit.modules.cache.chroniclemap.bench.hitratio;
+package com.googlesource.gerrit.modules.cache.chroniclemap.bench.scale;
 
 import java.util.Arrays;
 import java.util.Random;
 
 /** Draws ranks from 0 on, rank i as often as {@code 1 / (i + 1)^exponent}. */
-public final class Zipf {
+final class Zipf {
   private final double[] cumulative;
   private final Random random;
 
   /** Prepares to draw. */
-  public Zipf(int ranks, double exponent, long seed) {
+  Zipf(int ranks, double exponent, long seed) {
     this.cumulative = new double[ranks];
     this.random = new Random(seed);
     double sum = 0;
@@ -34,7 +34,7 @@ public final class Zipf {
   }
 
   /** Draws one. */
-  public int next() {
+  int next() {
     double drawn = random.nextDouble() * cumulative[cumulative.length - 1];
     int found = Arrays.binarySearch(cumulative, drawn);
     return found >= 0 ? found : Math.min(-found - 1, cumulative.length - 1);

@@ -12,30 +12,24 @@
 // See the License for the specific language governing permissions and
 // limitations under the License.
 
-package com.googlesource.gerrit.modules.cache.chroniclemap.bench.hitratio;
+package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
-/** True LRU over the whole cache. */
-final class Lru implements Policy {
-  private final KeyQueue queue;
-  private final int[] sizes;
-  private final long capacity;
+import java.util.Locale;
 
-  Lru(long capacity, int[] sizes) {
-    this.queue = new KeyQueue(sizes);
-    this.sizes = sizes;
-    this.capacity = capacity;
+/** How numbers are shown to people. */
+public final class Numbers {
+  private Numbers() {}
+
+  /** Without decimals. */
+  public static String whole(double number) {
+    return String.format(Locale.ROOT, "%,d", Math.round(number));
   }
 
-  @Override
-  public boolean request(int key) {
-    boolean hit = queue.contains(key);
-    if (hit) {
-      queue.remove(key);
+  /** With a decimal where there are fewer than three digits before the point. */
+  public static String threeDigits(double number) {
+    if (number >= 99.95) {
+      return whole(number);
     }
-    while (queue.bytes() + sizes[key] > capacity) {
-      queue.removeOldest();
-    }
-    queue.add(key);
-    return hit;
+    return String.format(Locale.ROOT, number >= 9.995 ? "%.1f" : "%.2f", number);
   }
 }

@@ -18,38 +18,38 @@ import java.io.PrintStream;
 import java.util.List;
 
 /** What the caches are to reach, and what of it a run did not. */
-final class Aims {
+final class CacheAims {
   private static final int MANY_THREADS = 8;
   private static final int PROCESSORS = Runtime.getRuntime().availableProcessors();
 
-  private static final List<Aim<Comparison<Scenario, Peer>>> ALL =
+  private static final List<Aim<Comparison<CacheCase, CachePeer>>> ALL =
       List.of(
           Aim.ratio(
               "gets per second: 10 times H2's",
-              result -> isBeside(Peer.H2, Operation.GET, result),
+              result -> isBeside(CachePeer.H2, CacheOperation.GET, result),
               Comparison::throughputRatio,
               10),
           Aim.ratio(
               "mixed 95/5, p99: a hundredth of H2's",
-              result -> isBeside(Peer.H2, Operation.MIXED, result),
+              result -> isBeside(CachePeer.H2, CacheOperation.MIXED, result),
               result -> result.latencyRatio(99),
               100),
           Aim.ratio(
               "gets of 200 B per second: 1.2 times LMDB's",
-              result -> isBeside(Peer.LMDB, Operation.GET, result) && isSmall(result),
+              result -> isBeside(CachePeer.LMDB, CacheOperation.GET, result) && isSmall(result),
               Comparison::throughputRatio,
               1.2),
           // The checksum takes that long.
           Aim.atMost(
               "gets of 10 KB, p50: LMDB's and 0.2 us",
-              result -> isBeside(Peer.LMDB, Operation.GET, result) && !isSmall(result),
+              result -> isBeside(CachePeer.LMDB, CacheOperation.GET, result) && !isSmall(result),
               result -> result.ours().micros(50) - result.theirs().micros(50),
               0.2,
               "us more"),
           Aim.ratio(
               "mixed 95/5 by 8 threads, calls per second: LMDB's",
               result ->
-                  isBeside(Peer.LMDB, Operation.MIXED, result)
+                  isBeside(CachePeer.LMDB, CacheOperation.MIXED, result)
                       && result.scenario().threads() == MANY_THREADS,
               Comparison::throughputRatio,
               1),
@@ -59,24 +59,24 @@ final class Aims {
           Aim.atMost(
               "mixed 95/5 by no more threads than processors, p99.9: less than 1 ms",
               result ->
-                  isBeside(Peer.LMDB, Operation.MIXED, result)
+                  isBeside(CachePeer.LMDB, CacheOperation.MIXED, result)
                       && result.scenario().threads() <= PROCESSORS,
               result -> result.ours().micros(99.9) / 1000,
               1,
               "ms"));
 
-  private Aims() {}
+  private CacheAims() {}
 
   private static boolean isBeside(
-      Peer peer, Operation operation, Comparison<Scenario, Peer> result) {
+      CachePeer peer, CacheOperation operation, Comparison<CacheCase, CachePeer> result) {
     return result.peer() == peer && result.scenario().operation() == operation;
   }
 
-  private static boolean isSmall(Comparison<Scenario, Peer> result) {
+  private static boolean isSmall(Comparison<CacheCase, CachePeer> result) {
     return result.scenario().valueBytes() < 1024;
   }
 
-  static void print(PrintStream out, List<Comparison<Scenario, Peer>> results) {
+  static void print(PrintStream out, List<Comparison<CacheCase, CachePeer>> results) {
     Aim.print(out, ALL, results, result -> result.scenario().toString());
   }
 }

@@ -15,7 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
 /** What is measured. */
-enum Operation {
+enum CacheOperation {
   GET("get", "get", ReadBenchmark.class, "get"),
   MIXED("mixed 95/5", "mixed 95/5", ReadBenchmark.class, "mixed"),
   /** Throughput is until on disk; the latency is that of the caller's put. */
@@ -26,7 +26,7 @@ enum Operation {
   private final Class<?> benchmark;
   private final String method;
 
-  Operation(String title, String callTitle, Class<?> benchmark, String method) {
+  CacheOperation(String title, String callTitle, Class<?> benchmark, String method) {
     this.title = title;
     this.callTitle = callTitle;
     this.benchmark = benchmark;

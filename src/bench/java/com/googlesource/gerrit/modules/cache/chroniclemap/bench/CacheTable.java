@@ -19,13 +19,14 @@ import java.util.List;
 import java.util.Locale;
 
 /** The results beside one peer, as a table of 100 columns. */
-public final class ResultTable {
+final class CacheTable {
   private static final int WIDTH = 100;
   private static final String ROW = "%-10s %6s %7s %9s %8s %7s  %7s %7s %7s  %7s %7s %7s%n";
 
-  private ResultTable() {}
+  private CacheTable() {}
 
-  static void print(PrintStream out, Peer peer, List<Comparison<Scenario, Peer>> results) {
+  static void print(
+      PrintStream out, CachePeer peer, List<Comparison<CacheCase, CachePeer>> results) {
     String them = peer.title();
     out.println(
         " ".repeat(26)
@@ -47,8 +48,8 @@ public final class ResultTable {
         "p50",
         "p99",
         "p99.9");
-    Operation previous = null;
-    for (Comparison<Scenario, Peer> result : results) {
+    CacheOperation previous = null;
+    for (Comparison<CacheCase, CachePeer> result : results) {
       if (result.scenario().operation() != previous) {
         out.println("-".repeat(WIDTH));
         previous = result.scenario().operation();
@@ -58,8 +59,8 @@ public final class ResultTable {
     out.println("-".repeat(WIDTH));
   }
 
-  private static void print(PrintStream out, Comparison<Scenario, Peer> result) {
-    Scenario scenario = result.scenario();
+  private static void print(PrintStream out, Comparison<CacheCase, CachePeer> result) {
+    CacheCase scenario = result.scenario();
     Samples ours = result.ours();
     Samples theirs = result.theirs();
     out.printf(
@@ -77,23 +78,5 @@ public final class ResultTable {
         Numbers.threeDigits(theirs.micros(50)),
         Numbers.threeDigits(theirs.micros(99)),
         Numbers.threeDigits(theirs.micros(99.9)));
-  }
-
-  /** How numbers are shown to people. */
-  public static final class Numbers {
-    private Numbers() {}
-
-    /** Without decimals. */
-    public static String whole(double number) {
-      return String.format(Locale.ROOT, "%,d", Math.round(number));
-    }
-
-    /** With a decimal where there are fewer than three digits before the point. */
-    public static String threeDigits(double number) {
-      if (number >= 99.95) {
-        return whole(number);
-      }
-      return String.format(Locale.ROOT, number >= 9.995 ? "%.1f" : "%.2f", number);
-    }
   }
 }
