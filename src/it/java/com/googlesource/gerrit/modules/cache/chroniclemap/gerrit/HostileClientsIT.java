@@ -15,13 +15,24 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 
 import static com.google.common.truth.Truth.assertWithMessage;
-import static com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.GitWire.RECEIVE;
-import static com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.GitWire.bytes;
-import static com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.GitWire.packet;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GitWire.RECEIVE;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GitWire.bytes;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GitWire.packet;
 
 import com.google.common.io.BaseEncoding;
 import com.google.common.primitives.Bytes;
 import com.google.gson.JsonElement;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.AtOnce;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.BuildFolder;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.DaemonMeter;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Gerrit;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritDaemon;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritSite;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GitWire;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.NativeGit;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.RefsProject;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SiteTemplate;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SshKeys;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

@@ -18,6 +18,14 @@ import static com.google.common.truth.Truth.assertThat;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.BuildFolder;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritDaemon;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritSite;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GitUser;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GitWire;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.NativeGit;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.TestJar;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Workload;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.neighbour.GuardModule;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.neighbour.Neighbour;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.neighbour.StrangerModule;

@@ -17,6 +17,17 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 import static com.google.common.truth.Truth.assertThat;
 
 import com.google.common.collect.ImmutableSortedMap;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.CacheFigures;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.ErrorLog;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Folders;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Gerrit;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritDaemon;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritSite;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritWar;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.H2Files;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.RestClient;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SiteTemplate;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Workload;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreDirectory;
 import java.nio.file.Files;
 import java.nio.file.Path;

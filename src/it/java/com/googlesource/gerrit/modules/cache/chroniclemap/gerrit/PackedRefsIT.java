@@ -17,6 +17,10 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 import static com.google.common.truth.Truth.assertThat;
 
 import com.google.gson.JsonObject;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.BuildFolder;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritSite;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SshKeys;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SshUser;
 import java.io.IOException;
 import java.security.KeyPair;
 import org.junit.jupiter.api.Test;

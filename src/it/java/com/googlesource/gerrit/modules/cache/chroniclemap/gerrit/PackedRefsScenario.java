@@ -17,6 +17,10 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 import static com.google.common.truth.Truth.assertThat;
 
 import com.google.gson.JsonObject;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Folders;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritDaemon;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GitUser;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Workload;
 import java.nio.file.Files;
 import java.util.Set;
 import org.junit.jupiter.api.Test;

@@ -19,6 +19,15 @@ import static com.google.common.truth.Truth.assertWithMessage;
 
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Browser;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.BuildFolder;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Deadline;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Gerrit;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritDaemon;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritSite;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.RestClient;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SiteTemplate;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SshUser;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;

@@ -19,6 +19,14 @@ import static com.google.common.truth.Truth.assertWithMessage;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.google.gson.JsonObject;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.CacheFigures;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Deadline;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.ErrorLog;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Gerrit;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritDaemon;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritSite;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SiteTemplate;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Workload;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;

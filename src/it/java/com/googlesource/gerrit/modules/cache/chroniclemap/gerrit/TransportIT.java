@@ -16,13 +16,23 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
-import static com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.GitWire.RECEIVE;
-import static com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.GitWire.UPLOAD;
-import static com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.GitWire.bytes;
-import static com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.GitWire.packet;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GitWire.RECEIVE;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GitWire.UPLOAD;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GitWire.bytes;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GitWire.packet;
 
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.AtOnce;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.BuildFolder;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Gerrit;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritDaemon;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritSite;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GitWire;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.NativeGit;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.RestClient;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SiteTemplate;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SshKeys;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;

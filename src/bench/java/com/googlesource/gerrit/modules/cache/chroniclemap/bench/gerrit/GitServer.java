@@ -1,0 +1,255 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.bench.gerrit;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.DaemonMeter;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Gerrit;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritDaemon;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritSite;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.NativeGit;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.RefsServer;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SshKeys;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.KeyPair;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.eclipse.jgit.annotations.Nullable;
+
+/** A Gerrit, or the folders of its repositories alone, to which native git connects. */
+final class GitServer implements AutoCloseable {
+  static final String ADMIN = "admin";
+
+  /** One who may push, but may not see each branch and each change. */
+  static final String READER = "reader";
+
+  /** The size of the answer, and milliseconds. */
+  private static final Pattern HTTP_REQUEST = Pattern.compile("HTTP/1.1\" \\d+ \\S+ (\\d+) ");
+
+  /** Gerrit writes the log in the background. */
+  private static final Duration LOG_DELAY = Duration.ofMillis(25);
+
+  /**
+   * A project.
+   *
+   * @param real number of its real changes
+   * @param firstChange number of its first change
+   */
+  record Project(String name, GitContents.Kind kind, int refs, int real, int firstChange) {}
+
+  /** Null for folders alone. */
+  @Nullable private final GerritSite site;
+
+  private final Path folder;
+  private final Map<String, AtomicInteger> nextOld = new HashMap<>();
+  private final Map<String, NativeGit> authors = new HashMap<>();
+  private final Map<String, String> cookies = new HashMap<>();
+  private GerritDaemon daemon;
+  private DaemonMeter meter;
+
+  private GitServer(@Nullable GerritSite site, Path folder) {
+    this.site = site;
+    this.folder = folder;
+  }
+
+  /**
+   * Prepares a new site: its projects, who may do what, and the index of the changes.
+   *
+   * @param old so many branches there are in each project, to be deleted
+   */
+  static void prepare(GerritSite site, List<Project> projects, int old)
+      throws IOException, InterruptedException {
+    site.edit(
+        config -> {
+          config.setString("container", null, "heapLimit", "3g");
+          // As Gerrit's documentation advises: the changes of all projects shall fit in.
+          config.setString("cache", "changes_by_project", "memoryLimit", "200m");
+          config.setBoolean("httpd", null, "requestLog", true);
+        });
+    int owner;
+    GerritDaemon empty = GerritDaemon.start(site);
+    try (empty) {
+      Gerrit gerrit = new Gerrit(site);
+      KeyPair key = SshKeys.generate();
+      gerrit.createUser(READER, key);
+      SshKeys.write(key, site.home().resolve(READER));
+      owner = gerrit.accountId(READER);
+      gerrit
+          .rest()
+          .post(
+              "/projects/All-Projects/access",
+              """
+              {"add": {"refs/heads/*": {"permissions": {
+                "push": {"rules": {"global:Registered-Users": {"action": "ALLOW"}}},
+                "create": {"rules": {"global:Registered-Users": {"action": "ALLOW"}}},
+                "delete": {"rules": {"global:Registered-Users": {"action": "ALLOW"}}}}},
+                "refs/for/refs/heads/*": {"permissions": {
+                "submit": {"rules": {"global:Registered-Users": {"action": "ALLOW"}}}}}}}
+              """);
+      for (Project project : projects) {
+        gerrit.createProject(project.name);
+        gerrit.grantToAdministratorsOnly(project.name, "refs/heads/hidden", "read");
+      }
+      var unused = gerrit.ssh().run("gerrit sequence set changes " + RefsServer.FIRST_CHANGE);
+    }
+    String serverId = site.config().getString("gerrit", null, "serverId");
+    for (Project project : projects) {
+      GitContents.fill(
+          site.repository(project.name),
+          serverId,
+          project.kind,
+          project.refs,
+          project.real,
+          project.firstChange,
+          old,
+          owner);
+    }
+    var unusedOutput = site.runProgram("reindex", "--index", "changes");
+  }
+
+  /**
+   * Starts a site that was prepared.
+   *
+   * @param clients folder for the repositories of its clients
+   */
+  static GitServer start(GerritSite site, Path clients) throws IOException {
+    GitServer server = new GitServer(site, clients);
+    server.daemon = GerritDaemon.start(site);
+    server.meter = new DaemonMeter(server.daemon);
+    Gerrit gerrit = new Gerrit(site);
+    for (String name : List.of(ADMIN, READER)) {
+      server.cookies.put(name, gerrit.signIn(gerrit.accountId(name)));
+    }
+    return server;
+  }
+
+  /** Native git's own server for folders of that folder. */
+  static GitServer ofFolders(Path folder) {
+    return new GitServer(null, folder);
+  }
+
+  /** What the daemon has taken until now; 0 if there is none. */
+  double cpuMillis() throws IOException {
+    return meter == null ? 0 : meter.cpuMillis();
+  }
+
+  /** What the daemon has allocated until now; 0 if there is none. */
+  double allocatedMegabytes() throws IOException {
+    return meter == null ? 0 : meter.allocatedMegabytes();
+  }
+
+  /**
+   * How long the daemon worked for all HTTP requests that ended since its log had a size, in
+   * milliseconds; 0 if there is no daemon.
+   */
+  double httpMillis(long logSize) throws IOException {
+    double all = 0;
+    if (site != null) {
+      String log = Files.readString(httpLog());
+      Matcher request = HTTP_REQUEST.matcher(log);
+      for (int at = (int) logSize; request.find(at); at = request.end()) {
+        all += Double.parseDouble(request.group(1));
+      }
+    }
+    return all;
+  }
+
+  /** Size of the log of HTTP requests, once those that have ended are in it. */
+  long httpLogSize() throws IOException {
+    if (site == null) {
+      return 0;
+    }
+    long size = -1;
+    while (size != Files.size(httpLog())) {
+      size = Files.size(httpLog());
+      try {
+        Thread.sleep(LOG_DELAY);
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        throw new IOException(e);
+      }
+    }
+    return size;
+  }
+
+  private Path httpLog() {
+    return site.path().resolve("logs/httpd_log");
+  }
+
+  /** How many refs somebody is shown. */
+  long refsSeen(String project, String account) throws IOException {
+    return client(project, account, false, "refs-" + project + "-" + account)
+        .run("ls-remote", "--quiet", "origin")
+        .lines()
+        .count();
+  }
+
+  GitWorker worker(String project, String account, boolean ssh, int number) throws IOException {
+    if (!authors.containsKey(project)) {
+      authors.put(project, client(project, ADMIN, false, "author-" + project));
+    }
+    String name = String.format(Locale.ROOT, "%s-%s-%d", account, ssh ? "ssh" : "http", number);
+    return new GitWorker(
+        name,
+        client(project, account, ssh, project + "-" + name),
+        authors.get(project),
+        nextOld.computeIfAbsent(project, unused -> new AtomicInteger()));
+  }
+
+  private NativeGit client(String project, String account, boolean ssh, String name)
+      throws IOException {
+    Map<String, String> environment = new LinkedHashMap<>();
+    // Nothing runs in the background after a fetch.
+    Map<String, String> settings = new LinkedHashMap<>(Map.of("gc.auto", "0"));
+    String url;
+    if (site == null) {
+      url = "file://" + folder.resolve(project + ".git");
+    } else if (ssh) {
+      url = site.sshUrl(account, project);
+      Path keys = site.home().resolve(account.equals(ADMIN) ? ".ssh" : account);
+      environment.put("GIT_SSH_COMMAND", NativeGit.ssh(keys.resolve("id_rsa")));
+    } else {
+      url = site.url() + "a/" + project;
+      settings.put("http.extraHeader", "Cookie: " + cookies.get(account));
+    }
+    int count = 0;
+    for (Map.Entry<String, String> setting : settings.entrySet()) {
+      environment.put("GIT_CONFIG_KEY_" + count, setting.getKey());
+      environment.put("GIT_CONFIG_VALUE_" + count, setting.getValue());
+      count++;
+    }
+    environment.put("GIT_CONFIG_COUNT", Integer.toString(count));
+    NativeGit git = new NativeGit(account, folder.resolve("clients").resolve(name), environment);
+    git.run("remote", "add", "origin", url);
+    git.run("fetch", "-q", "--no-tags", "origin", "refs/heads/master:refs/heads/base");
+    return git;
+  }
+
+  @Override
+  public void close() throws IOException {
+    if (daemon != null) {
+      meter.close();
+      daemon.close();
+    }
+  }
+}

@@ -1,0 +1,175 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.bench.gerrit;
+
+import com.google.common.collect.ImmutableList;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.AtOnce;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Deadline;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritDaemon;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.RequestFigures;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.RestClient;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Workload;
+import java.io.IOException;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.Callable;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * Users who look at changes of one project, each making one request after the other, with the
+ * cookie of a web session: a password would be hashed for each request, a quarter of its processor
+ * time.
+ */
+public final class Readers {
+  /** What they ask for. */
+  enum Request {
+    DETAIL("change detail"),
+    QUERY("query of 25 changes with details"),
+    DIFF("file diff"),
+    /** Six of ten a detail, three a diff, one a query. */
+    MIXED("mixed");
+
+    final String title;
+
+    Request(String title) {
+      this.title = title;
+    }
+  }
+
+  /** Which changes they look at. */
+  enum Spread {
+    UNIFORM("uniform"),
+    /** The k-th most popular one k times less often than the first. */
+    ZIPF("Zipf");
+
+    final String title;
+
+    Spread(String title) {
+      this.title = title;
+    }
+  }
+
+  private static final int QUERIED = 25;
+  private static final int ZIPF_SEED = 7;
+
+  private final Workload work;
+  private final ImmutableList<Integer> changes;
+  private final List<RestClient> users = new ArrayList<>();
+
+  /** Places in {@link #changes}, the most popular first. */
+  private final List<Integer> popular = new ArrayList<>();
+
+  /** How likely it is that one of the first so many is looked at. */
+  private final double[] zipf;
+
+  Readers(Workload work, int count, String url, String cookie) {
+    this.work = work;
+    this.changes = work.changes();
+    for (int i = 0; i < count; i++) {
+      users.add(RestClient.withCookie(url, cookie));
+    }
+    zipf = new double[changes.size()];
+    double sum = 0;
+    for (int i = 0; i < zipf.length; i++) {
+      popular.add(i);
+      sum += 1.0 / (i + 1);
+      zipf[i] = sum;
+    }
+    for (int i = 0; i < zipf.length; i++) {
+      zipf[i] /= sum;
+    }
+    Collections.shuffle(popular, new Random(ZIPF_SEED));
+  }
+
+  /**
+   * Has all of them ask for a time, or until so many requests were made.
+   *
+   * @param seed of what they look at: the same for those who are compared
+   */
+  RequestFigures ask(
+      GerritDaemon daemon, Request request, Spread spread, long seed, Duration time, int most)
+      throws IOException {
+    Deadline clock = Deadline.in(time);
+    AtomicInteger left = new AtomicInteger(most);
+    Duration cpuBefore = daemon.cpu();
+    List<Callable<List<Double>>> tasks = new ArrayList<>();
+    for (int i = 0; i < users.size(); i++) {
+      RestClient user = users.get(i);
+      Random random = new Random(seed * 1000 + i);
+      tasks.add(
+          () -> {
+            List<Double> millis = new ArrayList<>();
+            while (clock.elapsed().compareTo(time) < 0 && left.getAndDecrement() > 0) {
+              String path = path(request, spread, random);
+              long begun = System.nanoTime();
+              var unused = user.get(path);
+              millis.add((System.nanoTime() - begun) / 1e6);
+            }
+            return millis;
+          });
+    }
+    List<Double> all = new ArrayList<>();
+    AtOnce.run(tasks).forEach(all::addAll);
+    double seconds = clock.elapsed().toNanos() / 1e9;
+    Collections.sort(all);
+    return new RequestFigures(all, 0, seconds, daemon.cpu().minus(cpuBefore).toNanos() / 1e9, "");
+  }
+
+  private String path(Request request, Spread spread, Random random) {
+    Request asked = request;
+    if (request == Request.MIXED) {
+      int dice = random.nextInt(10);
+      asked = dice < 6 ? Request.DETAIL : dice < 9 ? Request.DIFF : Request.QUERY;
+    }
+    int index = pick(spread, random);
+    String change = work.path(changes.get(index));
+    return switch (asked) {
+      case DETAIL -> change + "/detail";
+      case DIFF ->
+          change
+              + "/revisions/current/files/"
+              + encode(Workload.fileOf(index, random.nextInt(Workload.FILES)))
+              + "/diff";
+      case QUERY -> {
+        StringBuilder query = new StringBuilder();
+        for (int i = 0; i < QUERIED; i++) {
+          query.append(i == 0 ? "" : " OR ").append(changes.get(pick(spread, random)));
+        }
+        yield "/changes/?q="
+            + encode(query.toString())
+            + "&o=DETAILED_LABELS&o=DETAILED_ACCOUNTS&o=MESSAGES&o=CURRENT_REVISION";
+      }
+      case MIXED -> throw new AssertionError();
+    };
+  }
+
+  private int pick(Spread spread, Random random) {
+    if (spread == Spread.UNIFORM) {
+      return random.nextInt(zipf.length);
+    }
+    int found = Arrays.binarySearch(zipf, random.nextDouble());
+    return popular.get(Math.min(zipf.length - 1, found < 0 ? -found - 1 : found));
+  }
+
+  private static String encode(String text) {
+    return URLEncoder.encode(text, StandardCharsets.UTF_8);
+  }
+}

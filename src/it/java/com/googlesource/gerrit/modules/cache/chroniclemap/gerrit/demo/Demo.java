@@ -1,0 +1,719 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.demo;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSortedMap;
+import com.google.common.collect.MapDifference;
+import com.google.common.collect.Maps;
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Browser;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.BuildFolder;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.CacheFigures;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.ErrorLog;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Gerrit;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritDaemon;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritSite;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritWar;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.H2Files;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.LookupTimes;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.ManyRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.NativeGit;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.RefsServer;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Reftables;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.RestClient;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Workload;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+
+/**
+ * Shows the module at work in a real Gerrit: caches that survive a restart and a SIGKILL, and
+ * lookups in many refs. Started by {@code bin/demo}.
+ */
+final class Demo {
+  private static final String PROJECT = "demo";
+  private static final int CHANGES = 30;
+
+  /** Two repositories with that many refs. */
+  private static final int REFS = 500_000;
+
+  private static final String TRUSTING = "many-refs";
+  private static final String DISTRUSTING = "many-refs-on-nfs";
+
+  /** A third one, to which changes are added. */
+  private static final String GROWING = "many-refs-growing";
+
+  /** New changes by JGit alone, of which each takes seconds, and with the module. */
+  private static final int FEW_CHANGES = 3;
+
+  private static final int MANY_CHANGES = 40;
+
+  private static final int WARM_UP = 300;
+
+  /** Samples of the page's charts, one each 30 seconds. */
+  private static final int PAGE_SAMPLES = 8;
+
+  /** The caches of the story: what the requests of {@link Workload} ask most. */
+  private static final ImmutableList<String> WATCHED =
+      ImmutableList.of(
+          "change_notes",
+          "gerrit_file_diff",
+          "modified_files",
+          "diff_summary",
+          "accounts",
+          "persisted_projects");
+
+  private final Story story;
+  private final boolean keep;
+  private final boolean page;
+
+  private GerritSite site;
+  private GerritDaemon daemon;
+  private Gerrit gerrit;
+  private Workload team;
+  private H2Files h2;
+  private ManyRefs trusting;
+  private ManyRefs distrusting;
+  private ManyRefs growing;
+
+  private Demo(Story story, List<String> options) {
+    this.story = story;
+    this.keep = options.contains("--keep");
+    this.page = options.contains("--page");
+  }
+
+  public static void main(String[] args) {
+    Story story = new Story(Boolean.getBoolean("demo.terminal"));
+    boolean good = new Demo(story, List.of(args)).run();
+    System.exit(good ? 0 : 1);
+  }
+
+  private boolean run() {
+    try {
+      makeSite();
+      if (page) {
+        showPage();
+      } else {
+        showAll();
+      }
+    } catch (Exception e) {
+      story.failed(e.toString());
+      saveLogs();
+    }
+    boolean good = story.end();
+    if (keep && daemon != null && daemon.isRunning()) {
+      leaveRunning();
+    } else {
+      cleanUp();
+    }
+    return good;
+  }
+
+  private void showAll() throws Exception {
+    start();
+    work();
+    String signedIn = gerrit.signIn();
+    String signedOut = gerrit.signIn();
+    gerrit.signOut(signedOut);
+    Map<String, String> answers = firstReads(signedIn);
+    switchOver(answers, signedIn, signedOut);
+    restart(answers, signedIn, signedOut);
+    answers = moreWork(signedIn);
+    kill(answers, signedIn, signedOut);
+    look();
+    lookUpRefs(signedIn);
+    end();
+  }
+
+  /** Works until the charts have lines, and takes pictures of the page. */
+  private void showPage() throws Exception {
+    site.installModule(BuildFolder.moduleJar());
+    site.installRefsModule();
+    start();
+    work();
+    String cookie = gerrit.signIn();
+    daemon.stop();
+    startDaemon();
+    story.chapter("The page at /plugins/cache-chroniclemap/");
+    RestClient rest = gerrit.rest();
+    String history = "/config/server/cache-chroniclemap~history";
+    int round = 0;
+    while (rest.get(history).json().getAsJsonObject().getAsJsonArray("times").size()
+        < PAGE_SAMPLES) {
+      team.push(++round % 4);
+      var unused = readAll(cookie);
+    }
+    Path folder = BuildFolder.path().resolve("pictures");
+    try (Browser browser = new Browser()) {
+      browser.open(
+          site.url() + "login/plugins%2Fcache-chroniclemap%2F?account_id=" + Gerrit.ADMIN_ID);
+      browser.resize(1400, 1250);
+      var unused = browser.await("#cache-charts canvas");
+      browser.picture(folder.resolve("page.png"));
+      browser.dark(true);
+      browser.picture(folder.resolve("page-dark.png"));
+      browser.dark(false);
+      browser.resize(360, 800);
+      browser.picture(folder.resolve("page-phone.png"));
+      browser.resize(1400, 1250);
+      browser.open(site.url() + "plugins/cache-chroniclemap/?cache=change_notes");
+      unused = browser.await("#cache-charts canvas");
+      browser.wholePicture(folder.resolve("cache.png"));
+    }
+    story.passed("pictures of it are in " + folder);
+  }
+
+  private void makeSite() throws Exception {
+    story.chapter("A Gerrit site as it is without the module: its caches are H2 databases");
+    Path war = story.slowly("assembling gerrit.war", GerritWar::assemble);
+    story.passed(
+        String.format(
+            Locale.ROOT,
+            "Gerrit %s from the jars of Maven Central (%d MB)",
+            GerritWar.version(),
+            Files.size(war) >> 20));
+    Path root = Files.createTempDirectory("cache-chroniclemap-demo-");
+    site = story.slowly("making the site", () -> GerritSite.init(root));
+    gerrit = new Gerrit(site);
+    team = new Workload(gerrit, PROJECT);
+    story.passed("site made by Gerrit's init: " + site.path());
+  }
+
+  private void start() throws Exception {
+    story.chapter("Start");
+    startDaemon();
+  }
+
+  private void startDaemon() throws Exception {
+    ImmutableList<String> missing = GerritDaemon.missingForScript();
+    boolean script = missing.isEmpty();
+    if (!script) {
+      story.line("bin/gerrit.sh needs " + missing + ", not here: starting the daemon without it");
+    }
+    daemon =
+        story.slowly(
+            "starting Gerrit",
+            () -> script ? GerritDaemon.startByScript(site) : GerritDaemon.start(site));
+    story.passed(
+        String.format(
+            Locale.ROOT,
+            "%s: ready after %s, pid %d",
+            script ? "bin/gerrit.sh start" : "java -jar gerrit.war daemon",
+            Story.seconds(daemon.readyAfter()),
+            daemon.pid()));
+  }
+
+  private void work() throws Exception {
+    story.chapter("Work: push, comment, review, submit");
+    gerrit.createProject(PROJECT);
+    long begin = System.nanoTime();
+    story.slowly(
+        "pushing",
+        () -> {
+          team.push(CHANGES);
+          return null;
+        });
+    List<Integer> changes = team.changes();
+    story.check(changes.size() == CHANGES, changes.size() + " changes pushed in " + since(begin));
+    begin = System.nanoTime();
+    List<Integer> approved = changes.subList(0, CHANGES / 2);
+    List<Integer> submitted = changes.subList(0, CHANGES / 3);
+    story.slowly(
+        "reviewing",
+        () -> {
+          team.comment(changes);
+          team.approve(approved);
+          team.submit(submitted);
+          return null;
+        });
+    story.passed(
+        String.format(
+            Locale.ROOT,
+            "%d comments, %d votes, %d submitted in %s",
+            changes.size(),
+            approved.size(),
+            submitted.size(),
+            since(begin)));
+  }
+
+  private Map<String, String> firstReads(String cookie) throws Exception {
+    story.chapter("Read it all back over REST");
+    long begin = System.nanoTime();
+    Map<String, String> answers = readAll(cookie);
+    story.passed(answers.size() + " answers in " + since(begin));
+    return answers;
+  }
+
+  private void switchOver(Map<String, String> answers, String signedIn, String signedOut)
+      throws Exception {
+    story.chapter("Switch to the module");
+    story.slowly(
+        "stopping Gerrit",
+        () -> {
+          daemon.stop();
+          return null;
+        });
+    h2 = H2Files.of(site);
+    site.installModule(BuildFolder.moduleJar());
+    story.line("lib/cache-chroniclemap.jar and these lines in etc/gerrit.config:");
+    story.line("  [gerrit]    installModule = " + GerritSite.MODULE);
+    for (String flag : GerritSite.MODULE_FLAGS) {
+      story.line("  [container] javaOptions = " + flag);
+    }
+    startDaemon();
+    story.check(gerrit.isSignedIn(signedIn), "who was signed in still is, at the first request");
+    story.line("ssh -p PORT admin@HOST cache-chroniclemap import");
+    gerrit.ssh().run("cache-chroniclemap import").lines().forEach(story::line);
+    story.line("H2 keeps change_notes in memory only, so these are loaded once more:");
+    compare(answers, signedIn, signedOut, List.of("change_notes"));
+  }
+
+  private void restart(Map<String, String> answers, String signedIn, String signedOut)
+      throws Exception {
+    story.chapter("Restart");
+    long begin = System.nanoTime();
+    story.slowly(
+        "stopping Gerrit",
+        () -> {
+          daemon.stop();
+          return null;
+        });
+    story.passed("stopped in " + since(begin));
+    startDaemon();
+    compare(answers, signedIn, signedOut, List.of());
+  }
+
+  private Map<String, String> moreWork(String cookie) throws Exception {
+    story.chapter("More work, then SIGKILL");
+    List<Integer> old = team.changes();
+    team.push(3);
+    List<Integer> all = team.changes();
+    List<Integer> added = all.subList(old.size(), all.size());
+    team.comment(added);
+    team.approve(added);
+    story.passed(added.size() + " more changes pushed and reviewed");
+    return readAll(cookie);
+  }
+
+  private void kill(Map<String, String> answers, String signedIn, String signedOut)
+      throws Exception {
+    gerrit.createProject(TRUSTING);
+    gerrit.createProject(DISTRUSTING);
+    gerrit.createProject(GROWING);
+    daemon.kill();
+    story.passed("killed with SIGKILL");
+    // While no daemon runs: it reads a repository's settings once.
+    trusting = ManyRefs.fill(site.repository(TRUSTING), REFS, null);
+    distrusting = ManyRefs.fill(site.repository(DISTRUSTING), REFS, "never");
+    growing = ManyRefs.fill(site.repository(GROWING), REFS, null);
+    startDaemon();
+    compare(answers, signedIn, signedOut, List.of());
+  }
+
+  /**
+   * Reads all again in a daemon whose heap was empty a moment ago.
+   *
+   * @param notOnDisk caches that begin empty
+   */
+  private void compare(
+      Map<String, String> expected, String signedIn, String signedOut, List<String> notOnDisk)
+      throws Exception {
+    story.check(gerrit.isSignedIn(signedIn), "who was signed in still is");
+    story.check(!gerrit.isSignedIn(signedOut), "who had signed out still is out");
+    long begin = System.nanoTime();
+    Map<String, String> answers = readAll(signedIn);
+    story.passed(answers.size() + " answers read again in " + since(begin));
+    MapDifference<String, String> difference = Maps.difference(expected, answers);
+    story.check(
+        difference.areEqual(),
+        difference.areEqual() ? "each is what it was before" : "not as before: " + difference);
+    ImmutableMap<String, CacheFigures> figures = tell("answered since the start", Map.of());
+    long fromDisk = figures.values().stream().mapToLong(CacheFigures::diskHits).sum();
+    List<String> loaded =
+        figures.values().stream()
+            .filter(c -> c.diskMisses() > 0 && !notOnDisk.contains(c.name()))
+            .map(CacheFigures::name)
+            .toList();
+    story.check(fromDisk > 0, fromDisk + " values came from disk");
+    story.check(
+        loaded.isEmpty(),
+        loaded.isEmpty()
+            ? "nothing that was on disk had to be loaded again"
+            : "loaded again: " + loaded);
+  }
+
+  /** Prints from where the watched caches were answered. */
+  private ImmutableMap<String, CacheFigures> tell(String title, Map<String, CacheFigures> before)
+      throws IOException {
+    ImmutableSortedMap<String, CacheFigures> now = CacheFigures.of(gerrit.ssh());
+    ImmutableMap.Builder<String, CacheFigures> watched = ImmutableMap.builder();
+    story.line(String.format(Locale.ROOT, "%-24s %8s %8s %8s", title, "heap", "disk", "loaded"));
+    for (String name : WATCHED) {
+      CacheFigures figures = now.get(name).since(before);
+      watched.put(name, figures);
+      story.line(
+          String.format(
+              Locale.ROOT,
+              "  %-22s %8d %8d %8d",
+              name,
+              figures.heapHits(),
+              figures.diskHits(),
+              figures.diskMisses()));
+    }
+    return watched.buildOrThrow();
+  }
+
+  private void look() throws IOException {
+    story.chapter("ssh -p PORT admin@HOST cache-chroniclemap show");
+    gerrit.ssh().run("cache-chroniclemap show").lines().forEach(story::line);
+  }
+
+  /** Figures of both repositories. */
+  private record BothTimes(LookupTimes trusting, LookupTimes distrusting) {}
+
+  /** JGit alone, then parsed ref lists, then the same lists after a restart. */
+  private void lookUpRefs(String cookie) throws Exception {
+    story.chapter(String.format(Locale.ROOT, "%,d refs: GET /projects/NAME/branches/BRANCH", REFS));
+    story.line(
+        String.format(
+            Locale.ROOT,
+            "Two repositories with %,d packed refs (packed-refs: %d MB), one with core.trustStat = never,",
+            REFS,
+            trusting.bytes() >> 20));
+    story.line("as is usual on NFS: then the times of a file do not tell whether it was changed.");
+    BothTimes jgit = lookUp("JGit alone", cookie);
+    // The refs that were made have numbers of changes too.
+    var unused = gerrit.ssh().run("gerrit sequence set changes " + RefsServer.FIRST_CHANGE);
+    double slow = makeChanges("JGit alone", cookie, FEW_CHANGES);
+    PushAndFetch slowGit = pushAndFetch(cookie, "a", FEW_CHANGES);
+
+    daemon.stop();
+    site.installRefsModule();
+    story.line("one more line in etc/gerrit.config, and a restart:");
+    story.line("  [gerrit]    installDbModule = " + GerritSite.REFS_MODULE);
+    startDaemon();
+    BothTimes parsed = lookUp("with the module", cookie);
+    double quick = makeChanges("with the module", cookie, MANY_CHANGES);
+    PushAndFetch quickGit = pushAndFetch(cookie, "b", FEW_CHANGES);
+    long parses = parses();
+    story.check(parses == 1, parses + " parse for the two repositories, whose refs are the same");
+
+    daemon.stop();
+    startDaemon();
+    BothTimes again = lookUp("with the module, restarted", cookie);
+    parses = parses();
+    story.check(parses == 0, parses + " parses since this start, says cache-chroniclemap refs");
+
+    story.line(
+        String.format(
+            Locale.ROOT, "%-28s %17s   %22s", "", "times trusted", "core.trustStat = never"));
+    story.line(
+        String.format(
+            Locale.ROOT,
+            "%-28s %8s %8s   %11s %10s",
+            "ms a request",
+            "first",
+            "median",
+            "first",
+            "median"));
+    tell("JGit alone", jgit);
+    tell("with the module", parsed);
+    tell("with the module, restarted", again);
+    story.line("A request is more than its look at refs, and most of it where times are trusted.");
+    double faster = jgit.distrusting.median() / again.distrusting.median();
+    story.check(
+        faster > 2,
+        String.format(
+            Locale.ROOT, "where times are not trusted, a request is %.0f times faster", faster));
+    story.check(
+        slow > 5 * quick,
+        String.format(
+            Locale.ROOT,
+            "a new change (POST /changes/) among them takes %.0f ms, with JGit alone %.0f ms",
+            quick,
+            slow));
+    story.check(
+        slowGit.push > 2 * quickGit.push,
+        String.format(
+            Locale.ROOT,
+            "git push of a change takes %.0f ms, with JGit alone %.0f ms",
+            quickGit.push,
+            slowGit.push));
+    story.check(
+        slowGit.fetch > quickGit.fetch,
+        String.format(
+            Locale.ROOT,
+            "git fetch of that change takes %.0f ms, with JGit alone %.0f ms",
+            quickGit.fetch,
+            slowGit.fetch));
+    lookUpReftables(cookie, again.trusting, quick, quickGit);
+    gerrit.ssh().run("cache-chroniclemap refs").lines().forEach(story::line);
+  }
+
+  /** The same refs in reftables, to which Gerrit moves them while it runs. */
+  private void lookUpReftables(
+      String cookie, LookupTimes files, double changeInFiles, PushAndFetch gitInFiles)
+      throws Exception {
+    story.line("The same refs in reftables: ssh -p PORT admin@HOST gerrit convert-ref-storage");
+    for (String project : List.of(TRUSTING, GROWING)) {
+      var unused =
+          story.slowly(
+              "converting " + project,
+              () ->
+                  gerrit
+                      .ssh()
+                      .run(
+                          "gerrit convert-ref-storage --format reftable --backup false --project "
+                              + project));
+      story.check(
+          Reftables.isIn(site.repository(project)), project + " keeps its refs in a reftable");
+    }
+    LookupTimes tables =
+        story.slowly(
+            "looking up branches",
+            () ->
+                LookupTimes.measure(RestClient.withCookie(site.url(), cookie), TRUSTING, trusting));
+    story.check(
+        tables.wrong() == 0,
+        String.format(
+            Locale.ROOT,
+            "%d branches looked up, %d wrong answers; median %.1f ms, in files %.1f ms",
+            tables.asked(),
+            tables.wrong(),
+            tables.median(),
+            files.median()));
+    double change = makeChanges("in reftables", cookie, MANY_CHANGES);
+    PushAndFetch git = pushAndFetch(cookie, "c", FEW_CHANGES);
+    story.line(
+        String.format(
+            Locale.ROOT,
+            "new change %.0f ms (in files %.0f), git push %.0f ms (%.0f), git fetch %.0f ms (%.0f)",
+            change,
+            changeInFiles,
+            git.push,
+            gitInFiles.push,
+            git.fetch,
+            gitInFiles.fetch));
+    JsonObject totals = gerrit.ssh().json("refs").getAsJsonObject("totals");
+    long lookups = totals.get("table_lookups").getAsLong();
+    long failures = totals.get("failures").getAsLong();
+    story.check(
+        lookups > 0 && failures == 0,
+        lookups + " lookups in mapped tables, " + failures + " of them left to JGit by a fault");
+  }
+
+  /** Makes changes in the repository that grows; returns the median in milliseconds. */
+  private double makeChanges(String what, String cookie, int count) throws Exception {
+    RestClient writer = RestClient.withSession(site.url(), cookie, gerrit.token(cookie));
+    JsonObject input = new JsonObject();
+    input.addProperty("project", GROWING);
+    input.addProperty("branch", growing.branches().get(0).name());
+    input.addProperty("subject", what);
+    return story.slowly(
+        "making changes",
+        () -> {
+          List<Double> times = new ArrayList<>();
+          for (int i = 0; i < count; i++) {
+            long begin = System.nanoTime();
+            var unused = writer.post("/changes/", input.toString());
+            times.add((System.nanoTime() - begin) / 1e6);
+          }
+          Collections.sort(times);
+          return times.get(times.size() / 2);
+        });
+  }
+
+  /** Medians of native git's time, in milliseconds. */
+  private record PushAndFetch(double push, double fetch) {}
+
+  /**
+   * Has native git push changes to the repository that grows, and fetch each by its id.
+   *
+   * @param name makes the changes distinct
+   */
+  private PushAndFetch pushAndFetch(String cookie, String name, int count) throws Exception {
+    return story.slowly(
+        "pushing and fetching by git",
+        () -> {
+          Path folder = Files.createTempDirectory(site.home(), "git-");
+          NativeGit git = new NativeGit(site, "admin", site.adminKey(), folder.resolve("pusher"));
+          NativeGit other = new NativeGit(site, "admin", site.adminKey(), folder.resolve("other"));
+          git.run("config", "http.extraHeader", "Cookie: " + cookie);
+          other.run("config", "http.extraHeader", "Cookie: " + cookie);
+          String url = site.url() + GROWING;
+          String branch = growing.branches().get(0).name();
+          git.run("fetch", "-q", "--no-tags", url, branch);
+          other.run("fetch", "-q", "--no-tags", url, branch);
+          String base = git.run("rev-parse", "FETCH_HEAD");
+          List<Double> pushes = new ArrayList<>();
+          List<Double> fetches = new ArrayList<>();
+          for (int i = 0; i < count; i++) {
+            String commit = git.commit(name + i, base);
+            long begin = System.nanoTime();
+            git.run("push", "-q", url, commit + ":refs/for/" + branch);
+            long pushed = System.nanoTime();
+            other.run("fetch", "-q", "--no-tags", url, commit);
+            pushes.add((pushed - begin) / 1e6);
+            fetches.add((System.nanoTime() - pushed) / 1e6);
+          }
+          Collections.sort(pushes);
+          Collections.sort(fetches);
+          return new PushAndFetch(pushes.get(count / 2), fetches.get(count / 2));
+        });
+  }
+
+  private BothTimes lookUp(String what, String cookie) throws Exception {
+    RestClient reader = RestClient.withCookie(site.url(), cookie);
+    return story.slowly(
+        "looking up branches",
+        () -> {
+          // A Java that has just started is slow at all it does.
+          for (int i = 0; i < WARM_UP; i++) {
+            reader.get("/projects/" + PROJECT + "/branches/master");
+          }
+          BothTimes times =
+              new BothTimes(
+                  LookupTimes.measure(reader, TRUSTING, trusting),
+                  LookupTimes.measure(reader, DISTRUSTING, distrusting));
+          int wrong = times.trusting.wrong() + times.distrusting.wrong();
+          int asked = times.trusting.asked() + times.distrusting.asked();
+          story.check(
+              wrong == 0,
+              String.format(
+                  Locale.ROOT, "%s: %d branches looked up, %d wrong answers", what, asked, wrong));
+          return times;
+        });
+  }
+
+  private void tell(String what, BothTimes times) {
+    story.line(
+        String.format(
+            Locale.ROOT,
+            "  %-26s %8.1f %8.1f   %11.1f %10.1f",
+            what,
+            times.trusting.first(),
+            times.trusting.median(),
+            times.distrusting.first(),
+            times.distrusting.median()));
+  }
+
+  /** Of the two repositories, since the start. */
+  private long parses() throws IOException {
+    JsonObject answer = gerrit.ssh().json("refs");
+    long failures = answer.getAsJsonObject("totals").get("failures").getAsLong();
+    story.check(failures == 0, failures + " questions that only JGit could answer");
+    long parses = 0;
+    for (JsonElement element : answer.getAsJsonArray("projects")) {
+      JsonObject project = element.getAsJsonObject();
+      String name = project.get("name").getAsString();
+      if (name.equals(TRUSTING) || name.equals(DISTRUSTING)) {
+        parses += project.get("parses").getAsLong();
+      }
+    }
+    return parses;
+  }
+
+  private void end() throws Exception {
+    story.chapter("The traces");
+    List<Path> written = h2.writtenSince();
+    story.check(
+        written.isEmpty(),
+        written.isEmpty()
+            ? "the daemon wrote no H2 file (*.mv.db)"
+            : "H2 files were written: " + written);
+    List<String> errors = ErrorLog.of(site).errors();
+    story.check(
+        errors.isEmpty(),
+        errors.isEmpty() ? "no error in logs/error_log" : "errors in logs/error_log: " + errors);
+    if (keep) {
+      return;
+    }
+    story.slowly(
+        "stopping Gerrit",
+        () -> {
+          daemon.stop();
+          return null;
+        });
+    story.passed("stopped");
+  }
+
+  private Map<String, String> readAll(String cookie) throws Exception {
+    return story.slowly("reading", () -> team.readAll(RestClient.withCookie(site.url(), cookie)));
+  }
+
+  private void leaveRunning() {
+    daemon.keep();
+    site.keep();
+    Path key = site.home().resolve(".ssh/id_rsa");
+    System.out.printf(
+        Locale.ROOT,
+        """
+
+        Gerrit is still running (pid %d):
+          URL    %s  REST, Git; user admin, password secret. There are no web pages.
+          SSH    ssh -p %d -i %s -o IdentitiesOnly=yes -o UserKnownHostsFile=/dev/null \\
+                   -o StrictHostKeyChecking=no admin@127.0.0.1 cache-chroniclemap show
+          site   %s
+          stop   %s && rm -rf %s
+        """,
+        daemon.pid(),
+        site.url(),
+        site.sshPort(),
+        key,
+        site.path(),
+        GerritDaemon.missingForScript().isEmpty()
+            ? site.path().resolve("bin/gerrit.sh") + " stop"
+            : "kill " + daemon.pid(),
+        site.path().getParent());
+  }
+
+  /** Keeps what helps to see what went wrong. */
+  private void saveLogs() {
+    if (site == null) {
+      return;
+    }
+    try {
+      story.line("the logs of the daemon: " + site.saveLogs("demo"));
+    } catch (IOException e) {
+      story.line("the logs are lost: " + e);
+    }
+  }
+
+  private void cleanUp() {
+    try {
+      if (daemon != null) {
+        daemon.close();
+      }
+      if (site != null) {
+        site.close();
+      }
+    } catch (IOException e) {
+      story.failed("clean up: " + e);
+    }
+  }
+
+  private static String since(long begin) {
+    return Story.seconds(Duration.ofNanos(System.nanoTime() - begin));
+  }
+}
