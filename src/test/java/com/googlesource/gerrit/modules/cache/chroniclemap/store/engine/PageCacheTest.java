@@ -42,6 +42,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** What the reading of a whole file and evictions leave in the page cache. */
 class PageCacheTest {
@@ -79,10 +81,14 @@ class PageCacheTest {
   }
 
   private RecordMap open() throws IOException {
+    return open(FileState.Verdict.CLEAN);
+  }
+
+  private RecordMap open(FileState.Verdict verdict) throws IOException {
     FileState state =
         FileState.open(Disk.REAL, FileState.pathOf(path), geometry.segments()).orElseThrow();
     state.mapping(path);
-    state.takeOver(path, FileState.Verdict.CLEAN);
+    state.takeOver(path, verdict);
     RecordMap file = RecordMapBuilder.open(Disk.REAL, path, geometry, state, new LongAdder());
     file.expectRandomAccess();
     return file;
@@ -90,6 +96,21 @@ class PageCacheTest {
 
   private static byte[] key(int number) {
     return StoredKey.ofValue(new byte[] {(byte) number, (byte) (number >> 8)});
+  }
+
+  @ParameterizedTest
+  @EnumSource(
+      value = FileState.Verdict.class,
+      names = {"CLEAN", "KILLED"})
+  void anOpeningReadsNoRecords(FileState.Verdict verdict) throws Exception {
+    makeCold();
+    RecordMap file = open(verdict);
+    try {
+      assertThat(resident().cardinality()).isLessThan(100);
+      assertThat(file.read(key(1))).isNotNull();
+    } finally {
+      file.close();
+    }
   }
 
   @Test
