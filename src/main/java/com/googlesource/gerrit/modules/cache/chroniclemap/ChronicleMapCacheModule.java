@@ -22,6 +22,7 @@ import com.google.gerrit.server.config.SitePaths;
 import com.google.inject.Inject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.admin.AdminModule;
 import com.googlesource.gerrit.modules.cache.chroniclemap.admin.CacheMetrics;
+import com.googlesource.gerrit.modules.cache.chroniclemap.admin.RunningJar;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CachesModule;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.WarmUp;
 import org.eclipse.jgit.lib.Config;
@@ -39,11 +40,11 @@ public class ChronicleMapCacheModule extends LifecycleModule {
   /** Called by Gerrit when it starts. Throws a {@code ProvisionException} if it must not start. */
   @Inject
   ChronicleMapCacheModule(SitePaths site, @GerritServerConfig Config config) {
-    Refusal.logging(
+    StartRefusal.unlessValid(
         site,
         config,
         OwnSettings.OF_CACHES,
-        () -> new InstallLines(config).checkCacheModule(ChronicleMapCacheModule.class));
+        () -> new ConfigLinesCheck(config).checkCacheModule(ChronicleMapCacheModule.class));
   }
 
   @Override

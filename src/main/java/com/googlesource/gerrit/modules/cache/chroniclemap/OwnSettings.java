@@ -22,8 +22,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The sections of {@code gerrit.config} that are a module's own: no other keys have an effect
- * there. Sections of single caches are Gerrit's, and the caches check what they read.
+ * The lists of settings in the sections of {@code gerrit.config} that belong to a module alone,
+ * where no other keys have an effect. Sections of single caches are Gerrit's, and the caches check
+ * what they read.
  */
 final class OwnSettings {
   private OwnSettings() {}

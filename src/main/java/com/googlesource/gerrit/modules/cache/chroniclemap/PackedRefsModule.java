@@ -19,6 +19,7 @@ import com.google.gerrit.server.config.GerritServerConfig;
 import com.google.gerrit.server.config.SitePaths;
 import com.google.inject.Inject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.admin.RefsMetrics;
+import com.googlesource.gerrit.modules.cache.chroniclemap.admin.RunningJar;
 import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.RepositoriesModule;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.WarmUp;
 import com.googlesource.gerrit.modules.cache.chroniclemap.transport.TransportModule;
@@ -39,11 +40,11 @@ public class PackedRefsModule extends LifecycleModule {
   @Inject
   PackedRefsModule(SitePaths site, @GerritServerConfig Config config) {
     this.config = config;
-    Refusal.logging(
+    StartRefusal.unlessValid(
         site,
         config,
         OwnSettings.OF_REFS,
-        () -> new InstallLines(config).checkDbModule(PackedRefsModule.class));
+        () -> new ConfigLinesCheck(config).checkDbModule(PackedRefsModule.class));
   }
 
   @Override

@@ -16,7 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import com.google.inject.servlet.ServletModule;
 
-/** Binds the page. Gerrit itself serves the documentation and the files of the page. */
+/** The binding of the page. Gerrit itself serves the documentation and the files of the page. */
 final class AdminHttpModule extends ServletModule {
   @Override
   protected void configureServlets() {

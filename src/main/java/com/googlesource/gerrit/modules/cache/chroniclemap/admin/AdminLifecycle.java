@@ -22,7 +22,10 @@ import com.google.inject.Inject;
 import com.google.inject.Provider;
 import com.google.inject.Singleton;
 
-/** Starts and stops {@link AdminPlugin} with the server. The caches work without the plugin. */
+/**
+ * The starter of {@link AdminPlugin}, which starts and stops it with the server. The caches work
+ * without the plugin.
+ */
 @Singleton
 final class AdminLifecycle implements LifecycleListener {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
@@ -37,12 +40,13 @@ final class AdminLifecycle implements LifecycleListener {
   public void start() {
     try {
       AdminPlugin starting = plugins.get();
-      starting.begin(environment.get());
+      starting.register(environment.get());
       plugin = starting;
     } catch (Exception | LinkageError e) {
       // A Gerrit that brings another servlet API, for example.
       logger.atSevere().withCause(e).log(
-          "The SSH commands, REST API and page of %s are not available; the caches are",
+          "The admin plugin of %s failed to start, so its SSH commands, REST API and page are missing;"
+              + " caches and refs are unaffected",
           AdminPlugin.NAME);
     }
   }
@@ -50,7 +54,7 @@ final class AdminLifecycle implements LifecycleListener {
   @Override
   public void stop() {
     if (plugin != null) {
-      plugin.end(environment.get());
+      plugin.unregister(environment.get());
       plugin = null;
     }
   }

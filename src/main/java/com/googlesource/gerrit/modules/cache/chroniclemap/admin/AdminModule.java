@@ -23,7 +23,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.RefsInventory;
 import java.util.Optional;
 
-/** Binds the SSH commands, the REST API and the page, which start with the server. */
+/** The module of the SSH commands, the REST API and the page, which start with the server. */
 public final class AdminModule extends LifecycleModule {
   @Override
   protected void configure() {

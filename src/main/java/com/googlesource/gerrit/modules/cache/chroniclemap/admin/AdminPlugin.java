@@ -27,7 +27,6 @@ import com.google.gerrit.server.plugins.ServerPlugin;
 import com.google.inject.Inject;
 import com.google.inject.Provider;
 import java.io.IOException;
-import java.net.URISyntaxException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -53,7 +52,7 @@ final class AdminPlugin extends ServerPlugin {
         NAME,
         webUrl.get() + "plugins/" + NAME + "/",
         users.create(NAME),
-        jar(),
+        RunningJar.path(),
         /* snapshot= */ null,
         scanner(),
         site.data_dir.resolve(NAME),
@@ -66,39 +65,31 @@ final class AdminPlugin extends ServerPlugin {
   }
 
   /**
-   * The jar in {@code lib/}, from which Gerrit serves {@code Documentation/} and {@code static/}.
-   */
-  private static Path jar() throws InvalidPluginException {
-    try {
-      return Path.of(AdminPlugin.class.getProtectionDomain().getCodeSource().getLocation().toURI());
-    } catch (URISyntaxException | RuntimeException e) {
-      throw new InvalidPluginException("Cannot find the jar of " + NAME, e);
-    }
-  }
-
-  /**
-   * Reads a copy of the jar, whose documentation and files stay the same if the jar is overwritten
-   * while Gerrit runs. The copy has no name, so it goes with the process.
+   * Reads a copy of the jar, from which Gerrit serves {@code Documentation/} and {@code static/}.
+   * They stay the same if the jar is overwritten while Gerrit runs. The copy is a deleted file,
+   * whose disk is freed when the process ends.
    */
   private static JarScanner scanner() throws InvalidPluginException {
     try {
       Path copy = Files.createTempFile(NAME, ".jar");
       try {
-        return new JarScanner(Files.copy(jar(), copy, StandardCopyOption.REPLACE_EXISTING));
+        return new JarScanner(
+            Files.copy(RunningJar.path(), copy, StandardCopyOption.REPLACE_EXISTING));
       } finally {
         Files.delete(copy);
       }
     } catch (IOException e) {
-      throw new InvalidPluginException("Cannot read " + jar(), e);
+      throw new InvalidPluginException("Cannot read " + RunningJar.path(), e);
     }
   }
 
-  void begin(PluginGuiceEnvironment environment) throws Exception {
+  /** Starts the plugin and registers what it binds. */
+  void register(PluginGuiceEnvironment environment) throws Exception {
     start(environment);
     environment.onStartPlugin(this);
   }
 
-  void end(PluginGuiceEnvironment environment) {
+  void unregister(PluginGuiceEnvironment environment) {
     environment.onStopPlugin(this);
     stop(environment);
   }

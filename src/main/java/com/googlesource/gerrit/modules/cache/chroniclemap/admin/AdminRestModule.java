@@ -27,8 +27,8 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import java.util.Optional;
 
 /**
- * The REST API, the history, and the link to the page. What is of the caches is bound only if their
- * module is installed.
+ * The bindings of the REST API, the history and the link to the page. Cache endpoints are bound
+ * only if the module of the caches is installed.
  */
 final class AdminRestModule extends RestApiModule {
   @Inject private Optional<CacheInventory> caches;

@@ -20,8 +20,8 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import java.util.Optional;
 
 /**
- * The commands under {@code ssh HOST cache-chroniclemap}. Those for caches are bound only if the
- * module of the caches is installed.
+ * The bindings of the commands under {@code ssh HOST cache-chroniclemap}. Cache commands are bound
+ * only if the module of the caches is installed.
  */
 final class AdminSshModule extends PluginCommandModule {
   @Inject private Optional<CacheInventory> caches;

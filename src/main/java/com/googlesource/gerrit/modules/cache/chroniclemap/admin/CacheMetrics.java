@@ -40,12 +40,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.ToLongFunction;
 
 /**
- * Publishes the metrics of all caches while the server runs. All of them are read at once, when
- * somebody reads one. The caches of a plugin come and go with the plugin.
+ * The publisher of the metrics of all caches while the server runs. All of them are read at once,
+ * when a reporter reads one. The caches of a plugin appear and disappear with the plugin.
  */
 @Singleton
 public final class CacheMetrics extends PublishedMetrics {
-  /** What is shown of each store, of caches and of parsed ref lists. */
+  /** The figures of a store, of each cache and of the parsed ref lists. */
   static final ImmutableList<Metric<StoreStats>> OF_STORE =
       new Metric.Table<StoreStats>("", "")
           .gauge("entries", "values on disk", "entries", StoreStats::entries)
@@ -138,7 +138,7 @@ public final class CacheMetrics extends PublishedMetrics {
             () -> inventory.memoryOnlyReason().isPresent() ? 1L : 0L));
     Map<Metric<CacheReport>, CallbackMetric1<String, Long>> metrics =
         Maps.toMap(ALL, m -> maker.newCallbackMetric(m.name(), Long.class, m.description(), CACHE));
-    read(
+    updateTogether(
         metrics.values(),
         () -> {
           for (CacheReport report : inventory.reports()) {

@@ -34,8 +34,8 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 
 /**
- * The caches by REST: {@code /config/server/cache-chroniclemap~caches[/NAME]}, with the rights and
- * the JSON of the SSH commands. Long work answers 202 with a task of Gerrit's.
+ * The REST endpoints of the caches, {@code /config/server/cache-chroniclemap~caches[/NAME]}, with
+ * the rights and the JSON of the SSH commands. Long work answers 202 with a task of Gerrit's.
  */
 final class CachesApi {
   static final TypeLiteral<RestView<OneCache>> KIND = new TypeLiteral<>() {};

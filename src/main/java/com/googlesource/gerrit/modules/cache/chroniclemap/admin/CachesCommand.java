@@ -21,7 +21,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.kohsuke.args4j.Argument;
 
-/** A command on the caches that are named, by default on all caches. */
+/** An SSH command on the caches that are named, by default on all caches. */
 abstract class CachesCommand extends DocumentedCommand {
   @Argument(metaVar = "CACHE", usage = "names of caches; by default, all caches")
   private List<String> names = new ArrayList<>();

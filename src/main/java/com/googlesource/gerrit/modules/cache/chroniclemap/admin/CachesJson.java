@@ -30,9 +30,9 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 
-/** Prints caches as JSON. The names of the fields are documented and never change. */
+/** A formatter of caches as JSON. The names of the fields are documented and never change. */
 final class CachesJson {
-  /** Indents, so that people can read the output too. */
+  /** Indents the output for people. */
   static final Gson GSON = new GsonBuilder().setPrettyPrinting().create();
 
   /** The metrics that other fields imply: state, last_start, and the sum of hits and misses. */

@@ -26,7 +26,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** Prints caches as a table of {@link Tables#WIDTH} columns. */
+/** A formatter of caches as a table of {@link Tables#WIDTH} columns. */
 final class CachesTable {
   private static final int NAME_WIDTH = 25;
   private static final String ROW = "%-" + NAME_WIDTH + "s %7s %7s %7s %7s %6s %4s %7s %7s %6s %7s";
@@ -83,7 +83,7 @@ final class CachesTable {
             + startOf(report.disk()));
   }
 
-  /** Sums up the figures without a column. The JSON output has them for each cache. */
+  /** The totals of figures that have no column. The JSON output has them for each cache. */
   static String activity(Figures all) {
     return all.fill(
         "Since the start, {expired} values have expired and {growths} files have been replaced, by"

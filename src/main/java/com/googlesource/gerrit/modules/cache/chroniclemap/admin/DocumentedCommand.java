@@ -22,7 +22,9 @@ import com.google.gerrit.sshd.SshCommand;
 import com.google.inject.Inject;
 import org.kohsuke.args4j.Option;
 
-/** A command that prints a table or JSON, and whose help names its page of the documentation. */
+/**
+ * An SSH command that prints a table or JSON, and whose help names its page of the documentation.
+ */
 abstract class DocumentedCommand extends SshCommand {
   @Option(name = "--json", usage = "print JSON")
   boolean json;

@@ -33,18 +33,17 @@ import java.util.Optional;
 import java.util.function.Function;
 
 /**
- * What happened to the caches and ref lists since the server's start, as far as an administrator
- * should know it: the last 200 events. An event is a figure that is higher than in the sample
- * before, a file that was not found as it was left, or work that has ended. Guarded by the {@link
- * History}.
+ * The last 200 events of the caches and ref lists since the server's start that an administrator
+ * should know. An event is a rise of a figure since the sample before, a file that was not found as
+ * it was left, or work that has ended. Guarded by the {@link History}.
  */
 final class Events {
-  static final int MOST = 200;
+  static final int MAX_EVENTS = 200;
 
   /** The subject of events of parsed ref lists, which is no name of a cache. */
   static final String REFS = "packed-refs";
 
-  /** Rises of one figure that are no further apart are one event. */
+  /** Rises of one figure at most this far apart are one event. */
   private static final long ONE_EVENT_MILLIS = Duration.ofMinutes(10).toMillis();
 
   private static final ImmutableMap<String, String> RISES =
@@ -65,7 +64,10 @@ final class Events {
   private static final ImmutableSet<String> NORMAL =
       ImmutableSet.of("growths", "evicted", "verify", "import");
 
-  /** What is wrong now. A damaged entry that a read has found is dropped, so that this is over. */
+  /**
+   * Figures that are a problem as long as they are not 0. A damaged entry that a read has found is
+   * no problem, as it is dropped.
+   */
   private static final ImmutableMap<String, String> PROBLEMS =
       ImmutableMap.<String, String>builder()
           .putAll(Maps.filterKeys(RISES, kind -> !NORMAL.contains(kind) && !kind.equals("damaged")))
@@ -80,10 +82,10 @@ final class Events {
           StartReport.Kind.NONE, "neither opened nor created");
 
   /**
-   * Something that happened. The names are also those in JSON, which are documented.
+   * An event. The names are also those in JSON, which are documented.
    *
-   * @param from when it was seen first, or when work began, in milliseconds since the epoch
-   * @param to when it was seen last, or when work ended
+   * @param from when the event was first seen, or work began, in milliseconds since the epoch
+   * @param to when the event was last seen, or work ended
    * @param subject a cache, or {@link #REFS}
    * @param kind the name of the figure that rose, how a file was found, or the name of the work
    * @param text the kind, for people
@@ -107,7 +109,7 @@ final class Events {
   private final Deque<Event> all = new ArrayDeque<>();
   private final Map<String, StartReport> starts = new HashMap<>();
 
-  /** What is wrong at a moment, in sentences. */
+  /** Returns the problems among some figures, in sentences. */
   static List<String> problems(String subject, Figures now) {
     return PROBLEMS.keySet().stream()
         .filter(kind -> now.get(kind) > 0)
@@ -115,12 +117,12 @@ final class Events {
         .toList();
   }
 
-  /** How much is wrong at a moment. */
+  /** Returns the sum of the problems among some figures. */
   static long countProblems(Figures now) {
     return PROBLEMS.keySet().stream().mapToLong(now::get).filter(count -> count > 0).sum();
   }
 
-  /** Looks for events in a sample. */
+  /** Adds the events that a sample shows. */
   void find(@Nullable Sample before, Sample now, List<CacheReport> reports) {
     for (CacheReport report : reports) {
       StartReport start = report.disk().start();
@@ -166,12 +168,12 @@ final class Events {
 
   void add(Event event) {
     all.addFirst(event);
-    if (all.size() > MOST) {
-      // What is normal leaves first, as it comes by the hour.
-      Event leaving =
+    if (all.size() > MAX_EVENTS) {
+      // Events of normal work are dropped first, as they come by the hour.
+      Event dropped =
           Streams.findLast(all.stream().filter(e -> NORMAL.contains(e.kind)))
               .orElseGet(all::getLast);
-      all.remove(leaving);
+      all.remove(dropped);
     }
   }
 

@@ -24,13 +24,13 @@ import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 
 /**
- * The figures of one subject at one moment, by their names in the metrics.
+ * The figures of one subject, such as a cache, at one moment, by their names in the metrics.
  *
  * @param metrics what each figure is
  * @param values in the order of the metrics
  */
 record Figures(ImmutableList<Metric<?>> metrics, long[] values) {
-  /** What is returned for a figure that does not exist. */
+  /** The value of a figure that does not exist. */
   static final long NONE = -1;
 
   private static final Pattern NAME = Pattern.compile("\\{(\\w+)\\}");

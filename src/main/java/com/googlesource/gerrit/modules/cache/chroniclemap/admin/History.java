@@ -42,15 +42,15 @@ import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 /**
- * The figures of the last eight hours, for the page and the REST API. One thread takes a sample
- * every 30 seconds and keeps the last 960 of them on the heap. Safe for any thread.
+ * The history of the figures over the last eight hours, for the page and the REST API. One thread
+ * takes a sample every 30 seconds and keeps the last 960 of them on the heap. Safe for any thread.
  */
 @Singleton
 final class History implements LifecycleListener {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   static final Duration INTERVAL = Duration.ofSeconds(30);
-  static final int MOST = 960;
+  static final int MAX_SAMPLES = 960;
 
   private final Supplier<List<CacheReport>> caches;
   private final Supplier<Figures> refs;
@@ -60,7 +60,7 @@ final class History implements LifecycleListener {
           Thread.ofPlatform().daemon().name(AdminPlugin.NAME + "-history").factory());
 
   // Both guarded by this.
-  private final EvictingQueue<Sample> samples = EvictingQueue.create(MOST);
+  private final EvictingQueue<Sample> samples = EvictingQueue.create(MAX_SAMPLES);
   private final Events events = new Events();
 
   @Inject
@@ -75,7 +75,7 @@ final class History implements LifecycleListener {
         System::currentTimeMillis);
   }
 
-  /** Takes what is measured from elsewhere: null where a module is not installed. */
+  /** Takes suppliers of figures, which return null where a module is not installed. */
   History(Supplier<List<CacheReport>> caches, Supplier<Figures> refs, LongSupplier clock) {
     this.caches = caches;
     this.refs = refs;
@@ -98,7 +98,8 @@ final class History implements LifecycleListener {
     try {
       sample();
     } catch (RuntimeException | Error e) {
-      logger.atWarning().withCause(e).log("No sample of the figures could be taken");
+      logger.atWarning().withCause(e).log(
+          "Cannot take a sample of the figures; the page and its history lack it");
     }
   }
 
@@ -117,7 +118,7 @@ final class History implements LifecycleListener {
     events.add(event);
   }
 
-  /** Returns what happened, the newest event first. */
+  /** Returns all events, the newest one first. */
   synchronized ImmutableList<Events.Event> events() {
     return events.all();
   }

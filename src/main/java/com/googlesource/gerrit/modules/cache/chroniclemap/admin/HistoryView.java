@@ -22,7 +22,7 @@ import com.google.gson.JsonObject;
 import com.google.inject.Inject;
 import com.google.inject.Singleton;
 
-/** {@code GET /config/server/cache-chroniclemap~history}. */
+/** The REST endpoint {@code GET /config/server/cache-chroniclemap~history}. */
 @Singleton
 final class HistoryView implements RestReadView<ConfigResource> {
   @Inject private History history;

@@ -22,7 +22,10 @@ import com.google.gerrit.extensions.annotations.RequiresCapability;
 import com.google.gerrit.sshd.CommandMetaData;
 import org.kohsuke.args4j.Option;
 
-/** {@code ssh HOST cache-chroniclemap import}: imports the values of Gerrit's H2 caches. */
+/**
+ * The command {@code ssh HOST cache-chroniclemap import}, which imports the values of Gerrit's H2
+ * caches.
+ */
 @RequiresCapability(value = MAINTAIN_SERVER, scope = CapabilityScope.CORE)
 @CommandMetaData(
     name = "import",

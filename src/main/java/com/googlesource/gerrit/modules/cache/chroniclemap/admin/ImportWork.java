@@ -23,7 +23,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** Imports the values of a cache from Gerrit's H2 file. */
+/** The maker of work that imports the values of a cache from Gerrit's H2 file. */
 final class ImportWork {
   /** The figures by their names in JSON. Those with a head are columns of the table. */
   static final ImmutableList<Metric<ImportReport>> FIGURES =

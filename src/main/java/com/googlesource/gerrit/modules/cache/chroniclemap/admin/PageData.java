@@ -49,10 +49,10 @@ import java.util.function.LongFunction;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** What the page shows to one user at one moment, as the template takes it. */
+/** The data of the page for one user at one moment, as the template takes it. */
 final class PageData {
-  /** The projects with most lookups that are looked at, and shown if the user may see them. */
-  private static final int MOST_PROJECTS = 100;
+  /** The projects with most lookups that are considered, and shown if the user may see them. */
+  private static final int MAX_PROJECTS = 100;
 
   /** The rows of the history, which the charts show in full. */
   private static final int HISTORY_ROWS = 16;
@@ -66,7 +66,7 @@ final class PageData {
   private List<CacheReport> caches;
   private ImmutableList<Sample> samples;
 
-  /** Reads what is shown, when all fields above are set. */
+  /** Reads caches and samples, once all fields above are set. */
   @Inject
   void read() {
     caches = inventory.map(CacheInventory::reports).orElse(List.of());
@@ -117,7 +117,7 @@ final class PageData {
     out.put("problems", problems(now, totals));
     if (selected.isEmpty()) {
       if (totals != null) {
-        List<ProjectRefs> projects = refs.busiest(user, MOST_PROJECTS);
+        List<ProjectRefs> projects = refs.busiest(user, MAX_PROJECTS);
         out.put("projects", projects(projects).data());
         out.put("refsNotes", RefsTable.notes(figures, totals, projects));
         out.put("refsHistory", refsHistory().data());
@@ -127,7 +127,7 @@ final class PageData {
     return out.buildOrThrow();
   }
 
-  /** What an administrator should look at, in sentences. */
+  /** The problems that an administrator should know, in sentences. */
   private List<String> problems(Sample now, @Nullable RefsTotals totals) {
     List<String> all = new ArrayList<>();
     now.caches().forEach((name, figures) -> all.addAll(Events.problems(name, figures)));
@@ -144,7 +144,7 @@ final class PageData {
     }
     @Nullable Sample last = Iterables.getLast(samples, null);
     if (last != null && now.millis() - last.millis() > 3 * History.INTERVAL.toMillis()) {
-      all.add("No sample could be taken for minutes, so rates and charts are old; see the log");
+      all.add("No sample was taken for minutes, so rates and charts are outdated; see the log");
     }
     return all;
   }
@@ -208,7 +208,7 @@ final class PageData {
             100 * onDisk / whole));
   }
 
-  /** What was counted in the last interval, per second. */
+  /** The rise of counts in the last interval, per second. */
   private PageTable.Cell rate(Function<Sample, Figures> subject, String... names) {
     int last = samples.size() - 1;
     return last < 1 ? cell("") : rate(last - 1, last, subject, names);
@@ -268,7 +268,7 @@ final class PageData {
         last("Lists, heap", "heap_bytes", PageTable::bytes));
   }
 
-  /** A column of a history: what a cell shows of the samples between two. */
+  /** A column of a history, whose cells show what changed between two samples. */
   private record Column(String title, Period cell) {}
 
   private interface Period {

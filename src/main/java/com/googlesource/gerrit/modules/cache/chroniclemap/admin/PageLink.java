@@ -21,7 +21,7 @@ import com.google.inject.Inject;
 import com.google.inject.Singleton;
 import java.util.List;
 
-/** The link to the page in Gerrit's menu Browse, for those who may see the page. */
+/** The link to the page in Gerrit's menu Browse, for users who may see the page. */
 @Singleton
 final class PageLink implements TopMenu {
   private static final ImmutableList<MenuEntry> LINK =

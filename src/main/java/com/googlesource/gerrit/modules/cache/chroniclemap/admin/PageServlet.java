@@ -40,15 +40,15 @@ import javax.servlet.http.HttpServletRequest;
 import javax.servlet.http.HttpServletResponse;
 
 /**
- * The page at {@code /plugins/cache-chroniclemap/}. It only reads; its buttons use the REST API,
- * which checks Gerrit's XSRF token.
+ * The servlet of the page at {@code /plugins/cache-chroniclemap/}. It only reads. The page's
+ * buttons use the REST API, which checks Gerrit's XSRF token.
  */
 @Singleton
 @SuppressWarnings("deprecation") // Gerrit's own pages make the same calls of Soy.
 final class PageServlet extends HttpServlet {
   private static final long serialVersionUID = 1L;
 
-  /** Nothing comes from another host, and nothing that is written into the page can run. */
+  /** Forbids content of other hosts, and scripts within the page. */
   private static final String POLICY =
       "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
           + " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -63,7 +63,7 @@ final class PageServlet extends HttpServlet {
   @Inject private transient Rights rights;
   @Inject private transient DynamicItem<WebSession> session;
 
-  /** Compiled when the first page is asked for, which takes about a second. */
+  /** Compiled at the first request, which takes about a second. */
   private final transient Supplier<SoySauce> templates = Suppliers.memoize(PageServlet::compile);
 
   @Override
@@ -96,8 +96,8 @@ final class PageServlet extends HttpServlet {
   }
 
   /**
-   * The token that Gerrit asks for beside the cookie of the session. Gerrit puts it into a cookie
-   * as well, but only when somebody opens a page of its own.
+   * The token that Gerrit requires in addition to the session's cookie. Gerrit puts it into a
+   * cookie too, but only when somebody opens a page of Gerrit's.
    */
   private String token() {
     return Strings.nullToEmpty(session.get().getXGerritAuth());
@@ -135,8 +135,8 @@ final class PageServlet extends HttpServlet {
   }
 
   /**
-   * Stands for the content of the files of the page. Their times are the same in each version, so
-   * browsers would keep old ones.
+   * Returns a hash of the page's files, for their addresses. Their times are the same in each
+   * version, so browsers would use outdated ones from their cache.
    */
   private static String filesHash() {
     Hasher hasher = Hashing.murmur3_128().newHasher();

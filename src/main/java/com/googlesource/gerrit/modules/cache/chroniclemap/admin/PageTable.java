@@ -23,7 +23,7 @@ import java.util.stream.Stream;
 
 /** A table of the page, as the template takes it: lists and maps of strings and numbers. */
 final class PageTable {
-  /** A cell: its text, and what the template makes of it. */
+  /** A cell: its text and other values for the template. */
   record Cell(Map<String, ?> data) {}
 
   private final List<Map<String, ?>> head = new ArrayList<>();

@@ -18,20 +18,20 @@ import java.io.PrintWriter;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Shows the progress of long work: on a terminal by one line that is rewritten, elsewhere by a line
- * every few seconds. For one thread.
+ * A display of the progress of long work: on a terminal, one line that is rewritten; elsewhere, a
+ * line every few seconds. For one thread.
  */
 final class ProgressDisplay {
-  private static final long LINE_NANOS = TimeUnit.SECONDS.toNanos(5);
+  private static final long LINE_INTERVAL_NANOS = TimeUnit.SECONDS.toNanos(5);
 
   private final PrintWriter out;
   private final boolean terminal;
   private final int columns;
-  private String what = "";
+  private String label = "";
   private long lastLine;
 
   /** The width of the line on the terminal. */
-  private int written;
+  private int lineWidth;
 
   ProgressDisplay(PrintWriter out, boolean terminal, int columns, long now) {
     this.out = out;
@@ -42,7 +42,7 @@ final class ProgressDisplay {
 
   /** Starts the progress of a cache, which is the index-th of so many. */
   void begin(String name, int index, int of) {
-    what = index + "/" + of + " " + name + ": ";
+    label = index + "/" + of + " " + name + ": ";
     if (terminal) {
       rewrite(0);
     }
@@ -57,28 +57,28 @@ final class ProgressDisplay {
     int percent = total == 0 ? 0 : (int) (100L * done / total);
     if (terminal) {
       rewrite(percent);
-    } else if (now - lastLine >= LINE_NANOS) {
+    } else if (now - lastLine >= LINE_INTERVAL_NANOS) {
       lastLine = now;
-      out.println(what + percent + "%");
+      out.println(label + percent + "%");
       out.flush();
     }
   }
 
   private void rewrite(int percent) {
-    String line = what + percent + "%";
+    String line = label + percent + "%";
     // The last column stays free, as some terminals start a new line when it is written.
     line = line.substring(0, Math.min(line.length(), columns - 1));
-    out.print("\r" + line + " ".repeat(Math.max(0, written - line.length())));
+    out.print("\r" + line + " ".repeat(Math.max(0, lineWidth - line.length())));
     out.flush();
-    written = line.length();
+    lineWidth = line.length();
   }
 
   /** Removes the line from the terminal, so that other output can take its place. */
   void end() {
-    if (written > 0) {
-      out.print("\r" + " ".repeat(written) + "\r");
+    if (lineWidth > 0) {
+      out.print("\r" + " ".repeat(lineWidth) + "\r");
       out.flush();
-      written = 0;
+      lineWidth = 0;
     }
   }
 }

@@ -25,13 +25,13 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 
-/** Metrics that exist while the server runs. */
+/** A publisher of metrics, which exist while the server runs. */
 abstract class PublishedMetrics implements LifecycleListener {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   @Inject MetricMaker maker;
 
-  /** What is removed when the server stops. */
+  /** The registrations that are removed when the server stops. */
   final List<RegistrationHandle> handles = new ArrayList<>();
 
   /** Publishes no earlier, as reporters ignore a metric that had no value when they found it. */
@@ -40,15 +40,17 @@ abstract class PublishedMetrics implements LifecycleListener {
     try {
       publish();
     } catch (RuntimeException e) {
-      logger.atSevere().withCause(e).log("Cannot publish %s", getClass().getSimpleName());
+      logger.atSevere().withCause(e).log(
+          "Cannot publish the metrics of %s; a restart of the server tries again",
+          getClass().getSimpleName());
     }
   }
 
   /** Makes all metrics, and adds each of them to {@link #handles}. */
   abstract void publish();
 
-  /** Has all of these metrics updated at once when somebody reads one, and removed at the end. */
-  final void read(Collection<? extends CallbackMetric<?>> metrics, Runnable trigger) {
+  /** Has all of these metrics updated at once when one is read, and removed at the end. */
+  final void updateTogether(Collection<? extends CallbackMetric<?>> metrics, Runnable trigger) {
     handles.addAll(metrics);
     handles.add(maker.newTrigger(ImmutableSet.copyOf(metrics), trigger));
   }

@@ -32,8 +32,9 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.ProjectRe
 import java.util.Optional;
 
 /**
- * The parsed ref lists by REST: {@code /config/server/cache-chroniclemap~refs[/PROJECT]}, with the
- * rights and the JSON of the SSH command {@code refs}.
+ * The REST endpoints of the parsed ref lists, {@code
+ * /config/server/cache-chroniclemap~refs[/PROJECT]}, with the rights and the JSON of the SSH
+ * command {@code refs}.
  */
 final class RefsApi {
   static final TypeLiteral<RestView<OneProject>> KIND = new TypeLiteral<>() {};

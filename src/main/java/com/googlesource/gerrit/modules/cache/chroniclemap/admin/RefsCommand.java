@@ -28,7 +28,7 @@ import java.util.List;
 import java.util.Optional;
 import org.kohsuke.args4j.Argument;
 
-/** {@code ssh HOST cache-chroniclemap refs}: shows the parsed ref lists. */
+/** The command {@code ssh HOST cache-chroniclemap refs}, which shows the parsed ref lists. */
 @RequiresAnyCapability(
     value = {VIEW_CACHES, MAINTAIN_SERVER},
     scope = CapabilityScope.CORE)

@@ -21,7 +21,9 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
 import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.ProjectRefs;
 import java.util.List;
 
-/** Prints parsed ref lists as JSON. The names of the fields are documented and never change. */
+/**
+ * A formatter of parsed ref lists as JSON. The names of the fields are documented and never change.
+ */
 final class RefsJson {
   /** The fields whose names are not those of the metrics. */
   private static final ImmutableMap<String, String> NAMES =

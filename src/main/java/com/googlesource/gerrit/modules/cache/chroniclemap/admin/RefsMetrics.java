@@ -38,8 +38,8 @@ import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
 
 /**
- * Publishes the metrics of parsed ref lists while the server runs. All of them are read at once,
- * when somebody reads one.
+ * The publisher of the metrics of parsed ref lists, pushes and fetches while the server runs. All
+ * of one subject are read at once, when a reporter reads one.
  */
 @Singleton
 public final class RefsMetrics extends PublishedMetrics {
@@ -121,7 +121,7 @@ public final class RefsMetrics extends PublishedMetrics {
   private <R> void publish(List<Metric<R>> all, Supplier<R> report) {
     Map<Metric<R>, CallbackMetric0<Long>> metrics =
         Maps.toMap(all, m -> maker.newCallbackMetric(m.name(), Long.class, m.description()));
-    read(
+    updateTogether(
         metrics.values(),
         () -> {
           R figures = report.get();

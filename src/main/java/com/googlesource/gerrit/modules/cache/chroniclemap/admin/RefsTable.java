@@ -21,13 +21,13 @@ import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Prints the parsed ref lists as a table of {@link Tables#WIDTH} columns. */
+/** A formatter of parsed ref lists as a table of {@link Tables#WIDTH} columns. */
 final class RefsTable {
   private static final int NAME_WIDTH = 22;
   private static final String ROW = "%-" + NAME_WIDTH + "s %7s %7s %7s %5s %6s %6s %6s %6s %7s %8s";
 
-  /** So many bad refs of a project are named; JSON names more of them. */
-  private static final int MOST_BAD = 10;
+  /** The bad refs of a project that are named. JSON names more of them. */
+  private static final int MAX_BAD_REFS = 10;
 
   private RefsTable() {}
 
@@ -73,7 +73,7 @@ final class RefsTable {
     return millis == 0 ? "" : Units.time(millis);
   }
 
-  /** What the table has no column for, in sentences. */
+  /** Figures that have no column, in sentences. */
   static List<String> notes(Figures all, RefsTotals totals, List<ProjectRefs> reports) {
     List<String> notes = new ArrayList<>();
     notes.add(
@@ -107,7 +107,7 @@ final class RefsTable {
           .leftReason()
           .ifPresent(why -> notes.add("JGit answers for " + refs.project() + ": " + why + "."));
       refs.report().badRefs().stream()
-          .limit(MOST_BAD)
+          .limit(MAX_BAD_REFS)
           .forEach(bad -> notes.add("Bad ref in " + refs.project() + ": " + bad + "."));
     }
     String noMemory = "There was no memory for a list {no_memory} times:";

@@ -27,27 +27,29 @@ import com.google.gson.JsonElement;
 import com.google.inject.Inject;
 
 /**
- * What can be read below {@code /config/server/}, all at once or one by one, by those who may view
- * the caches.
+ * A REST collection below {@code /config/server/} that can be read as a whole or one by one, by
+ * users who may view the caches. The collection is its own view of the whole.
  */
 abstract class RestCollection<R extends RestResource>
-    implements ChildCollection<ConfigResource, R> {
+    implements ChildCollection<ConfigResource, R>, RestReadView<ConfigResource> {
   @Inject private DynamicMap<RestView<R>> views;
   @Inject private Rights rights;
 
   /** Returns all as JSON. */
   abstract JsonElement all() throws RestApiException;
 
-  /** Returns one by its name, or throws what Gerrit shall answer. */
+  /** Returns one by its name, or throws the error that Gerrit is to answer. */
   abstract R one(String id) throws RestApiException;
 
   @Override
   public final RestView<ConfigResource> list() {
-    return (RestReadView<ConfigResource>)
-        server -> {
-          rights.require(Rights.VIEW);
-          return Response.ok(all());
-        };
+    return this;
+  }
+
+  @Override
+  public final Response<JsonElement> apply(ConfigResource server) throws RestApiException {
+    rights.require(Rights.VIEW);
+    return Response.ok(all());
   }
 
   @Override

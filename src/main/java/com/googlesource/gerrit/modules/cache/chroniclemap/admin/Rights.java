@@ -23,10 +23,10 @@ import com.google.inject.Inject;
 import com.google.inject.Singleton;
 import java.util.Set;
 
-/** The rights of the REST API and the page, which are those of the SSH commands. */
+/** A check of rights for the REST API and the page: those of the SSH commands. */
 @Singleton
 final class Rights {
-  /** To see all that is shown. */
+  /** To view figures. */
   static final Set<GlobalOrPluginPermission> VIEW =
       Set.of(GlobalPermission.VIEW_CACHES, GlobalPermission.MAINTAIN_SERVER);
 
@@ -37,7 +37,7 @@ final class Rights {
   static final Set<GlobalOrPluginPermission> FLUSH =
       Set.of(GlobalPermission.FLUSH_CACHES, GlobalPermission.MAINTAIN_SERVER);
 
-  /** To cancel a task. Without {@link #VIEW_QUEUE} Gerrit finds none. */
+  /** To cancel a task. Gerrit requires {@link #VIEW_QUEUE} too, to find the task. */
   static final Set<GlobalOrPluginPermission> KILL = Set.of(GlobalPermission.KILL_TASK);
 
   /** To find tasks by their ids. */

@@ -29,7 +29,7 @@ import java.lang.management.MemoryUsage;
 import java.util.List;
 
 /**
- * The figures at one moment, by their names in the metrics: about 6 KiB with 25 caches.
+ * A sample of all figures at one moment, by their names in the metrics: about 6 KiB with 25 caches.
  *
  * @param millis the time, since the epoch
  * @param caches those of each cache
@@ -43,7 +43,7 @@ record Sample(
     @Nullable Figures all,
     @Nullable Figures refs,
     Figures process) {
-  /** What is sampled of each cache. */
+  /** The figures of each cache that are sampled. */
   private static final ImmutableSet<String> NAMES =
       ImmutableSet.copyOf(
           Splitter.on(' ')

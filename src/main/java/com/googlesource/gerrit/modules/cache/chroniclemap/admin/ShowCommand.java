@@ -24,7 +24,7 @@ import com.google.gerrit.sshd.CommandMetaData;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import java.util.List;
 
-/** {@code ssh HOST cache-chroniclemap show}: shows the figures of the caches. */
+/** The command {@code ssh HOST cache-chroniclemap show}, which shows the figures of the caches. */
 @RequiresAnyCapability(
     value = {VIEW_CACHES, MAINTAIN_SERVER},
     scope = CapabilityScope.CORE)

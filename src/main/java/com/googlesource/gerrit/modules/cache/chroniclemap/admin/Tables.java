@@ -21,7 +21,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 
-/** Helpers to print tables. */
+/** Printing of tables and notes as text. */
 final class Tables {
   /** The width of every table, in columns of the screen. */
   static final int WIDTH = 100;

@@ -20,7 +20,7 @@ import java.time.format.DateTimeFormatter;
 import java.time.temporal.ChronoUnit;
 import java.util.Locale;
 
-/** Formats figures for people, in few characters. */
+/** Formats of figures for people, in few characters. */
 final class Units {
   private static final String[] BYTES = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   private static final String[] COUNTS = {"", "k", "M", "G", "T", "P", "E"};

@@ -28,7 +28,7 @@ import org.apache.sshd.server.Signal;
 import org.apache.sshd.server.channel.ChannelSession;
 
 /**
- * A command that runs for a long time, on one cache after the other, and shows its progress.
+ * An SSH command that works for a long time, on one cache after the other, and shows its progress.
  *
  * <p>The command is cancelled when the client disconnects or, on a terminal, sends an interrupt.
  * The current cache is then left as it was.
@@ -42,7 +42,7 @@ abstract class UpkeepCommand extends CachesCommand {
   /** The byte that a terminal sends for Ctrl-C if the server handles all keys. */
   private static final int CTRL_C = 3;
 
-  private final WatchedTask task = new WatchedTask();
+  private final WatchedRun run = new WatchedRun();
   private boolean terminal;
   private int width = DEFAULT_COLUMNS;
 
@@ -51,23 +51,23 @@ abstract class UpkeepCommand extends CachesCommand {
 
   @Override
   public void start(ChannelSession channel, Environment env) throws IOException {
-    lookAt(env);
+    readTerminal(env);
     super.start(channel, env);
   }
 
   /** Reads the client's terminal type and width, and listens to its signals. */
-  void lookAt(Environment env) {
+  void readTerminal(Environment env) {
     String term = env.getEnv().get(Environment.ENV_TERM);
     terminal = term != null && !term.isEmpty() && !term.equals(NO_TERMINAL);
     Integer columns = Ints.tryParse(env.getEnv().getOrDefault(Environment.ENV_COLUMNS, ""));
     width = columns != null && columns > 0 ? columns : DEFAULT_COLUMNS;
-    env.addSignalListener((from, signal) -> task.cancel(), Signal.INT, Signal.TERM, Signal.HUP);
+    env.addSignalListener((from, signal) -> run.cancel(), Signal.INT, Signal.TERM, Signal.HUP);
   }
 
   /** Cancels the work: the client has disconnected, or an administrator has killed the task. */
   @Override
   public void destroy(ChannelSession channel) {
-    task.cancel();
+    run.cancel();
     super.destroy(channel);
   }
 
@@ -90,22 +90,22 @@ abstract class UpkeepCommand extends CachesCommand {
     List<UpkeepResult> results = new ArrayList<>();
     for (CacheReport cache : caches) {
       readKeys();
-      if (task.isCancelled()) {
+      if (run.isCancelled()) {
         break;
       }
       display.begin(cache.name(), results.size() + 1, caches.size());
-      results.add(work.run(cache.name(), task, watcher));
+      results.add(work.run(cache.name(), run, watcher));
     }
     display.end();
     if (json) {
-      stdout.println(CachesJson.GSON.toJson(UpkeepShown.json(results)));
+      stdout.println(CachesJson.GSON.toJson(UpkeepFormat.json(results)));
     } else {
-      UpkeepShown.print(stdout, results);
+      UpkeepFormat.print(stdout, results);
     }
     stdout.flush();
     List<String> failures =
         results.stream().map(UpkeepResult::failure).filter(f -> !f.isEmpty()).toList();
-    if (task.isCancelled()) {
+    if (run.isCancelled()) {
       throw die("interrupted");
     }
     if (!failures.isEmpty()) {
@@ -118,11 +118,12 @@ abstract class UpkeepCommand extends CachesCommand {
     try {
       while (terminal && in.available() > 0) {
         if (in.read() == CTRL_C) {
-          task.cancel();
+          run.cancel();
         }
       }
     } catch (IOException e) {
-      logger.atFine().withCause(e).log("The client has disconnected");
+      logger.atFine().withCause(e).log(
+          "Cannot read the keys of an SSH client, which has disconnected");
     }
   }
 }

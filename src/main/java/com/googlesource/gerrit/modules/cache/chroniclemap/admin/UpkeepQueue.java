@@ -29,15 +29,15 @@ import java.util.Map;
 import java.util.concurrent.ExecutorService;
 
 /**
- * Long work that REST starts: one at a time, in a queue of Gerrit's, which lists and cancels it.
- * The {@link History} has what has ended. Any thread may call.
+ * The queue of long work that REST starts: one at a time, in a queue of Gerrit's, which lists and
+ * cancels it. The {@link History} has the work that has ended. Any thread may call.
  */
 @Singleton
 final class UpkeepQueue implements LifecycleListener {
   private final ExecutorService queue;
   private final History history;
 
-  /** What is queued or running, by its name. Guarded by this. */
+  /** The work that is queued or running, by its name. Guarded by this. */
   private final Map<String, WorkQueue.Task<?>> tasks = new LinkedHashMap<>();
 
   @Inject
@@ -49,7 +49,7 @@ final class UpkeepQueue implements LifecycleListener {
   @Override
   public void start() {}
 
-  /** Cancels all work, for Gerrit waits for it when it stops its queues. */
+  /** Cancels all work, as Gerrit waits for it when Gerrit stops its queues. */
   @Override
   public void stop() {
     var unused = queue.shutdownNow();
@@ -70,27 +70,27 @@ final class UpkeepQueue implements LifecycleListener {
     if (tasks.containsKey(name)) {
       throw new ResourceConflictException(name + " is queued or running already");
     }
-    Run run = new Run(history, work, cache, by, new WatchedTask());
+    Run run = new Run(history, work, cache, by, new WatchedRun());
     WorkQueue.Task<?> task = (WorkQueue.Task<?>) queue.submit(run);
     tasks.put(name, task);
     return new TaskInfo(task);
   }
 
-  /** Returns what is queued or running, in the order in which it was started. */
+  /** Returns the work that is queued or running, in the order of its start. */
   synchronized List<TaskInfo> tasks() {
     tasks.values().removeIf(WorkQueue.Task::isDone);
     return tasks.values().stream().map(TaskInfo::new).toList();
   }
 
   /** Work on one cache. Gerrit lists it by its string, and interrupts it to cancel it. */
-  private record Run(History history, UpkeepWork work, String cache, String by, WatchedTask watched)
+  private record Run(History history, UpkeepWork work, String cache, String by, WatchedRun watched)
       implements WorkQueue.CancelableRunnable {
     @Override
     public void run() {
       long begun = System.currentTimeMillis();
       UpkeepResult result = work.run(cache, watched, Progress.NONE);
       String why = result.detail().isEmpty() ? "" : ", " + result.detail();
-      end(begun, result.shown() + why, UpkeepShown.json(result));
+      end(begun, result.shown() + why, UpkeepFormat.json(result));
     }
 
     /** Called instead of {@link #run}. */
@@ -108,7 +108,7 @@ final class UpkeepQueue implements LifecycleListener {
     /** As Gerrit shows an SSH command, and how much of it is done. */
     @Override
     public String toString() {
-      WatchedTask.Steps steps = watched.steps;
+      WatchedRun.Steps steps = watched.steps;
       String done = Units.percent(steps.done(), steps.total());
       return (AdminPlugin.NAME + " " + work.name() + " " + cache + " (" + by + ") " + done)
           .stripTrailing();

@@ -14,7 +14,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 /**
- * The result of a long-running command on one cache.
+ * The result of long work on one cache.
  *
  * @param cache the name of the cache
  * @param outcome the outcome, for scripts

@@ -20,33 +20,33 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import java.util.function.BiFunction;
 
 /**
- * Long work on single caches, whose progress is shown and which can be cancelled. The SSH commands
- * and the REST API start it.
+ * A kind of long work on single caches, whose progress is shown and which can be cancelled. The SSH
+ * commands and the REST API start it.
  *
  * @param name of the command
- * @param task the work
- * @param refused makes the result of a cache on which no work was possible, of its name and the
- *     reason
+ * @param work on one cache
+ * @param refused makes the result for a cache on which the work was impossible, from the cache's
+ *     name and the reason
  */
-record UpkeepWork(String name, Task task, BiFunction<String, String, UpkeepResult> refused) {
+record UpkeepWork(String name, CacheWork work, BiFunction<String, String, UpkeepResult> refused) {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /** Work on one cache, in a thread that is never interrupted. */
-  interface Task {
-    UpkeepResult work(String cache, Progress progress) throws Exception;
+  interface CacheWork {
+    UpkeepResult run(String cache, Progress progress) throws Exception;
   }
 
   /**
    * Works on one cache and returns the result, also of a failure. An interrupt of the calling
    * thread cancels the work.
    */
-  UpkeepResult run(String cache, WatchedTask watched, Progress watcher) {
+  UpkeepResult run(String cache, WatchedRun watched, Progress watcher) {
     try {
-      return watched.run(name + " " + cache, () -> task.work(cache, watched), watcher);
+      return watched.run(name + " " + cache, () -> work.run(cache, watched), watcher);
     } catch (CacheUpkeepException e) {
       return refused.apply(cache, e.getMessage());
     } catch (Exception | Error e) {
-      logger.atWarning().withCause(e).log("%s of cache %s failed", name, cache);
+      logger.atWarning().withCause(e).log("%s of cache %s failed; run it again", name, cache);
       return refused.apply(cache, "it failed; see the log");
     }
   }

@@ -24,7 +24,10 @@ import com.google.gerrit.sshd.CommandMetaData;
 import com.google.inject.Inject;
 import org.kohsuke.args4j.Option;
 
-/** {@code ssh HOST cache-chroniclemap verify}: reads and checks every entry on disk. */
+/**
+ * The command {@code ssh HOST cache-chroniclemap verify}, which reads and checks every entry on
+ * disk.
+ */
 @RequiresAnyCapability(
     value = {VIEW_CACHES, MAINTAIN_SERVER},
     scope = CapabilityScope.CORE)

@@ -23,7 +23,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
 
-/** Reads and checks every entry of a cache on disk. */
+/** The work of reading and checking every entry of a cache on disk. */
 record VerifyWork(CacheInventory inventory, boolean repair) {
   /** The figures by their names in JSON. Those with a head are columns of the table. */
   static final ImmutableList<Metric<VerifyReport>> FIGURES =
@@ -35,8 +35,8 @@ record VerifyWork(CacheInventory inventory, boolean repair) {
           .gauge("millis", "Time", "millis", VerifyReport::millis)
           .all();
 
-  /** How often a check is repeated that ended because its file was replaced by a growth. */
-  private static final int ATTEMPTS = 5;
+  /** How often a check is tried whose file is replaced by a growth meanwhile. */
+  private static final int MAX_ATTEMPTS = 5;
 
   enum Verdict {
     /** All entries were checked and none is damaged. */
@@ -70,7 +70,7 @@ record VerifyWork(CacheInventory inventory, boolean repair) {
   private UpkeepResult work(String cache, Progress progress) throws Exception {
     VerifyReport report = inventory.verify(cache, repair, progress);
     for (int i = 1;
-        i < ATTEMPTS && !report.complete() && !progress.isCancelled() && hasFile(cache);
+        i < MAX_ATTEMPTS && !report.complete() && !progress.isCancelled() && hasFile(cache);
         i++) {
       report = inventory.verify(cache, repair, progress);
     }

@@ -38,7 +38,7 @@ final class VisibleRefs {
   @Inject private PermissionBackend permissions;
   @Inject private ProjectCache projects;
 
-  /** Why there are no lists at all; empty if there are. */
+  /** Why there are no lists at all; empty if they are enabled. */
   Optional<String> whyNone() {
     if (installed.isEmpty()) {
       return Optional.of(
@@ -90,7 +90,7 @@ final class VisibleRefs {
         && caller.project(project).testOrFalse(ProjectPermission.ACCESS);
   }
 
-  /** Why a project has none. */
+  /** Why a project has no list. */
   static String whyNot(String project) {
     return "no parsed refs of \""
         + project

@@ -122,20 +122,20 @@ class HistoryTest {
   @Test
   void whatIsNormalLeavesBeforeWhatIsNot() {
     sample(report("a", StoreState.READY, StartReport.Kind.CLEAN, 1, 0, 1));
-    for (int i = 1; i <= Events.MOST + 5; i++) {
+    for (int i = 1; i <= Events.MAX_EVENTS + 5; i++) {
       now += Duration.ofHours(1).toMillis();
       sample(report("a", StoreState.READY, StartReport.Kind.CLEAN, 1, i, 1));
     }
-    assertThat(history.events()).hasSize(Events.MOST);
-    assertThat(history.events().get(Events.MOST - 1).kind()).isEqualTo("damaged");
+    assertThat(history.events()).hasSize(Events.MAX_EVENTS);
+    assertThat(history.events().get(Events.MAX_EVENTS - 1).kind()).isEqualTo("damaged");
   }
 
   @Test
   void theOldestSamplesLeave() {
-    for (int i = 0; i < History.MOST + 5; i++) {
+    for (int i = 0; i < History.MAX_SAMPLES + 5; i++) {
       sample(quiet("a", i));
     }
-    assertThat(history.samples()).hasSize(History.MOST);
+    assertThat(history.samples()).hasSize(History.MAX_SAMPLES);
     assertThat(history.samples().get(0).caches().get("a").get("hits")).isEqualTo(5);
   }
 
@@ -187,10 +187,10 @@ class HistoryTest {
 
   @Test
   void theNumberOfEventsIsBounded() {
-    for (int i = 1; i <= Events.MOST + 5; i++) {
+    for (int i = 1; i <= Events.MAX_EVENTS + 5; i++) {
       now += Duration.ofHours(1).toMillis();
       sample(report("a", StoreState.READY, StartReport.Kind.CLEAN, 1, i, 0));
     }
-    assertThat(history.events()).hasSize(Events.MOST);
+    assertThat(history.events()).hasSize(Events.MAX_EVENTS);
   }
 }

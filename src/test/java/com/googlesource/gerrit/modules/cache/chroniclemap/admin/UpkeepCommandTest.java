@@ -230,7 +230,7 @@ class UpkeepCommandTest {
               env.signal(null, Signal.INT);
               return untilCancelled(progress);
             });
-    command.lookAt(env);
+    command.readTerminal(env);
     assertInterrupted(command);
   }
 
@@ -243,7 +243,7 @@ class UpkeepCommandTest {
               command[0].keys.pressed = true;
               return untilCancelled(progress);
             });
-    command[0].lookAt(terminal());
+    command[0].readTerminal(terminal());
     assertInterrupted(command[0]);
     assertThat(command[0].shown.toString()).startsWith("\r1/2 a");
   }

@@ -27,8 +27,8 @@ import org.junit.jupiter.api.Timeout.ThreadMode;
 
 /** Long work that is watched, interrupted, and fails. */
 @Timeout(value = 60, threadMode = ThreadMode.SEPARATE_THREAD)
-class WatchedTaskTest {
-  private final WatchedTask task = new WatchedTask();
+class WatchedRunTest {
+  private final WatchedRun task = new WatchedRun();
 
   @Test
   void theWatcherSeesTheSteps() throws Exception {

@@ -30,8 +30,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A jar in lib/ that takes the place of a part of ours is refused. */
-class OwnJarTest {
-  private static final String MODULE = OwnJar.class.getName().replace('.', '/') + ".class";
+class JarCheckTest {
+  private static final String MODULE = JarCheck.class.getName().replace('.', '/') + ".class";
   private static final String NATIVE = "com/kenai/jffi/Foreign.class";
 
   @TempDir Path lib;
@@ -60,12 +60,12 @@ class OwnJarTest {
 
   @Test
   void librariesOnTheClassPathOfTestsAreTaken() {
-    OwnJar.check(OwnJar.class.getClassLoader());
+    JarCheck.check(JarCheck.class.getClassLoader());
   }
 
   private static void check(URL... jars) throws IOException {
     try (URLClassLoader loader = new URLClassLoader(jars, null)) {
-      OwnJar.check(loader);
+      JarCheck.check(loader);
     }
   }
 

@@ -37,7 +37,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** What verify and import say, to people and to scripts. */
 @Tag("locale")
-class UpkeepShownTest {
+class UpkeepFormatTest {
   private static List<String> lines(Consumer<PrintWriter> printing) {
     StringWriter out = new StringWriter();
     try (PrintWriter writer = new PrintWriter(out)) {
@@ -56,7 +56,7 @@ class UpkeepShownTest {
   }
 
   private static List<String> table(List<UpkeepResult> results) {
-    return lines(out -> UpkeepShown.print(out, results));
+    return lines(out -> UpkeepFormat.print(out, results));
   }
 
   @ParameterizedTest
@@ -126,7 +126,7 @@ class UpkeepShownTest {
   @Test
   void jsonOfAnImport() {
     JsonObject json =
-        UpkeepShown.json(List.of(ImportWork.result(imported("a", State.IN_USE, "why", 7), false)));
+        UpkeepFormat.json(List.of(ImportWork.result(imported("a", State.IN_USE, "why", 7), false)));
     JsonObject cache = onlyCache(json);
     assertThat(cache.get("name").getAsString()).isEqualTo("a");
     assertThat(cache.get("result").getAsString()).isEqualTo("in_use");
@@ -185,7 +185,7 @@ class UpkeepShownTest {
 
   @Test
   void jsonOfAVerify() {
-    JsonObject cache = onlyCache(UpkeepShown.json(List.of(verified("x\"y", 2, false, true))));
+    JsonObject cache = onlyCache(UpkeepFormat.json(List.of(verified("x\"y", 2, false, true))));
     assertThat(cache.get("name").getAsString()).isEqualTo("x\"y");
     assertThat(cache.get("result").getAsString()).isEqualTo("damaged");
     assertThat(cache.get("detail").getAsString()).isEmpty();

@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Modules in lines where Gerrit would drop them without a word. */
-class InstallLinesTest {
+class ConfigLinesCheckTest {
   private static final String CACHES = ChronicleMapCacheModule.class.getName();
   private static final String REFS = PackedRefsModule.class.getName();
 
@@ -50,9 +50,9 @@ class InstallLinesTest {
             ProvisionException.class,
             () -> {
               if (module == PackedRefsModule.class) {
-                new InstallLines(config).checkDbModule(module);
+                new ConfigLinesCheck(config).checkDbModule(module);
               } else {
-                new InstallLines(config).checkCacheModule(module);
+                new ConfigLinesCheck(config).checkCacheModule(module);
               }
             })
         .getMessage();
@@ -63,10 +63,10 @@ class InstallLinesTest {
     set("installModule", CACHES);
     set("installBatchModule", CACHES);
     set("installDbModule", REFS);
-    new InstallLines(config).checkCacheModule(ChronicleMapCacheModule.class);
-    new InstallLines(config).checkDbModule(PackedRefsModule.class);
+    new ConfigLinesCheck(config).checkCacheModule(ChronicleMapCacheModule.class);
+    new ConfigLinesCheck(config).checkDbModule(PackedRefsModule.class);
     set("installModule", Neighbour.class.getName(), "no.such.Module", CACHES, "no.such.Other");
-    new InstallLines(config).checkCacheModule(ChronicleMapCacheModule.class);
+    new ConfigLinesCheck(config).checkCacheModule(ChronicleMapCacheModule.class);
   }
 
   @Test
@@ -93,7 +93,7 @@ class InstallLinesTest {
           .contains("Gerrit takes only the first, \"" + OtherCaches.class.getName() + "\"");
       // Then it is the other one that Gerrit drops.
       set(key, CACHES, OtherCaches.class.getName());
-      new InstallLines(config).checkCacheModule(ChronicleMapCacheModule.class);
+      new ConfigLinesCheck(config).checkCacheModule(ChronicleMapCacheModule.class);
     }
   }
 
@@ -106,8 +106,8 @@ class InstallLinesTest {
   @Test
   void anEmptyLineIsNothing() throws Exception {
     config.fromText("[gerrit]\n\tinstallBatchModule =\n\tinstallModule = " + CACHES + "\n");
-    new InstallLines(config).checkCacheModule(ChronicleMapCacheModule.class);
-    new InstallLines(config).checkDbModule(PackedRefsModule.class);
+    new ConfigLinesCheck(config).checkCacheModule(ChronicleMapCacheModule.class);
+    new ConfigLinesCheck(config).checkDbModule(PackedRefsModule.class);
   }
 
   /** While modules are made, Gerrit's own log is not open. */

@@ -11,7 +11,7 @@
 // WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 // See the License for the specific language governing permissions and
 // limitations under the License.
-package com.googlesource.gerrit.modules.cache.chroniclemap;
+package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import static java.util.concurrent.TimeUnit.SECONDS;
 
@@ -27,18 +27,16 @@ import java.util.jar.JarEntry;
 import java.util.jar.JarFile;
 
 /**
- * The jar of this module while the server runs. Java reads a class when the class is first used, at
- * the place in the jar where it was when the server started. If the jar was overwritten (rather
- * than renamed over), that fails. So all classes are loaded some seconds after Gerrit begins to
- * start its services, and a change of the jar is reported once.
+ * A watcher of this module's jar while the server runs. Java reads a class when the class is first
+ * used, at the place in the jar where it was when the server started. If the jar was overwritten
+ * (rather than renamed over), that fails. So all classes are loaded some seconds after Gerrit
+ * begins to start its services, and a change of the jar is reported once.
  */
-final class RunningJar implements LifecycleListener {
+public final class RunningJar implements LifecycleListener {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
   private static final AtomicBoolean begun = new AtomicBoolean();
 
-  /**
-   * The pause before the classes are loaded, so that the start is not delayed, and before checks.
-   */
+  /** The pause before the classes are loaded, so as not to delay the start, and between checks. */
   private static final long PAUSE_SECONDS = 10;
 
   private static final String IDENTITY = "fileKey,size,lastModifiedTime";
@@ -46,16 +44,17 @@ final class RunningJar implements LifecycleListener {
   /** The jar when the module was installed. */
   private final String first = identity("");
 
-  /** Tells the jar from any other in its place. */
+  /** Differs between the jar and any other in its place. */
   private static String identity(String ifUnreadable) {
     try {
-      return Files.readAttributes(jar(), IDENTITY).toString();
+      return Files.readAttributes(path(), IDENTITY).toString();
     } catch (IOException | RuntimeException e) {
       return ifUnreadable;
     }
   }
 
-  private static Path jar() {
+  /** Returns the path of the jar, or of the folder with the classes where tests run. */
+  static Path path() {
     return Path.of(
         URI.create(
             RunningJar.class.getProtectionDomain().getCodeSource().getLocation().toString()));
@@ -78,17 +77,20 @@ final class RunningJar implements LifecycleListener {
   private void run() {
     try {
       SECONDS.sleep(PAUSE_SECONDS);
-      if (Files.isRegularFile(jar()) && identity(first).equals(first)) {
-        loadAll(jar(), RunningJar.class.getClassLoader());
-        logger.atInfo().log("The classes of %s are loaded", jar());
+      if (Files.isRegularFile(path()) && identity(first).equals(first)) {
+        loadAll(path(), RunningJar.class.getClassLoader());
+        logger.atInfo().log("All classes of %s are loaded", path());
       }
       while (identity(first).equals(first)) {
         SECONDS.sleep(PAUSE_SECONDS);
       }
       logger.atWarning().log(
-          "%s has changed. This server keeps its classes until it is restarted", jar());
+          "%s has changed; this server keeps the classes that it loaded until it is restarted",
+          path());
     } catch (IOException | InterruptedException | RuntimeException e) {
-      logger.atWarning().withCause(e).log("The classes of this module cannot be loaded in advance");
+      logger.atWarning().withCause(e).log(
+          "Cannot load all classes of %s in advance; do not overwrite it while the server runs",
+          path());
     }
   }
 
@@ -102,7 +104,8 @@ final class RunningJar implements LifecycleListener {
             name = name.replace(".class", "").replace('/', '.');
             var unused = Class.forName(name, /* initialize= */ false, loader);
           } catch (ClassNotFoundException | LinkageError e) {
-            logger.atFine().withCause(e).log("not loaded, as it is for a library that is not here");
+            logger.atFine().withCause(e).log(
+                "Class %s is not loaded; it needs a library that is not installed", name);
           }
         }
       }

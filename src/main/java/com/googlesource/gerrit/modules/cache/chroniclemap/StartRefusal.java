@@ -23,11 +23,12 @@ import java.util.Map;
 import org.eclipse.jgit.lib.Config;
 
 /**
- * A refusal to start the server. Modules are checked before Gerrit opens its error_log, and {@code
- * gerrit.sh start} drops all output, so this class writes the reason into the error_log itself.
+ * The refusal to start the server if a check fails. Modules are checked before Gerrit opens its
+ * error_log, and {@code gerrit.sh start} drops all output, so this class writes the reason into the
+ * error_log itself.
  */
-final class Refusal {
-  private Refusal() {}
+final class StartRefusal {
+  private StartRefusal() {}
 
   /**
    * Checks the jar, settings and the version of Gerrit, runs other checks, and writes a refusal to
@@ -36,10 +37,10 @@ final class Refusal {
    * @throws ProvisionException if a check throws one. Class names in its message must be in quotes,
    *     as Guice would shorten them otherwise
    */
-  static void logging(
+  static void unlessValid(
       SitePaths site, Config config, Map<String, List<Setting>> settings, Runnable checks) {
     try {
-      OwnJar.check(Refusal.class.getClassLoader());
+      JarCheck.check(StartRefusal.class.getClassLoader());
       settings.forEach((section, own) -> Setting.check(config, section, own));
       BuiltFor.check(config);
       checks.run();

@@ -23,14 +23,14 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * A long-running task on a thread of its own, whose progress the calling thread shows.
+ * A run of long work on a thread of its own, while the calling thread shows the progress.
  *
  * <p>Two threads are used for two reasons. The calling thread may be interrupted, and an interrupt
- * would close the file that the task reads. The display may also wait for a slow client, which must
+ * would close the file that the work reads. The display may also wait for a slow client, which must
  * not delay the threads of a store.
  */
-final class WatchedTask implements Progress {
-  private static final long LOOK_MILLIS = 200;
+final class WatchedRun implements Progress {
+  private static final long PROGRESS_MILLIS = 200;
 
   /**
    * The progress.
@@ -52,16 +52,16 @@ final class WatchedTask implements Progress {
     return cancelled;
   }
 
-  /** Cancels the task. It cannot be resumed. */
+  /** Cancels the work. It cannot be resumed. */
   void cancel() {
     cancelled = true;
   }
 
   /**
-   * Runs the task and waits for its end. An interrupt cancels the task, which then ends after its
+   * Runs the work and waits for its end. An interrupt cancels the work, which then ends after its
    * current step.
    *
-   * @throws Exception what the task throws
+   * @throws Exception what the work throws
    */
   <T> T run(String name, Callable<T> work, Progress watcher) throws Exception {
     steps = new Steps(0, 0);
@@ -69,7 +69,7 @@ final class WatchedTask implements Progress {
     Thread unused = Thread.ofPlatform().daemon().name(name).start(future);
     while (true) {
       try {
-        return future.get(LOOK_MILLIS, TimeUnit.MILLISECONDS);
+        return future.get(PROGRESS_MILLIS, TimeUnit.MILLISECONDS);
       } catch (TimeoutException e) {
         Steps now = steps;
         watcher.step(now.done, now.total);

@@ -26,13 +26,13 @@ import java.util.Objects;
 import org.eclipse.jgit.lib.Config;
 
 /**
- * The lines of {@code gerrit.config} that install modules. Gerrit silently ignores a module in a
- * line of the wrong kind, or after another module that replaces the same part. The checks of this
- * class report such lines.
+ * A check of the lines of {@code gerrit.config} that install modules. Gerrit silently ignores a
+ * module in a line of the wrong kind, or after another module that replaces the same part. The
+ * server does not start then.
  *
  * <p>Class names in messages are in quotes, as Guice would shorten them otherwise.
  */
-record InstallLines(Config config) {
+record ConfigLinesCheck(Config config) {
   private static final String FOR_SERVER = "installModule";
   private static final String FOR_PROGRAMS = "installBatchModule";
   private static final String FOR_DATABASE = "installDbModule";
@@ -97,7 +97,7 @@ record InstallLines(Config config) {
   private static boolean replacesCaches(String module) {
     try {
       ModuleImpl kind =
-          Class.forName(module, false, InstallLines.class.getClassLoader())
+          Class.forName(module, false, ConfigLinesCheck.class.getClassLoader())
               .getAnnotation(ModuleImpl.class);
       return kind != null && kind.name().equalsIgnoreCase(CacheModule.PERSISTENT_MODULE);
     } catch (ClassNotFoundException | LinkageError e) {

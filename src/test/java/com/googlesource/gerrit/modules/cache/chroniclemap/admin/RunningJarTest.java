@@ -12,7 +12,7 @@
 // See the License for the specific language governing permissions and
 // limitations under the License.
 
-package com.googlesource.gerrit.modules.cache.chroniclemap;
+package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import static com.google.common.truth.Truth.assertThat;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -29,7 +29,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** A jar that is overwritten under the classes that come from it. */
 class RunningJarTest {
-  private static final List<Class<?>> CLASSES = List.of(InstallLines.class, OwnSettings.class);
+  private static final List<Class<?>> CLASSES = List.of(Units.class, Tables.class);
 
   @TempDir Path temp;
 
@@ -54,7 +54,7 @@ class RunningJarTest {
   }
 
   private static Class<?> load(ClassLoader loader) throws Exception {
-    return Class.forName(OwnSettings.class.getName(), false, loader);
+    return Class.forName(Tables.class.getName(), false, loader);
   }
 
   @Test
@@ -75,7 +75,7 @@ class RunningJarTest {
     try (URLClassLoader loader =
         new URLClassLoader(
             new URL[] {jar.toUri().toURL()}, getClass().getClassLoader().getParent())) {
-      Class<?> first = Class.forName(InstallLines.class.getName(), false, loader);
+      Class<?> first = Class.forName(Units.class.getName(), false, loader);
       assertThat(first.getClassLoader()).isEqualTo(loader);
       overwrite(jar);
       assertThrows(Exception.class, () -> load(loader));

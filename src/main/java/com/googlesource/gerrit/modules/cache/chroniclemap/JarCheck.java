@@ -24,15 +24,16 @@ import java.util.Collections;
 import java.util.List;
 
 /**
- * The jar with this module. Gerrit loads all jars of {@code lib/} with one class loader: where two
- * of them have a class of the same name, only one is used. The jar holds the libraries that it
- * needs under names of its own, except one whose native code is bound to its name.
+ * A check that no other jar takes the place of a part of this one. Gerrit loads all jars of {@code
+ * lib/} with one class loader: where two of them have a class of the same name, only one is used.
+ * This jar holds the libraries that it needs under names of its own, except one whose native code
+ * is bound to its name.
  */
-final class OwnJar {
+final class JarCheck {
   /** A class of the library for native code, jffi. */
   private static final String NATIVE = "com/kenai/jffi/Foreign.class";
 
-  private OwnJar() {}
+  private JarCheck() {}
 
   /**
    * Checks that no other jar takes the place of a part of this one.
@@ -40,7 +41,7 @@ final class OwnJar {
    * @throws ProvisionException if one does; the message names it
    */
   static void check(ClassLoader loader) {
-    String module = OwnJar.class.getName().replace('.', '/') + ".class";
+    String module = JarCheck.class.getName().replace('.', '/') + ".class";
     List<String> own = jarsWith(loader, module);
     if (own.size() > 1) {
       throw new ProvisionException(

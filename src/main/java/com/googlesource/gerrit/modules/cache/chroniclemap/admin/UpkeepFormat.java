@@ -22,14 +22,14 @@ import java.util.function.ToLongFunction;
 import java.util.stream.Collectors;
 
 /**
- * Prints the results of long-running commands, as a table or as JSON. The names of the JSON fields
- * are documented and never change.
+ * A formatter of the results of long work, as a table or as JSON. The names of the JSON fields are
+ * documented and never change.
  */
-final class UpkeepShown {
+final class UpkeepFormat {
   private static final int NAME_WIDTH = 44;
   private static final String ROW = "%-" + NAME_WIDTH + "s %8s %8s %8s %9s   %s";
 
-  private UpkeepShown() {}
+  private UpkeepFormat() {}
 
   static JsonObject json(UpkeepResult result) {
     JsonObject out = new JsonObject();
@@ -46,7 +46,7 @@ final class UpkeepShown {
 
   static JsonObject json(List<UpkeepResult> results) {
     JsonObject root = new JsonObject();
-    root.add("caches", CachesJson.array(results, UpkeepShown::json));
+    root.add("caches", CachesJson.array(results, UpkeepFormat::json));
     return root;
   }
 
