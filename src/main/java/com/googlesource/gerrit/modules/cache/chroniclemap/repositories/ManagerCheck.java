@@ -57,15 +57,15 @@ final class ManagerCheck implements LifecycleListener {
     } catch (IOException | RuntimeException e) {
       // The manager may not be ready yet, which is no reason to stop the server.
       logger.atWarning().withCause(e).log(
-          "Cannot tell whether %s asks Gerrit's LocalDiskRepositoryManager. If it does not, parsed ref"
-              + " lists are not used",
+          "Cannot determine whether %s asks Gerrit's LocalDiskRepositoryManager; if it does not, parsed"
+              + " ref lists are not used",
           manager.getClass().getName());
       return;
     }
     String message =
         lenientFormat(
             "Repositories are opened by %s, which does not ask Gerrit's LocalDiskRepositoryManager"
-                + " as Guice makes it: parsed ref lists can't be used. Remove the line"
+                + " as Guice makes it, so parsed ref lists cannot be used. Remove the line"
                 + " gerrit.installDbModule of PackedRefsModule from etc/gerrit.config, or the line"
                 + " of the module that brings %s",
             manager.getClass().getName(), manager.getClass().getSimpleName());

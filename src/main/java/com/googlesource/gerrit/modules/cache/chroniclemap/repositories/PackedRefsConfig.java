@@ -67,7 +67,7 @@ final class PackedRefsConfig {
     return repository.getBoolean(REPOSITORY_SECTION, null, SECTION, true);
   }
 
-  /** Whether each request has a ref database of its own; see {@link RequestRefs}. */
+  /** Whether each request has a ref database of its own; see {@link RequestDatabases}. */
   boolean isPerRequest() {
     return config.getBoolean("core", null, "usePerRequestRefCache", true);
   }

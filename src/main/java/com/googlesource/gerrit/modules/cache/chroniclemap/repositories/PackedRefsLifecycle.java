@@ -21,7 +21,10 @@ import com.google.inject.Singleton;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.PackedRefsCache;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.FileNames;
 
-/** Opens and closes the store with the server. Without a start, the first use opens the store. */
+/**
+ * The starter of the parsed ref lists, which opens and closes their store with the server. Without
+ * a start, the first use opens the store.
+ */
 @Singleton
 final class PackedRefsLifecycle implements LifecycleListener {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
@@ -41,8 +44,8 @@ final class PackedRefsLifecycle implements LifecycleListener {
     try {
       cache.start();
     } catch (RuntimeException | LinkageError e) {
-      // The first use tries again.
-      logger.atSevere().withCause(e).log("Cannot open the parsed ref lists");
+      logger.atSevere().withCause(e).log(
+          "Cannot open the store of parsed ref lists; its first use tries again");
     }
   }
 
@@ -55,7 +58,8 @@ final class PackedRefsLifecycle implements LifecycleListener {
     try {
       cache.close();
     } catch (RuntimeException e) {
-      logger.atSevere().withCause(e).log("Cannot close the parsed ref lists");
+      logger.atSevere().withCause(e).log(
+          "Cannot close the store of parsed ref lists; the next start recovers it");
     }
   }
 }

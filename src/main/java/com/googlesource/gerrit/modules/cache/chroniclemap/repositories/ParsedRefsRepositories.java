@@ -85,7 +85,7 @@ final class ParsedRefsRepositories {
       try {
         manager.openRepository(probe).close();
       } catch (IOException | RuntimeException e) {
-        logger.atFine().withCause(e).log("There is no such project, as expected");
+        logger.atFine().withCause(e).log("Project %s does not exist, as expected", probe);
       }
     }
     return reached;
@@ -130,7 +130,8 @@ final class ParsedRefsRepositories {
     try {
       opened.close();
     } catch (ClassCastException e) {
-      logger.atFine().withCause(e).log("Gerrit's own instance of %s", opened);
+      logger.atFine().withCause(e).log(
+          "Cannot close Gerrit's instance of %s; its garbage collection does", opened);
     }
   }
 
@@ -142,7 +143,8 @@ final class ParsedRefsRepositories {
           return Status.ACTIVE;
         }
       } catch (IOException e) {
-        logger.atFine().withCause(e).log("Not open: %s", name(call));
+        logger.atFine().withCause(e).log(
+            "Cannot open %s; Gerrit's own method tells why", name(call));
       }
     }
     // Gerrit's own method tells missing repositories from those that cannot be opened.

@@ -146,7 +146,7 @@ final class ParsedRefsRepository extends DynamicRefDbRepository {
       }
       return now.parsed == null
           ? PerThreadRefDbCache.getRefDatabase(path, jgit)
-          : RequestRefs.of(path, jgit, now.parsed);
+          : RequestDatabases.of(path, jgit, now.parsed);
     }
 
     private Databases make(RefDatabase jgit) {

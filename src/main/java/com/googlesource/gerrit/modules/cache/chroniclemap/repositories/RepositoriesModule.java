@@ -51,7 +51,7 @@ public final class RepositoriesModule extends LifecycleModule {
   @Provides
   @Singleton
   static PackedRefsCache cache(PackedRefsConfig config) {
-    return LatestCache.of(config.settings(), config.updates());
+    return CacheByFolder.of(config.settings(), config.updates());
   }
 
   private void intercept(MethodInterceptor interceptor, String... methods) {

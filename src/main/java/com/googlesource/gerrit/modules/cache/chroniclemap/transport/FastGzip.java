@@ -31,9 +31,9 @@ import org.aopalliance.intercept.MethodInvocation;
 import org.eclipse.jgit.util.HttpSupport;
 
 /**
- * Compresses lists of refs over HTTP at gzip's fastest level. JGit's level takes three times as
- * long, about half of the server's time for a long list, and saves no more than 4 %: nearly all of
- * a list is object ids.
+ * A filter that compresses lists of refs over HTTP at gzip's fastest level. JGit's level takes
+ * three times as long, about half of the server's time for a long list, and saves no more than 4 %:
+ * nearly all of a list is object ids.
  *
  * <p>JGit compresses a long list only at the start of a push, and of a fetch by protocol 0 or 1, if
  * the client accepts that. So this class hides from JGit that the client accepts it, and compresses
@@ -43,7 +43,7 @@ import org.eclipse.jgit.util.HttpSupport;
  */
 final class FastGzip {
   /** The longest answer that JGit does not compress. */
-  private static final int SHORT = 256;
+  private static final int MAX_UNCOMPRESSED = 256;
 
   private static final int BUFFER = 8 << 10;
 
@@ -92,10 +92,10 @@ final class FastGzip {
       super(response);
     }
 
-    /** JGit calls this before it writes what it has in memory as a whole. */
+    /** JGit calls this before it writes an answer that it has in memory. */
     @Override
     public void setContentLength(int length) {
-      isShort = length <= SHORT;
+      isShort = length <= MAX_UNCOMPRESSED;
       if (isShort) {
         super.setContentLength(length);
       }
@@ -119,7 +119,10 @@ final class FastGzip {
     }
   }
 
-  /** JGit closes it, and flushes it just before, which would send a packet without content. */
+  /**
+   * A stream that ignores flush: JGit flushes just before it closes, which would send an empty
+   * packet.
+   */
   private static final class GzipServletStream extends ServletOutputStream {
     private final OutputStream gzip;
 

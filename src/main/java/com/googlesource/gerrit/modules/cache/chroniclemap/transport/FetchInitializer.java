@@ -26,8 +26,8 @@ import org.eclipse.jgit.transport.UploadPack;
 import org.eclipse.jgit.transport.UploadPack.RequestPolicy;
 
 /**
- * The initializer of fetches. For a client that asks by object id, {@link WantedTips} looks for a
- * visible ref with that id before JGit reads all refs.
+ * The initializer of each fetch. For a client that asks by object id, {@link WantValidator} looks
+ * for a visible ref with that id before JGit reads all refs.
  *
  * <p>Over HTTP it also offers {@code want-ref} to clients, unless {@code uploadpack.allowRefInWant}
  * is set in {@code etc/jgit.config} or in the repository. A client of git 2.18 or later then asks
@@ -51,52 +51,52 @@ record FetchInitializer(TransportCounts counts, RecentLists recent)
           && fetch.getAdvertiseRefsHook() == AdvertiseRefsHook.DEFAULT
           && fetch.getRepository() instanceof DelegateRepository repository
           && repository.getConfig().getStringList(SECTION, null, "hiderefs").length == 0) {
-        WantedTips hook = new WantedTips(fetch, repository, counts, project, recent);
-        fetch.setAdvertiseRefsHook(hook);
+        WantValidator validator = new WantValidator(fetch, repository, counts, project, recent);
+        fetch.setAdvertiseRefsHook(validator);
         if (repository.getConfig().getString(SECTION, null, REF_IN_WANT) == null) {
-          fetch.setTransferConfig(new WantRefOverHttp(fetch, hook));
+          fetch.setTransferConfig(new WantRefOverHttp(fetch, validator));
         }
       }
     } catch (RuntimeException | LinkageError e) {
       logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
-          "A fetch from %s is left to JGit, which reads all refs", project);
+          "Cannot prepare a fetch from %s; it is left to JGit, which reads all refs", project);
     }
   }
 
   /**
    * The repository's config, but for want-ref. JGit asks when it tells the client its capabilities
    * in git's protocol 2: the kind of transport is set then, and so are Gerrit's hooks. JGit makes
-   * no other call then, so this one also tells {@link WantedTips} of a fetch over SSH.
+   * no other call then, so this one also tells {@link WantValidator} of a fetch over SSH.
    */
   private static final class WantRefOverHttp extends TransferConfig {
     private final UploadPack fetch;
-    private final WantedTips hook;
+    private final WantValidator validator;
 
     /**
      * Makes the config of one fetch.
      *
-     * @param hook checks the names; if another module has replaced it or the policy, want-ref is
-     *     not offered
+     * @param validator checks the names; if another module has replaced it or the policy, want-ref
+     *     is not offered
      */
-    WantRefOverHttp(UploadPack fetch, WantedTips hook) {
+    WantRefOverHttp(UploadPack fetch, WantValidator validator) {
       super(fetch.getRepository());
       this.fetch = fetch;
-      this.hook = hook;
+      this.validator = validator;
     }
 
     /** JGit filters each list by prefixes that it sends over HTTP. No config hides refs here. */
     @Override
     public RefFilter getRefFilter() {
-      return fetch.isBiDirectionalPipe() ? super.getRefFilter() : hook.noting();
+      return fetch.isBiDirectionalPipe() ? super.getRefFilter() : validator.recordingFilter();
     }
 
     @Override
     public boolean isAllowRefInWant() {
-      if (fetch.isBiDirectionalPipe() && fetch.getAdvertiseRefsHook() == hook) {
-        hook.watchLists();
+      if (fetch.isBiDirectionalPipe() && fetch.getAdvertiseRefsHook() == validator) {
+        validator.watchLists();
       }
       return !fetch.isBiDirectionalPipe()
-          && fetch.getAdvertiseRefsHook() == hook
+          && fetch.getAdvertiseRefsHook() == validator
           && fetch.getRequestPolicy() == RequestPolicy.ADVERTISED;
     }
   }

@@ -37,10 +37,10 @@ import org.eclipse.jgit.transport.ServiceMayNotContinueException;
 import org.eclipse.jgit.transport.UploadPack;
 
 /**
- * The hook in front of Gerrit's hook for pushes. Gerrit's hook advertises all refs that the user
- * may see except those of changes and of the cache of merges. If nobody has set refs before, it
- * reads all refs first and then removes these. This hook reads the others only, through Gerrit's
- * filter, and sets them; Gerrit's hook then takes these.
+ * The advertisement of refs for one push: a hook in front of Gerrit's hook. Gerrit's hook
+ * advertises all refs that the user may see except those of changes and of the cache of merges. If
+ * nobody has set refs before, it reads all refs first and then removes these. This hook reads only
+ * the refs that remain, through Gerrit's filter, and sets them; Gerrit's hook then uses these.
  *
  * <p>The cost grows with the advertised refs, not with the changes. The second request of a push
  * over HTTP looks up refs by name when they are needed. If a branch was rewound while the pack
@@ -56,8 +56,8 @@ final class PushAdvertisement implements AdvertiseRefsHook {
   private static final Set<String> LEFT_OUT =
       Set.of(RefNames.REFS_CHANGES, RefNames.REFS_CACHE_AUTOMERGE);
 
-  /** How many ids are looked up one by one. */
-  private static final int MOST_QUESTIONS = 256;
+  /** The ids that are looked up one by one. */
+  private static final int MAX_QUESTIONS = 256;
 
   private final AdvertiseRefsHook gerrits;
   private final DelegateRepository repository;
@@ -68,7 +68,7 @@ final class PushAdvertisement implements AdvertiseRefsHook {
   /** Has Gerrit's filter run for all refs at once; null if it can't. */
   @Nullable private final PushView view;
 
-  /** The push that is given {@link #byName}, as its client has the list already; or null. */
+  /** The push that gets {@link #byName}, as its client has the list already; or null. */
   @Nullable private ReceivePack push;
 
   /** The filter that this hook has set; null if another module has set one. */
@@ -180,7 +180,7 @@ final class PushAdvertisement implements AdvertiseRefsHook {
   /** Whether any advertised ref has an id. */
   boolean isTip(ObjectId id) throws IOException {
     RefDatabase unfiltered = repository.delegate().getRefDatabase();
-    if (ids != null || ++questions > MOST_QUESTIONS || !unfiltered.hasFastTipsWithSha1()) {
+    if (ids != null || ++questions > MAX_QUESTIONS || !unfiltered.hasFastTipsWithSha1()) {
       return ids().contains(id);
     }
     for (Ref tip : unfiltered.getTipsWithSha1(id)) {

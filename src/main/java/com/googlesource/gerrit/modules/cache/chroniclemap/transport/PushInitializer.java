@@ -30,8 +30,8 @@ import org.eclipse.jgit.transport.AdvertiseRefsHookChain;
 import org.eclipse.jgit.transport.ReceivePack;
 
 /**
- * The initializer of pushes. It puts a {@link PushAdvertisement} in front of Gerrit's hook and a
- * {@link NearConnectivity} in front of JGit's check. Any thread may call.
+ * The initializer of each push. It puts a {@link PushAdvertisement} in front of Gerrit's hook and a
+ * {@link LocalConnectivityChecker} in front of JGit's check. Any thread may call.
  */
 record PushInitializer(TransportSettings settings, TransportCounts counts)
     implements ReceivePackInitializer {
@@ -40,15 +40,16 @@ record PushInitializer(TransportSettings settings, TransportCounts counts)
   /** JGit has no method to ask for the hooks of a chain; null if this field is gone. */
   @Nullable
   private static final VarHandle HOOKS =
-      NearConnectivity.fieldOf(
+      LocalConnectivityChecker.fieldOf(
           AdvertiseRefsHookChain.class,
           "hooks",
-          "This JGit's hooks can't be listed; each push is left to Gerrit, which reads all refs");
+          "The hooks of pushes can't be listed in this version of JGit; each push is left to Gerrit,"
+              + " which reads all refs");
 
   @Override
   public void init(Project.NameKey project, ReceivePack push) {
     try {
-      NearConnectivity.install(push, counts);
+      LocalConnectivityChecker.install(push, counts);
       AdvertiseRefsHook gerrits = push.getAdvertiseRefsHook();
       if (!settings.everCached
           && isGerrits(gerrits)
@@ -61,7 +62,7 @@ record PushInitializer(TransportSettings settings, TransportCounts counts)
     } catch (RuntimeException | LinkageError e) {
       counts.pushesLeft.increment();
       logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
-          "A push to %s is left to Gerrit, which reads all refs", project);
+          "Cannot prepare a push to %s; it is left to Gerrit, which reads all refs", project);
     }
   }
 
@@ -89,11 +90,11 @@ record PushInitializer(TransportSettings settings, TransportCounts counts)
           && push.getAdvertiseRefsHook() instanceof PushAdvertisement advertisement
           && factory.getArguments()[0] instanceof HttpServletRequest request
           && request.getMethod().equals("POST")) {
-        NearConnectivity.lookUpByName(push, advertisement);
+        LocalConnectivityChecker.lookUpByName(push, advertisement);
       }
     } catch (RuntimeException | LinkageError e) {
       logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
-          "A push reads all advertised refs twice");
+          "Cannot look up the advertised refs of a push by name; all are read twice");
     }
     return made;
   }

@@ -38,15 +38,15 @@ import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.Repository;
 
 /**
- * The repository below Gerrit's filter in one push: as it is, but for the questions that Gerrit
- * asks for each commit or each namespace. Those would run the filter for each ref in question,
- * while Gerrit's own cache of all refs runs it once for a push.
+ * A view of the repository for one push, below Gerrit's filter. It differs from the repository in
+ * the answers to questions that Gerrit asks for each commit or each namespace. Those would run the
+ * filter for each ref in question, while Gerrit's own cache of all refs runs it once for a push.
  *
  * <ul>
  *   <li>Gerrit wants to know the patch sets with the id of a commit, and asks for all refs with it.
- *       It is given those of changes, so no tag is put to the filter.
+ *       It gets only those of changes, so that no tag is filtered.
  *   <li>For each command, it asks for all branches. The filter runs for them once.
- *   <li>If a push comes to many patch sets or branches, the filter runs for all of them at once.
+ *   <li>If a push concerns many patch sets or branches, the filter runs for all of them at once.
  *   <li>All refs but those of changes are filtered in one run ({@link #visible}).
  * </ul>
  *
@@ -56,18 +56,18 @@ final class PushView extends DelegateRepository {
   /** Gerrit has no method to put another repository below its filter; null if it is gone. */
   @Nullable
   private static final VarHandle BELOW =
-      NearConnectivity.fieldOf(
+      LocalConnectivityChecker.fieldOf(
           DelegateRefDatabase.class,
           "delegate",
-          "This Gerrit's filter of refs can't be asked for many at once; it may run for each");
+          "Refs of a push can't be filtered at once in this version of Gerrit; the filter may run for each");
 
   private static final StackWalker STACK = StackWalker.getInstance();
 
   /** Between Gerrit's cache and this class are two methods of its filter. */
   private static final int FRAMES = 8;
 
-  /** How many branches and refs of changes are put to the filter one by one. */
-  private static final int MOST_QUESTIONS = 64;
+  /** The branches and refs of changes that are filtered one by one. */
+  private static final int MAX_QUESTIONS = 64;
 
   private final RefDatabase refs;
   private int questions;
@@ -75,7 +75,7 @@ final class PushView extends DelegateRepository {
   /** The refs that {@link #visible} leaves out; none unless it runs. */
   private Set<String> leftOut = Set.of();
 
-  /** All branches, and those that the filter has left; null until Gerrit has asked for them. */
+  /** All branches, and those that are visible; null until Gerrit has asked for them. */
   @Nullable private List<Ref> branches;
 
   @Nullable private Object visibleBranches;
@@ -175,7 +175,7 @@ final class PushView extends DelegateRepository {
             : isChange(one)
                 ? RefNames.REFS_CHANGES
                 : one.getName().startsWith(Constants.R_HEADS) ? Constants.R_HEADS : null;
-    if (namespace == null || ++questions <= MOST_QUESTIONS) {
+    if (namespace == null || ++questions <= MAX_QUESTIONS) {
       return filter.proceed();
     }
     if (namespaces.add(namespace)) {
@@ -188,7 +188,7 @@ final class PushView extends DelegateRepository {
     }
     Boolean isVisible = judged.get(one.getName());
     return isVisible == null
-        ? filter.proceed() // made since
+        ? filter.proceed() // created meanwhile
         : isVisible ? ImmutableList.of(one) : ImmutableList.of();
   }
 }

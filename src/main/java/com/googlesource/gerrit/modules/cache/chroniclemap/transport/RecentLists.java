@@ -23,18 +23,18 @@ import java.util.Map;
 import org.eclipse.jgit.lib.Ref;
 
 /**
- * The lists of refs that fetches over HTTP were sent within the last minute, the newest first. A
- * client that asks for a listed ref by its name, which was deleted in between, can so be given the
- * object that it would have asked for by id.
+ * The lists of refs that were sent to fetches over HTTP within the last minute, the newest first.
+ * If a client asks for a listed ref by its name, and the ref was deleted meanwhile, the client can
+ * still get the object that it would have asked for by id.
  *
- * <p>Any thread may call. Takes some 10 MB at most.
+ * <p>Any thread may call. Takes at most about 10 MB.
  */
 final class RecentLists {
-  private static final long KEPT_FOR = Duration.ofMinutes(1).toNanos();
-  private static final int MOST_REFS = 50_000;
+  private static final long MAX_AGE_NANOS = Duration.ofMinutes(1).toNanos();
+  private static final int MAX_REFS = 50_000;
 
-  /** Counts like so many refs for each list, as a search looks into each of them. */
-  private static final int LIST = 100;
+  /** The size of a list without refs, counted in refs, as a search reads each list. */
+  private static final int LIST_SIZE = 100;
 
   private record Sent(long time, Project.NameKey project, Map<String, Ref> refs) {}
 
@@ -43,9 +43,9 @@ final class RecentLists {
 
   /** Keeps a list, which must not change any more, and returns it. */
   synchronized Map<String, Ref> add(Project.NameKey project, Map<String, Ref> refs) {
-    if (refs.size() < MOST_REFS - LIST) {
+    if (refs.size() < MAX_REFS - LIST_SIZE) {
       lists.addFirst(new Sent(System.nanoTime(), project, refs));
-      size += LIST + refs.size();
+      size += LIST_SIZE + refs.size();
     }
     dropOld();
     return refs;
@@ -65,9 +65,9 @@ final class RecentLists {
   }
 
   private void dropOld() {
-    while (size > MOST_REFS
-        || (!lists.isEmpty() && System.nanoTime() - lists.getLast().time > KEPT_FOR)) {
-      size -= LIST + lists.removeLast().refs.size();
+    while (size > MAX_REFS
+        || (!lists.isEmpty() && System.nanoTime() - lists.getLast().time > MAX_AGE_NANOS)) {
+      size -= LIST_SIZE + lists.removeLast().refs.size();
     }
   }
 }

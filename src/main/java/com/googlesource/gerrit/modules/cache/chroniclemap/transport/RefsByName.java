@@ -27,8 +27,8 @@ import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.Repository;
 
 /**
- * The refs that a user may see, as a map for JGit that finds refs by name without reading others.
- * After some look-ups all refs are read once. Subclasses say when the map lists refs.
+ * A map of the refs that a user may see, for JGit, that finds refs by name without reading others.
+ * After some lookups all refs are read once. Subclasses decide when the map lists refs.
  *
  * <p>Clients send any text for a name. A database that keeps refs in files would find a hidden file
  * by a name such as {@code refs/heads/../meta/config}, which Gerrit's filter takes for a branch. So
@@ -37,22 +37,24 @@ import org.eclipse.jgit.lib.Repository;
  * <p>For one thread.
  */
 abstract class RefsByName extends AbstractMap<String, Ref> {
-  /** How many refs are looked up one by one. */
-  static final int MOST_LOOKUPS = 32;
+  /** The refs that are looked up one by one. */
+  static final int MAX_LOOKUPS = 32;
 
-  /** A tag counts for so many, as Gerrit reads all branches to look for one that it is part of. */
-  private static final int TAG = 8;
+  /**
+   * A tag counts as this many lookups, as Gerrit reads all branches to find one that reaches it.
+   */
+  private static final int TAG_LOOKUPS = 8;
 
   private final RefDatabase visible;
   private int lookups;
 
-  /** All refs by name; null unless there were many look-ups. */
+  /** All refs by name; null unless there were many lookups. */
   @Nullable private Map<String, Ref> all;
 
   /**
    * Makes the map of one request.
    *
-   * @param visible the database that hides what the user may not see
+   * @param visible a database without the refs that the user may not see
    */
   RefsByName(RefDatabase visible) {
     this.visible = visible;
@@ -60,7 +62,7 @@ abstract class RefsByName extends AbstractMap<String, Ref> {
 
   /**
    * Begins a request of Gerrit's on this thread; returns null if one is under way. Until the result
-   * is closed, all look-ups of ids share one scan of the loose refs.
+   * is closed, all lookups of ids share one scan of the loose refs.
    */
   @Nullable
   static PerThreadCache beginRequest() {
@@ -82,11 +84,11 @@ abstract class RefsByName extends AbstractMap<String, Ref> {
     return all;
   }
 
-  /** Returns a ref by a name that the server has found itself, or null. */
+  /** Returns a ref by a name that does not come from a client, or null. */
   @Nullable
   final Ref find(String name) throws IOException {
-    lookups += name.startsWith(Constants.R_TAGS) ? TAG : 1;
-    return all != null || lookups > MOST_LOOKUPS ? all().get(name) : visible.exactRef(name);
+    lookups += name.startsWith(Constants.R_TAGS) ? TAG_LOOKUPS : 1;
+    return all != null || lookups > MAX_LOOKUPS ? all().get(name) : visible.exactRef(name);
   }
 
   @Override

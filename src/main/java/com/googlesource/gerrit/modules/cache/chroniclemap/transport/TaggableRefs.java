@@ -25,10 +25,11 @@ import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.Repository;
 
 /**
- * A repository for Gerrit's filter of refs. To find the branches from which a tag is reachable, the
- * filter reads all refs, and then drops all tags and all refs of Gerrit's own. This repository
- * omits the most numerous of those beforehand, so the cost grows with the branches and not with the
- * changes. Gerrit's filter still decides about each ref that is left.
+ * A repository for Gerrit's filter whose list of all refs has only those that can reach a tag. To
+ * find the branches from which a tag is reachable, the filter reads all refs, and then drops all
+ * tags and all refs of Gerrit's own. This repository omits the most numerous of those beforehand,
+ * so the cost grows with the branches and not with the changes. Gerrit's filter still decides about
+ * each ref that is left.
  */
 final class TaggableRefs extends DelegateRepository {
   /** Some of the prefixes of refs that Gerrit's filter drops at once. */

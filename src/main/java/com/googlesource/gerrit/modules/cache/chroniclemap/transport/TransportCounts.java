@@ -18,7 +18,7 @@ import com.google.inject.Singleton;
 import com.googlesource.gerrit.modules.cache.chroniclemap.counting.Counter;
 import com.googlesource.gerrit.modules.cache.chroniclemap.counting.Counters;
 
-/** The figures of pushes and fetches since the server's start. Safe for any thread. */
+/** The counts of pushes and fetches since the server's start. Safe for any thread. */
 @Singleton
 public final class TransportCounts extends Counters {
   /** Lists of refs for pushes that were made without reading the refs of changes. */
@@ -31,7 +31,7 @@ public final class TransportCounts extends Counters {
   public final Counter pushesLeft = counter("pushes_left", "advertisements by Gerrit", "pushes");
 
   /** Connectivity checks that only parsed the commits pushed against. */
-  public final Counter nearChecks = counter("checks_near", "checks of a few refs", "pushes");
+  public final Counter localChecks = counter("checks_near", "checks of a few refs", "pushes");
 
   public final Counter fullChecks =
       counter("checks_full", "checks of all advertised refs", "pushes");
@@ -42,7 +42,7 @@ public final class TransportCounts extends Counters {
   /** Fetches by object id for which JGit read all visible refs. */
   public final Counter walks = counter("fetches_by_walk", "ids left to JGit", "fetches");
 
-  /** Branches that took the answer for another one under the same access rules. */
+  /** Branches judged by the answer for another branch under the same access rules. */
   public final Counter branchesByRules =
       counter("branches_by_rules", "judged with another", "branches");
 }

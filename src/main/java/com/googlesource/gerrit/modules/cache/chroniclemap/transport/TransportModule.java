@@ -85,7 +85,7 @@ public final class TransportModule extends AbstractModule {
         PushView::filtered,
         call -> {
           call.getArguments()[1] = new TaggableRefs((Repository) call.getArguments()[1]);
-          return VisibleBranches.during(call, counts);
+          return BranchVisibilityCache.during(call, counts);
         });
     bindInterceptor(
         GERRITS_FACTORY,
@@ -101,7 +101,7 @@ public final class TransportModule extends AbstractModule {
                   && Arrays.equals(
                       method.getParameterTypes(),
                       new Class<?>[] {ProjectControl.class, String.class}),
-          VisibleBranches::answer);
+          BranchVisibilityCache::answer);
     }
   }
 

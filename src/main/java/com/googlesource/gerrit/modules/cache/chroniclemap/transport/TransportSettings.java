@@ -18,7 +18,7 @@ import java.util.List;
 import org.eclipse.jgit.lib.Config;
 
 /**
- * The settings in {@code gerrit.config} that matter to pushes and fetches. Safe for any thread.
+ * The settings in {@code gerrit.config} for pushes and fetches. Safe for any thread.
  *
  * <p>Gerrit builds maps of all refs for each push if {@code receive.enableInMemoryRefCache} is set,
  * which is Gerrit's default. With parsed lists that costs more than it saves, so the setting is off
@@ -45,7 +45,7 @@ final class TransportSettings {
     groupsBranches = config.getBoolean("packedRefs", "groupBranches", true);
   }
 
-  /** Notes a config of Gerrit's, and sets the default. Nothing is written to the file. */
+  /** Takes note of a config that Gerrit uses, and sets the default there, but not in the file. */
   void provided(Config config) {
     if (config.getString(RECEIVE, null, REF_CACHE) == null) {
       config.setBoolean(RECEIVE, null, REF_CACHE, false);

@@ -45,30 +45,30 @@ import org.eclipse.jgit.transport.ReceiveCommand;
 import org.eclipse.jgit.transport.ReceivePack;
 
 /**
- * A check of what a push has sent that parses the commits which the push builds on, where JGit's
- * check parses all advertised refs.
+ * A connectivity checker for pushes that walks from the new commits to those which the push builds
+ * on, where JGit's checker parses all advertised refs.
  *
  * <p>JGit's check walks from the new commits until it meets what is reachable from the advertised
  * refs. It refuses the push if an object on the way is missing or, for users who may not read all
- * refs, is neither in the push nor reachable. Here, the same check runs with a few of the
+ * refs, is neither in the push nor reachable. This checker runs the same check with a few of the
  * advertised refs. Less is reachable from them, so it accepts nothing that is missing or hidden. If
  * it refuses the push, fails, or walks through too many objects, the check with all refs decides.
  *
  * <p>The cost grows with the push. For one push, and one thread at a time.
  */
-final class NearConnectivity implements ConnectivityChecker {
+final class LocalConnectivityChecker implements ConnectivityChecker {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  /** How many branches that a push is for are looked up. */
-  private static final int MOST_TARGETS = 32;
+  /** The target branches of a push that are looked up. */
+  private static final int MAX_TARGETS = 32;
 
-  /** How many commits are looked at for an advertised one. */
-  private static final int MOST_COMMITS = 128;
+  /** The commits that are searched for an advertised one. */
+  private static final int MAX_COMMITS = 128;
 
-  /** How many commits before the advertised ones are looked at for one that the push builds on. */
-  private static final int MOST_BEFORE = 1024;
+  /** The ancestors of advertised commits that are searched for one that the push builds on. */
+  private static final int MAX_ANCESTORS = 1024;
 
-  /** How many objects more than the push has may be walked through before the check gives up. */
+  /** The objects, besides those of the push, that may be walked before the check gives up. */
   private static final int SPARE_OBJECTS = 10_000;
 
   /** JGit has no method to set its checker, only this field for subclasses; null if it is gone. */
@@ -76,15 +76,16 @@ final class NearConnectivity implements ConnectivityChecker {
       fieldOf(
           ReceivePack.class,
           "connectivityChecker",
-          "This JGit's check of pushes can't be replaced; it parses all advertised refs");
+          "The connectivity check of pushes can't be replaced in this version of JGit; it parses all"
+              + " advertised refs");
 
   private final ConnectivityChecker full;
   private final TransportCounts counts;
 
-  /** Knows the advertised refs by name; null if JGit has all of them. */
+  /** Finds the advertised refs by name; null if JGit has all of them. */
   @Nullable private PushAdvertisement advertisement;
 
-  private NearConnectivity(ConnectivityChecker full, TransportCounts counts) {
+  private LocalConnectivityChecker(ConnectivityChecker full, TransportCounts counts) {
     this.full = full;
     this.counts = counts;
   }
@@ -92,32 +93,32 @@ final class NearConnectivity implements ConnectivityChecker {
   /**
    * Returns a private field of JGit's, or null with a warning if there is none.
    *
-   * @param lost what the warning says
+   * @param consequence of a missing field, the text of the warning
    */
   @Nullable
-  static VarHandle fieldOf(Class<?> type, String name, String lost) {
+  static VarHandle fieldOf(Class<?> type, String name, String consequence) {
     try {
       return MethodHandles.privateLookupIn(type, MethodHandles.lookup())
           .unreflectVarHandle(type.getDeclaredField(name));
     } catch (ReflectiveOperationException | RuntimeException e) {
-      logger.atWarning().withCause(e).log("%s", lost);
+      logger.atWarning().withCause(e).log("%s", consequence);
       return null;
     }
   }
 
-  /** Has a push use this check, unless it has another check than JGit's usual one. */
+  /** Installs this checker for a push, unless it has another checker than JGit's usual one. */
   static void install(ReceivePack push, TransportCounts counts) {
     if (CHECKER != null && CHECKER.get(push) instanceof FullConnectivityChecker full) {
-      CHECKER.set(push, new NearConnectivity(full, counts));
+      CHECKER.set(push, new LocalConnectivityChecker(full, counts));
     }
   }
 
   /**
-   * Has the advertised refs of a push looked up by name, unless it has another check than this one.
-   * JGit's check and those of others need all of them.
+   * Has the advertised refs of a push looked up by name, unless it has another checker than this
+   * one. JGit's checker and those of other modules need all of them.
    */
   static void lookUpByName(ReceivePack push, PushAdvertisement advertisement) {
-    if (CHECKER != null && CHECKER.get(push) instanceof NearConnectivity check) {
+    if (CHECKER != null && CHECKER.get(push) instanceof LocalConnectivityChecker check) {
       advertisement.lookUpByName(push);
       check.advertisement = advertisement;
     }
@@ -128,16 +129,18 @@ final class NearConnectivity implements ConnectivityChecker {
       ConnectivityCheckInfo push, Set<ObjectId> advertised, ProgressMonitor progress)
       throws MissingObjectException, IOException {
     try {
-      Set<ObjectId> near = nearFromOneScan(push, advertised);
-      if (!near.isEmpty() && (isByName() || near.size() < advertised.size())) {
-        long most = (long) push.getParser().getObjectCount() + advertised.size() + SPARE_OBJECTS;
-        full.checkConnectivity(push, near, new Limit(most));
-        counts.nearChecks.increment();
+      Set<ObjectId> base = baseFromOneScan(push, advertised);
+      if (!base.isEmpty() && (isByName() || base.size() < advertised.size())) {
+        long maxObjects =
+            (long) push.getParser().getObjectCount() + advertised.size() + SPARE_OBJECTS;
+        full.checkConnectivity(push, base, new Limit(maxObjects));
+        counts.localChecks.increment();
         return;
       }
     } catch (IOException | RuntimeException e) {
-      // Also if this check meets damage that the check of all refs does not come to.
-      logger.atFine().withCause(e).log("All advertised refs are needed to check a push");
+      // Also if this check finds damage that the check of all refs does not reach.
+      logger.atFine().withCause(e).log(
+          "Cannot check a push against a few refs; all advertised refs are used");
     }
     counts.fullChecks.increment();
     Set<ObjectId> all = advertised;
@@ -152,25 +155,25 @@ final class NearConnectivity implements ConnectivityChecker {
     return advertisement != null && advertisement.isByName();
   }
 
-  private Set<ObjectId> nearFromOneScan(ConnectivityCheckInfo push, Set<ObjectId> advertised)
+  private Set<ObjectId> baseFromOneScan(ConnectivityCheckInfo push, Set<ObjectId> advertised)
       throws IOException {
     PerThreadCache request = isByName() ? RefsByName.beginRequest() : null;
     try (request) {
-      return near(push, advertised);
+      return base(push, advertised);
     }
   }
 
-  /** Returns the advertised commits that the push builds on; empty if others are needed. */
-  private Set<ObjectId> near(ConnectivityCheckInfo push, Set<ObjectId> advertised)
+  /** Returns the advertised commits that the push builds on; empty if they do not suffice. */
+  private Set<ObjectId> base(ConnectivityCheckInfo push, Set<ObjectId> advertised)
       throws IOException {
-    Set<ObjectId> near = new HashSet<>();
-    Queue<ObjectId> toLookAt = new ArrayDeque<>();
+    Set<ObjectId> base = new HashSet<>();
+    Queue<ObjectId> queue = new ArrayDeque<>();
     Set<String> targets = new HashSet<>();
     for (ReceiveCommand command : push.getCommands()) {
       if (command.getType() != ReceiveCommand.Type.DELETE) {
-        toLookAt.add(command.getNewId());
-        addIfAdvertised(command.getRefName(), command.getOldId(), advertised, near);
-        if (targets.size() < MOST_TARGETS) {
+        queue.add(command.getNewId());
+        addIfAdvertised(command.getRefName(), command.getOldId(), advertised, base);
+        if (targets.size() < MAX_TARGETS) {
           targets.add(target(command.getRefName()));
         }
       }
@@ -178,25 +181,25 @@ final class NearConnectivity implements ConnectivityChecker {
     for (String name : targets) {
       Ref target = push.getRepository().exactRef(name);
       if (target != null) {
-        addIfAdvertised(name, target.getObjectId(), advertised, near);
+        addIfAdvertised(name, target.getObjectId(), advertised, base);
       }
     }
     // A check of references sorts all commits that it walks through before it can be limited, so
     // each commit below the new ones must be known to be reachable.
     ObjectIdSubclassMap<ObjectId> sent =
         push.isCheckObjects() ? push.getParser().getNewObjectIds() : null;
-    Set<ObjectId> seen = new HashSet<>(toLookAt);
+    Set<ObjectId> seen = new HashSet<>(queue);
     Set<ObjectId> below = new HashSet<>();
-    int left = MOST_COMMITS + toLookAt.size();
+    int left = MAX_COMMITS + queue.size();
     // A walk of its own, as the walk of the push keeps the parsed commits.
     try (RevWalk walk = new RevWalk(push.getRepository())) {
       walk.setRetainBody(false);
-      while (!toLookAt.isEmpty() && (sent != null || left-- > 0)) {
-        ObjectId id = toLookAt.remove();
+      while (!queue.isEmpty() && (sent != null || left-- > 0)) {
+        ObjectId id = queue.remove();
         // What was sent is new, in nearly all cases. If it is not, less counts as advertised, and
         // the check is stricter.
         boolean isSent = sent != null && sent.contains(id);
-        if (!isSent && addIfAdvertised(id, advertised, near)) {
+        if (!isSent && addIfAdvertised(id, advertised, base)) {
           continue;
         }
         if (sent != null && !isSent) {
@@ -205,42 +208,42 @@ final class NearConnectivity implements ConnectivityChecker {
         }
         for (ObjectId next : below(walk, id)) {
           if (seen.add(next)) {
-            toLookAt.add(next);
+            queue.add(next);
           }
         }
       }
     }
-    return areBefore(near, below, push) ? near : Set.of();
+    return areAncestors(base, below, push) ? base : Set.of();
   }
 
   /** Adds the id that a ref is known to have had. */
   private void addIfAdvertised(
-      String name, @Nullable ObjectId id, Set<ObjectId> advertised, Set<ObjectId> near)
+      String name, @Nullable ObjectId id, Set<ObjectId> advertised, Set<ObjectId> base)
       throws IOException {
-    if (id == null || id.equals(ObjectId.zeroId()) || near.contains(id)) {
+    if (id == null || id.equals(ObjectId.zeroId()) || base.contains(id)) {
       return;
     }
     if (isByName() && advertisement.isTip(name, id)) {
-      near.add(id.copy());
+      base.add(id.copy());
     } else {
-      addIfAdvertised(id, advertised, near);
+      addIfAdvertised(id, advertised, base);
     }
   }
 
-  private boolean addIfAdvertised(ObjectId id, Set<ObjectId> advertised, Set<ObjectId> near)
+  private boolean addIfAdvertised(ObjectId id, Set<ObjectId> advertised, Set<ObjectId> base)
       throws IOException {
-    if (near.contains(id)) {
+    if (base.contains(id)) {
       return true;
     }
     if (!advertised.contains(id) && !(isByName() && advertisement.isTip(id))) {
       return false;
     }
-    near.add(id.copy());
+    base.add(id.copy());
     return true;
   }
 
-  /** Whether some commits are among those shortly before the tips. */
-  private static boolean areBefore(
+  /** Whether all of some commits are close ancestors of the tips. */
+  private static boolean areAncestors(
       Set<ObjectId> tips, Set<ObjectId> commits, ConnectivityCheckInfo push) throws IOException {
     Set<ObjectId> missing = new HashSet<>(commits);
     if (missing.isEmpty()) {
@@ -254,7 +257,7 @@ final class NearConnectivity implements ConnectivityChecker {
         }
       }
       RevCommit next;
-      for (int i = -tips.size(); i < MOST_BEFORE && (next = walk.next()) != null; i++) {
+      for (int i = -tips.size(); i < MAX_ANCESTORS && (next = walk.next()) != null; i++) {
         if (missing.remove(next) && missing.isEmpty()) {
           return true;
         }
@@ -275,7 +278,7 @@ final class NearConnectivity implements ConnectivityChecker {
     }
   }
 
-  /** The branch that a push is for. */
+  /** The target branch of a push. */
   private static String target(String pushed) {
     String prefix = MagicBranch.getMagicRefNamePrefix(pushed);
     if (prefix == null || prefix.isEmpty()) {
@@ -286,19 +289,22 @@ final class NearConnectivity implements ConnectivityChecker {
     return RefNames.fullName(options < 0 ? branch : branch.substring(0, options));
   }
 
-  /** A monitor that ends the check after so many objects. JGit's check never asks for a cancel. */
+  /**
+   * A monitor that stops the check after a number of objects, by an exception: JGit's check never
+   * asks a monitor whether it is cancelled.
+   */
   private static final class Limit extends EmptyProgressMonitor {
     private long left;
 
-    Limit(long most) {
-      left = most;
+    Limit(long maxObjects) {
+      left = maxObjects;
     }
 
     @Override
     public void update(int completed) {
       left -= completed;
       if (left < 0) {
-        throw new CancellationException("the check has walked too far");
+        throw new CancellationException("the limit of objects is exceeded");
       }
     }
   }

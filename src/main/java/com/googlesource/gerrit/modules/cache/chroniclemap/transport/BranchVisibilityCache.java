@@ -34,8 +34,8 @@ import org.aopalliance.intercept.MethodInvocation;
 import org.eclipse.jgit.lib.Constants;
 
 /**
- * The answers of one run of Gerrit's filter to the question whether the user may read a branch.
- * Gerrit is asked once for all branches that are subject to the same access sections.
+ * A cache, for one run of Gerrit's filter, of whether the user may read a branch. Gerrit is asked
+ * once for all branches that are subject to the same access sections.
  *
  * <p>The name of a branch decides only which sections apply: those whose pattern matches it. A
  * pattern that ends in {@code /*} matches all names below a folder. So the names that match no
@@ -49,26 +49,26 @@ import org.eclipse.jgit.lib.Constants;
  *
  * <p>For one thread.
  */
-final class VisibleBranches {
+final class BranchVisibilityCache {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  /** How many branches are put to Gerrit before the sections are read. */
-  private static final int FEW = 16;
+  /** The sections are read only if Gerrit is asked for more branches than this. */
+  private static final int MIN_BRANCHES = 16;
 
   private static final String BELOW = "/*";
 
-  /** A private method of Gerrit's, as only this list is what Gerrit decides by; null if gone. */
+  /** A private method of Gerrit that returns the list by which it decides; null if gone. */
   @Nullable private static final Method SECTIONS = sections();
 
-  /** The run of the filter that the thread is in. */
-  private static final ThreadLocal<VisibleBranches> CURRENT = new ThreadLocal<>();
+  /** The cache of the run of the filter that the thread is in. */
+  private static final ThreadLocal<BranchVisibilityCache> CURRENT = new ThreadLocal<>();
 
   private final TransportCounts counts;
 
-  /** The filter has one for branches, and one to find out which changes are visible. */
+  /** Those of each control: the filter has one for branches, and one for changes. */
   private final IdentityHashMap<ProjectControl, Sections> sections = new IdentityHashMap<>();
 
-  private VisibleBranches(TransportCounts counts) {
+  private BranchVisibilityCache(TransportCounts counts) {
     this.counts = counts;
   }
 
@@ -79,15 +79,15 @@ final class VisibleBranches {
       return method;
     } catch (ReflectiveOperationException | RuntimeException e) {
       logger.atWarning().withCause(e).log(
-          "This Gerrit's access sections can't be read; it judges each branch by itself");
+          "Access sections can't be read in this version of Gerrit; it is asked for each branch");
       return null;
     }
   }
 
-  /** Goes on with a call of Gerrit's filter. No answer is kept longer than that. */
+  /** Runs Gerrit's filter with a cache of its own, which ends with the run. */
   static Object during(MethodInvocation filter, TransportCounts counts) throws Throwable {
-    VisibleBranches outer = CURRENT.get();
-    CURRENT.set(new VisibleBranches(counts));
+    BranchVisibilityCache outer = CURRENT.get();
+    CURRENT.set(new BranchVisibilityCache(counts));
     try {
       return filter.proceed();
     } finally {
@@ -97,10 +97,10 @@ final class VisibleBranches {
 
   /** Answers a call of Gerrit's method that tells whether a user may read a ref. */
   static Object answer(MethodInvocation gerrits) throws Throwable {
-    VisibleBranches filter = CURRENT.get();
-    return filter == null
+    BranchVisibilityCache cache = CURRENT.get();
+    return cache == null
         ? gerrits.proceed()
-        : filter.answer(
+        : cache.answer(
             (ProjectControl) gerrits.getArguments()[0],
             (String) gerrits.getArguments()[1],
             gerrits);
@@ -139,26 +139,26 @@ final class VisibleBranches {
     /** By the longest folder of {@link #folders}, or the empty text if there is none. */
     private final Map<String, Boolean> answers = new HashMap<>();
 
-    /** Returns the longest folder with a branch, or null if the branch is put to Gerrit. */
+    /** Returns the longest folder that has a branch, or null if Gerrit must be asked. */
     @Nullable
     String folder(String name, ProjectControl asking) {
       try {
         return isRead(asking) && !matchesByItself(name) ? longestFolder(name) : null;
       } catch (ReflectiveOperationException | RuntimeException | LinkageError e) {
         logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
-            "Gerrit judges each branch by itself");
+            "Cannot read the access sections of a project; Gerrit is asked for each branch");
         isRead = false;
         asked = Integer.MIN_VALUE;
         return null;
       }
     }
 
-    /** Whether the sections are known. Reads them once there were some questions. */
+    /** Whether the sections were read. Reads them once Gerrit was asked for some branches. */
     private boolean isRead(ProjectControl asking) throws ReflectiveOperationException {
       // An administrator who has each decision logged wants to see each.
       if (!isRead
           && SECTIONS != null
-          && ++asked > FEW
+          && ++asked > MIN_BRANCHES
           && !LoggingContext.getInstance().isAclLogging()) {
         for (Object section : (List<?>) SECTIONS.invoke(asking)) {
           add((SectionMatcher) section);

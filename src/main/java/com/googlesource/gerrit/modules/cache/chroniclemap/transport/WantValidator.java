@@ -54,8 +54,8 @@ import org.eclipse.jgit.transport.UploadPack.RequestPolicy;
 import org.eclipse.jgit.transport.UploadPack.RequestValidator;
 
 /**
- * The check whether a client may fetch the refs and object ids that it wants. It applies to fetches
- * over HTTP, and to those over SSH by git's protocol version 2.
+ * A validator of the refs and object ids that a client wants to fetch. It applies to fetches over
+ * HTTP, and to those over SSH by git's protocol version 2.
  *
  * <p>JGit allows an id that a visible ref points to, and a commit reachable from visible refs, and
  * reads all visible refs to find out. Here, the refs with such an id are looked up first. If
@@ -74,7 +74,7 @@ import org.eclipse.jgit.transport.UploadPack.RequestValidator;
  *
  * <p>For the thread of the fetch.
  */
-final class WantedTips implements AdvertiseRefsHook, RequestValidator {
+final class WantValidator implements AdvertiseRefsHook, RequestValidator {
   /** Tags come last, as Gerrit has to look for a branch that they are reachable from. */
   private static final Comparator<Ref> BY_COST =
       Comparator.comparing(ref -> ref.getName().startsWith(Constants.R_TAGS));
@@ -82,16 +82,17 @@ final class WantedTips implements AdvertiseRefsHook, RequestValidator {
   /** Gerrit's filter of a database that shows what a user may see; null if this field is gone. */
   @Nullable
   private static final VarHandle FILTER =
-      NearConnectivity.fieldOf(
+      LocalConnectivityChecker.fieldOf(
           PermissionAwareReadOnlyRefDatabase.class,
           "forProject",
-          "A fetch of a branch that is deleted meanwhile fails, as Gerrit's filter can't be asked");
+          "The filter of refs can't be called in this version of Gerrit; a fetch of a branch that is"
+              + " deleted meanwhile fails");
 
   private final UploadPack fetch;
   private final DelegateRepository repository;
   private final TransportCounts counts;
 
-  /** Whether lists of refs over SSH are known to this hook. */
+  /** Whether JGit calls this hook for lists of refs over SSH. */
   private boolean isWatching;
 
   /** The prefixes of the last list that the client has asked for; none for all refs. */
@@ -112,7 +113,7 @@ final class WantedTips implements AdvertiseRefsHook, RequestValidator {
    *
    * @param repository filters refs; its delegate does not
    */
-  WantedTips(
+  WantValidator(
       UploadPack fetch,
       DelegateRepository repository,
       TransportCounts counts,
@@ -126,7 +127,7 @@ final class WantedTips implements AdvertiseRefsHook, RequestValidator {
     byName = new Visible(repository.getRefDatabase());
   }
 
-  /** Has JGit tell this hook of lists of refs, as well as the hook that Gerrit has set. */
+  /** Has JGit call this hook for lists of refs, besides the hook that Gerrit has set. */
   void watchLists() {
     if (isWatching) {
       return;
@@ -145,7 +146,7 @@ final class WantedTips implements AdvertiseRefsHook, RequestValidator {
           public void onLsRefs(LsRefsV2Request request) throws ServiceMayNotContinueException {
             gerrits.onLsRefs(request);
             prefixes = request.getRefPrefixes();
-            if (prefixes.size() > RefsByName.MOST_LOOKUPS) {
+            if (prefixes.size() > RefsByName.MAX_LOOKUPS) {
               prefixes = List.of(); // each ref would be compared with all of them
             }
             listed = null;
@@ -210,20 +211,20 @@ final class WantedTips implements AdvertiseRefsHook, RequestValidator {
     }
   }
 
-  /** Returns a filter that hides nothing, and notes the lists that are sent to clients. */
-  RefFilter noting() {
+  /** Returns a filter that hides nothing, and records the lists that are sent to clients. */
+  RefFilter recordingFilter() {
     return hasFetched() ? RefFilter.DEFAULT : refs -> recent.add(project, refs);
   }
 
   /**
-   * Returns a ref that was listed a moment ago and is gone, if the user may see it by Gerrit's
+   * Returns a ref that was listed a moment ago and is deleted, if the user may see it by Gerrit's
    * rules, or null. As if the client had asked for its id, the object is then only sent if it is
    * reachable from visible refs.
    */
   @Nullable
-  private Ref findGone(String name) throws IOException {
-    Ref gone = recent.find(project, name);
-    if (gone == null
+  private Ref findDeleted(String name) throws IOException {
+    Ref deleted = recent.find(project, name);
+    if (deleted == null
         || FILTER == null
         || !(repository.getRefDatabase() instanceof PermissionAwareReadOnlyRefDatabase visible)) {
       return null;
@@ -231,10 +232,10 @@ final class WantedTips implements AdvertiseRefsHook, RequestValidator {
     PermissionBackend.ForProject filter = (PermissionBackend.ForProject) FILTER.get(visible);
     try {
       return filter
-              .filter(List.of(gone), repository.delegate(), RefFilterOptions.defaults())
+              .filter(List.of(deleted), repository.delegate(), RefFilterOptions.defaults())
               .isEmpty()
           ? null
-          : gone;
+          : deleted;
     } catch (PermissionBackendException e) {
       throw new IOException(e);
     }
@@ -244,13 +245,13 @@ final class WantedTips implements AdvertiseRefsHook, RequestValidator {
   public void checkWants(UploadPack fetch, List<ObjectId> wanted)
       throws PackProtocolException, IOException {
     if (fetch.getAdvertisedRefs() != byName) {
-      // A hook of another module has set refs since. JGit's usual check is of these.
+      // A hook of another module has set other refs. JGit's usual check is of these.
       new AdvertisedRequestValidator().checkWants(fetch, wanted);
       return;
     }
     List<ObjectId> others = new ArrayList<>(wanted);
     others.removeAll(named);
-    if (others.size() <= RefsByName.MOST_LOOKUPS) {
+    if (others.size() <= RefsByName.MAX_LOOKUPS) {
       removeVisibleTips(others);
     }
     if (others.isEmpty()) {
@@ -300,7 +301,7 @@ final class WantedTips implements AdvertiseRefsHook, RequestValidator {
 
   /** The visible refs, which are listed to a list of refs and not to a fetch. */
   private final class Visible extends RefsByName {
-    private int gone;
+    private int deletedLookups;
 
     Visible(RefDatabase visible) {
       super(visible);
@@ -314,7 +315,7 @@ final class WantedTips implements AdvertiseRefsHook, RequestValidator {
         named.add(ref.getObjectId());
       }
       try {
-        return ref != null || ++gone > MOST_LOOKUPS ? ref : findGone((String) name);
+        return ref != null || ++deletedLookups > MAX_LOOKUPS ? ref : findDeleted((String) name);
       } catch (IOException e) {
         throw new UncheckedIOException(e);
       }

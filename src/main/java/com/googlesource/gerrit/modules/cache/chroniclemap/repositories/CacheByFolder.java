@@ -22,7 +22,7 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Finds or makes this server's {@link PackedRefsCache}.
+ * The {@link PackedRefsCache}s of this process, one for each folder on disk.
  *
  * <p>Several programs of Gerrit may run in one process, one after the other. {@code daemon --init}
  * first runs init, which opens repositories and never stops its modules. Init may run reindex,
@@ -30,32 +30,32 @@ import java.util.Map;
  * programs share. A program gets a new cache if the old one was closed, has no store, or has other
  * settings. The old cache is closed then, and answers its remaining users from memory.
  */
-final class LatestCache {
-  /** The latest cache of each folder. Guarded by itself. */
-  private static final Map<Path, Made> LATEST = new HashMap<>();
+final class CacheByFolder {
+  /** The cache of each folder. Guarded by itself. */
+  private static final Map<Path, Entry> CACHES = new HashMap<>();
 
-  private record Made(RefsSettings settings, UpdateSettings updates, PackedRefsCache cache) {}
+  private record Entry(RefsSettings settings, UpdateSettings updates, PackedRefsCache cache) {}
 
-  private LatestCache() {}
+  private CacheByFolder() {}
 
   static PackedRefsCache of(RefsSettings settings, UpdateSettings updates) {
     if (settings.folder().isEmpty()) {
       return new PackedRefsCache(settings, updates);
     }
     Path folder = settings.folder().get().toAbsolutePath().normalize();
-    synchronized (LATEST) {
-      Made made = LATEST.get(folder);
-      if (made != null
-          && made.cache.isOfUse()
-          && made.settings.equals(settings)
-          && made.updates.equals(updates)) {
-        return made.cache;
+    synchronized (CACHES) {
+      Entry known = CACHES.get(folder);
+      if (known != null
+          && known.cache.isOfUse()
+          && known.settings.equals(settings)
+          && known.updates.equals(updates)) {
+        return known.cache;
       }
-      if (made != null) {
-        made.cache.close();
+      if (known != null) {
+        known.cache.close();
       }
       PackedRefsCache cache = new PackedRefsCache(settings, updates);
-      LATEST.put(folder, new Made(settings, updates, cache));
+      CACHES.put(folder, new Entry(settings, updates, cache));
       return cache;
     }
   }

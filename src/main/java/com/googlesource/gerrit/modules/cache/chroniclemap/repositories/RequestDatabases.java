@@ -22,10 +22,10 @@ import java.util.Map;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.RefDatabase;
 
-/** The ref databases of one request, like Gerrit's own cache of them. For the request's thread. */
-final class RequestRefs {
-  private static final PerThreadCache.Key<RequestRefs> KEY =
-      PerThreadCache.Key.create(RequestRefs.class);
+/** The ref databases of one request, one for each repository. For the request's thread. */
+final class RequestDatabases {
+  private static final PerThreadCache.Key<RequestDatabases> KEY =
+      PerThreadCache.Key.create(RequestDatabases.class);
 
   /**
    * The ref database of a repository.
@@ -36,11 +36,11 @@ final class RequestRefs {
 
   private final Map<File, Entry> entries = new HashMap<>();
 
-  private RequestRefs() {}
+  private RequestDatabases() {}
 
   /** Returns the ref database of a repository for this thread's request, which must exist. */
   static RefDatabase of(File path, RefDirectory jgit, FileRefDatabase refs) {
-    RequestRefs request = PerThreadCache.get().get(KEY, RequestRefs::new);
+    RequestDatabases request = PerThreadCache.get().get(KEY, RequestDatabases::new);
     Entry entry = request.entries.get(path);
     if (entry == null || entry.jgit != jgit) {
       entry = new Entry(jgit, refs.forRequest());
