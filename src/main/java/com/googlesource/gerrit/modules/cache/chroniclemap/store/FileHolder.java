@@ -333,7 +333,7 @@ final class FileHolder {
    */
   void checkAll(FileInUse checked) {
     try {
-      for (int i = 0; uses(checked) && checked.current().state().unchecked() > 0; i++) {
+      for (int i = 0; uses(checked) && checked.current().state().counts.unchecked() > 0; i++) {
         long begun = System.nanoTime();
         if (!checked.check(i)) {
           return;

@@ -131,7 +131,7 @@ final class StoreLife {
       // At once, as the page cache may be cold; for smaller files, the periodic upkeep does this.
       context.threads.settle(result.file().current()::expectRandomAccess);
     }
-    if (result.file().current().state().unchecked() > 0) {
+    if (result.file().current().state().counts.unchecked() > 0) {
       context.threads.later(
           () -> {
             boolean unused = context.threads.maintain(() -> holder.checkAll(result.file()));

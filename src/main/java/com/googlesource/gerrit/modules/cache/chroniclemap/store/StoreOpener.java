@@ -20,6 +20,7 @@ import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileVerdict;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Holes;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk;
@@ -32,8 +33,8 @@ import java.util.Optional;
 
 /**
  * Opens a store's file as it was left, or replaces it with an empty one if there is evidence that
- * its content cannot be trusted; {@link FileState.Verdict} says how that is decided. The report
- * says what was lost. After any other failure the file is as it was, and may be opened later.
+ * its content cannot be trusted; {@link FileVerdict} says how that is decided. The report says what
+ * was lost. After any other failure the file is as it was, and may be opened later.
  */
 final class StoreOpener {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
@@ -154,11 +155,11 @@ final class StoreOpener {
   }
 
   private Opened open(GenerationName found, FileState state) throws IOException {
-    FileState.Verdict verdict;
+    FileVerdict verdict;
     Generation generation;
     try {
       verdict = state.judge(found.path());
-      if (verdict == FileState.Verdict.LOST) {
+      if (verdict == FileVerdict.LOST) {
         state.release();
         return replace(
             new LostContentException(
@@ -191,10 +192,10 @@ final class StoreOpener {
     if (context.settings.maxBytes() < found.bytes()) {
       kind = StartReport.Kind.SHRUNK;
       detail = lenientFormat("cache.%s.diskLimit is less than it was", context.settings.name());
-    } else if (verdict == FileState.Verdict.CLEAN) {
+    } else if (verdict == FileVerdict.CLEAN) {
       kind = StartReport.Kind.CLEAN;
       detail = "";
-    } else if (verdict == FileState.Verdict.KILLED) {
+    } else if (verdict == FileVerdict.KILLED) {
       detail = "it was not closed";
     }
     return new Opened(file, report(kind, detail, file.values().entries()));

@@ -207,7 +207,7 @@ final class StoreUpkeep {
     }
     Generation swept = file.current();
     try (SegmentReader reader = swept.reader()) {
-      for (int i = 0; i < swept.state().segments; i++) {
+      for (int i = 0; i < swept.state().counts.segments; i++) {
         context.lock.giveWay();
         long begun = System.nanoTime();
         if (!sweepSegment(file, swept, i, reader)) {

@@ -95,7 +95,9 @@ class FullFileTest {
           .that(stored == null ? null : stored.payload())
           .isEqualTo(model.get(number));
     }
-    assertWithMessage("records at %s", when).that(file.state.records()).isEqualTo(model.size());
+    assertWithMessage("records at %s", when)
+        .that(file.state.counts.records())
+        .isEqualTo(model.size());
     Map<Integer, byte[]> visited = new HashMap<>();
     SegmentReader reader = file.reader(temp.resolve("file.chm"));
     for (int i = 0; i < file.geometry.segments(); i++) {

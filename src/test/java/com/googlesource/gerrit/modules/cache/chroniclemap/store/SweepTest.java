@@ -61,7 +61,7 @@ class SweepTest {
     @Override
     public FileChannel open(Path file, Set<? extends OpenOption> options) throws IOException {
       FileChannel channel = super.open(file, options);
-      return FileState.isOne(file)
+      return FileState.isStateFile(file)
           ? channel
           : new ForwardingChannel(channel) {
             @Override

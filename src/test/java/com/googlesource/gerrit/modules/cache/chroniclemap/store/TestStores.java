@@ -94,7 +94,7 @@ public final class TestStores {
     try (Stream<Path> files = Files.list(folder)) {
       for (Path file : files.filter(f -> f.toString().endsWith(".state")).toList()) {
         ByteBuffer state = Disk.REAL.map(file).order(ByteOrder.LITTLE_ENDIAN);
-        state.putInt(FileState.BASED_AT, 1);
+        state.putInt(FileState.FORCED_AT, 1);
         state.put(FileState.BOOT_AT, (byte) 'x');
       }
     }

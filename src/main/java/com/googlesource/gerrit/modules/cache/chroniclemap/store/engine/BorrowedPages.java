@@ -24,9 +24,9 @@ import net.openhft.posix.OpenFlag;
 import net.openhft.posix.PosixAPI;
 
 /**
- * Pages of the page cache that a sequential read of a whole file borrows. They are given back as
- * the read goes on, so that a check or a rebuild of a large cache does not push out what requests
- * read.
+ * The pages of the page cache that a sequential read of a whole file fills. They are given back as
+ * the read proceeds, so that a check or a rebuild of a large cache does not evict pages that
+ * requests read.
  *
  * <p>{@code mincore} tells which pages were resident before. It is called for one window of the
  * file at a time, and one window ahead because of the system's read-ahead. Runs of other pages are
@@ -41,8 +41,8 @@ import net.openhft.posix.PosixAPI;
 final class BorrowedPages {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  /** Smaller files cannot push out much, and the first call has to load native code. */
-  static final long LEAST_BYTES = 64 << 20;
+  /** Smaller files evict few pages, and the first call has to load native code. */
+  static final long MIN_FILE_BYTES = 64 << 20;
 
   private static final int PAGE_BYTES = OS.pageSize();
   private static final int WINDOW_BYTES = 32 << 20;
@@ -51,7 +51,7 @@ final class BorrowedPages {
   private static final int STEP_BYTES = 16 << 20;
 
   /** Shorter runs of pages are not worth the calls. */
-  private static final int FEW_PAGES = 8;
+  private static final int MIN_PAGES = 8;
 
   private final Path path;
   private final RecordMap mapped;
@@ -90,16 +90,17 @@ final class BorrowedPages {
     this.mapped = mapped;
     this.address = address;
     this.bytes = bytes;
-    this.off = bytes < LEAST_BYTES;
+    this.off = bytes < MIN_FILE_BYTES;
   }
 
   /** Loads the native code if a file is large enough for it. The first time takes a moment. */
   static void prepareFor(long fileBytes) {
-    if (fileBytes >= LEAST_BYTES) {
+    if (fileBytes >= MIN_FILE_BYTES) {
       try {
         var unused = LibC.get();
       } catch (RuntimeException | LinkageError e) {
-        logger.atFine().withCause(e).log("pages that are read cannot be given back");
+        logger.atFine().withCause(e).log(
+            "Cannot load native code; pages that are read stay in the page cache");
       }
     }
   }
@@ -151,7 +152,8 @@ final class BorrowedPages {
         step.run();
       } catch (RuntimeException | LinkageError e) {
         // Nothing depends on these hints.
-        logger.atFine().withCause(e).log("pages that were read cannot be given back");
+        logger.atFine().withCause(e).log(
+            "Cannot give back pages; those that are read stay in the page cache");
         close();
       }
     }
@@ -191,7 +193,7 @@ final class BorrowedPages {
     while (page < end && !off && !mapped.isEnding()) {
       int next = resident.nextSetBit(page);
       int last = next < 0 ? end : Math.min(end, next);
-      if (last - page >= FEW_PAGES) {
+      if (last - page >= MIN_PAGES) {
         long from = (long) page * PAGE_BYTES;
         long length = (long) (last - page) * PAGE_BYTES;
         int unused = PosixAPI.posix().madvise(address + from, length, MAdviseFlag.MADV_DONTNEED);

@@ -27,8 +27,8 @@ import net.openhft.posix.PosixAPI;
 import net.openhft.posix.internal.PosixAPIHolder;
 
 /**
- * The settings of the Chronicle libraries that are read only once, when their classes load.
- * Therefore {@link #prepare} has to be called before any Chronicle class is used.
+ * The settings of the Chronicle libraries, which they read only once, when their classes load, and
+ * their native code. {@link #prepare} has to be called before any Chronicle class is used.
  */
 public final class ChronicleRuntime {
   /**

@@ -116,6 +116,16 @@ record FileLayout(
     return (slot >>> keyBits) & mask(chunkBits);
   }
 
+  /** Whether a key ends within a segment. */
+  boolean holdsKey(long offset, long size) {
+    return size >= 0 && size <= segmentBytes && offset + size <= segmentBytes;
+  }
+
+  /** Whether a record has a possible length and ends within a segment. */
+  boolean holdsRecord(long offset, long size) {
+    return size >= Envelope.HEADER_LENGTH && size <= maxRecord && offset + size <= segmentBytes;
+  }
+
   /** Offset of a chunk in its segment, bytes. */
   int startOf(long chunk) {
     return Math.toIntExact(chunksOffset + chunk * chunkBytes);

@@ -22,7 +22,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FileReplacedException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
 import java.io.IOException;
-import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -34,16 +33,13 @@ import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.LongPredicate;
 import java.util.zip.CRC32C;
 
 /**
  * The state of a store's file, in a small file beside it that is mapped while the store is open:
- * whether the store's file was closed, what each segment holds, which segments may be half written,
- * and whether any value was ever invalidated or replaced. From this the next start tells what may
- * be used, in most cases without reading the segments; see {@link #judge}.
+ * whether the store's file was closed, whether any value was ever invalidated or replaced, and the
+ * {@link SegmentCounts}. The next start determines from this what may be used, in most cases
+ * without reading the segments; see {@link #judge}.
  *
  * <p>The state rests on three facts:
  *
@@ -51,7 +47,7 @@ import java.util.zip.CRC32C;
  *   <li>What a process has written to mapped memory is in the file, in the order of writing, even
  *       if the process is killed.
  *   <li>One thread at a time writes. So after a kill only the segments written last can be half
- *       written. Their numbers are noted before they are written to ({@link #begin}).
+ *       written. Their numbers are noted before they are written to ({@link SegmentCounts#begin}).
  *   <li>A crash of the machine may take any page back to an older state, so an older value could be
  *       found, unless no key of the file ever had two values. The first time a value is about to be
  *       invalidated or replaced by another, {@link #noteChange} therefore forces a note of that to
@@ -63,21 +59,15 @@ import java.util.zip.CRC32C;
  * <pre>
  *      0  magic (8), CRC32C of bytes 12 to 63 (4), segments (4), bytes of the file (8),
  *         bytes of its header (4), CRC32C of its header (4)
- *    128  closed (4), changed (4), based (4), on disk (4), checksum known (4), checksum (4),
+ *    128  closed (4), changed (4), ever forced (4), on disk (4), checksum known (4), checksum (4),
  *         last modification of the file (8)
  *    192  boot and device when the file was opened, see {@link Disk#boot} (64, text)
- *    256  key of the file, see {@link Disk#fileKey} (64, text). Earlier versions did not say
- *         whether the creation time was known: where it is not, their file counts as a copy
- *    320  numbers of the segments written last, plus 1 (16 of 4)
- *    512  for each segment: records (4), values (4), bytes (4), flags (4)
+ *    256  key of the file, see {@link Disk#fileKey} (64, text). Keys of older versions do not
+ *         tell whether the creation time was known: if it is not, their file counts as a copy
+ *    320  the {@link SegmentCounts}
  * </pre>
  *
- * <p>The lowest bit of the flags is 1 if the segment is unchecked. The bits above are the minute,
- * since the epoch, before which no value of the segment was made: 0 if that is not known, all ones
- * if the segment is empty. Earlier versions wrote zeros there.
- *
- * <p>A segment of 1 MB or more takes 16 bytes here. Unless they say otherwise, methods may be
- * called by any thread.
+ * <p>Unless they say otherwise, methods may be called by any thread.
  */
 public final class FileState {
   private static final long MAGIC = 0x3154_5453_4D48_4343L;
@@ -92,7 +82,7 @@ public final class FileState {
   public static final int CLOSED_AT = 128;
 
   private static final int CHANGED_AT = 132;
-  public static final int BASED_AT = 136;
+  public static final int FORCED_AT = 136;
   private static final int ON_DISK_AT = 140;
   private static final int HAS_CHECKSUM_AT = 144;
   private static final int FILE_CHECKSUM_AT = 148;
@@ -100,33 +90,6 @@ public final class FileState {
   public static final int BOOT_AT = 192;
   public static final int KEY_AT = 256;
   private static final int TEXT_BYTES = 64;
-  private static final int TOUCHED_AT = 320;
-  private static final int TOUCHED = 16;
-  private static final int TABLE_AT = 512;
-  private static final int ROW_BYTES = 16;
-  private static final int RECORDS = 0;
-  private static final int VALUES = 4;
-  private static final int BYTES = 8;
-  private static final int FLAGS = 12;
-  private static final int UNCHECKED = 1;
-  private static final int EMPTY = 0xFFFF_FFFE;
-  private static final int MAX_MINUTE = (EMPTY >>> 1) - 1;
-  private static final long MINUTE_MILLIS = 60_000;
-
-  private static final VarHandle INT =
-      MethodHandles.byteBufferViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
-
-  /** What a start may do with a store's file. */
-  public enum Verdict {
-    /** Use it: nothing has changed since it was closed. */
-    CLEAN,
-    /** Use it after a kill, and check the segments written last. */
-    KILLED,
-    /** Use it and check all segments: pages may vary in age, but no key ever had two values. */
-    UNSURE,
-    /** Discard it: it may hold invalidated values, or it is not a file of this store. */
-    LOST
-  }
 
   private final Disk disk;
   private final Path path;
@@ -143,16 +106,8 @@ public final class FileState {
   /** The key of the store's file that is mapped, or is about to be. */
   private String storeKey;
 
-  public final int segments;
-  private final AtomicLong records = new AtomicLong();
-  private final AtomicLong values = new AtomicLong();
-  private final AtomicLong bytes = new AtomicLong();
-  private final AtomicInteger unchecked = new AtomicInteger();
-
-  /** The segments written last, as in the file; for the writer. */
-  private final int[] touched = new int[TOUCHED];
-
-  private int nextTouched;
+  /** The part of the state file about the segments. */
+  public final SegmentCounts counts;
 
   /** Whether the state file says that the store's file is open. */
   private volatile boolean open;
@@ -173,44 +128,36 @@ public final class FileState {
     this.disk = disk;
     this.path = path;
     this.buffer = buffer.order(ByteOrder.LITTLE_ENDIAN);
-    this.segments = buffer.getInt(SEGMENTS_AT);
+    this.counts = new SegmentCounts(buffer, buffer.getInt(SEGMENTS_AT));
     open = buffer.getInt(CLOSED_AT) == 0;
     changed = buffer.getInt(CHANGED_AT) != 0;
-    for (int i = 0; i < segments; i++) {
-      records.addAndGet(get(i, RECORDS));
-      values.addAndGet(get(i, VALUES));
-      bytes.addAndGet(get(i, BYTES));
-      unchecked.addAndGet(get(i, FLAGS) & UNCHECKED);
-    }
   }
 
   public static Path pathOf(Path store) {
     return store.resolveSibling(store.getFileName() + ".state");
   }
 
-  /** Whether a file is a state file. */
-  public static boolean isOne(Path file) {
+  /** Whether a file has the name of a state file. */
+  public static boolean isStateFile(Path file) {
     return file.toString().endsWith(".state");
   }
 
   /** Creates the state of an empty file, in place of any other state file. */
   static FileState create(Disk disk, Path path, int segments) throws IOException {
-    byte[] bytes = new byte[TABLE_AT + ROW_BYTES * segments];
+    byte[] bytes = new byte[SegmentCounts.end(segments)];
     ByteBuffer content = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
     content.putInt(SEGMENTS_AT, segments);
-    for (int i = 0; i < segments; i++) {
-      content.putInt(TABLE_AT + ROW_BYTES * i + FLAGS, EMPTY);
-    }
+    SegmentCounts.putEmpty(content, segments);
     disk.delete(path);
     disk.create(path);
     // All bytes are written, so that all disk is allocated.
     disk.write(path, bytes);
     String key = disk.fileKey(path);
-    return new FileState(disk, path, disk.map(path)).hold(key);
+    return new FileState(disk, path, disk.map(path)).openChannel(key);
   }
 
-  /** Opens the state file that is mapped, if it is the one of this key. */
-  private FileState hold(String key) throws IOException {
+  /** Opens the state file that is mapped, to force it, if its key is still this one. */
+  private FileState openChannel(String key) throws IOException {
     channel = disk.open(path, Set.of(StandardOpenOption.READ));
     ownKey = key;
     checkKey(disk, path, key);
@@ -226,7 +173,7 @@ public final class FileState {
   /** Returns the state of a map in memory. */
   static FileState inMemory(int segments) {
     ByteBuffer zeros =
-        ByteBuffer.allocateDirect(TABLE_AT + ROW_BYTES * segments).order(ByteOrder.LITTLE_ENDIAN);
+        ByteBuffer.allocateDirect(SegmentCounts.end(segments)).order(ByteOrder.LITTLE_ENDIAN);
     FileState state = new FileState(Disk.REAL, null, zeros.putInt(SEGMENTS_AT, segments));
     state.noted = true;
     return state;
@@ -235,7 +182,7 @@ public final class FileState {
   /** Opens a state file; empty if there is none, or none that is valid. */
   public static Optional<FileState> open(Disk disk, Path path, int segments) throws IOException {
     try {
-      if (disk.size(path) != TABLE_AT + (long) ROW_BYTES * segments) {
+      if (disk.size(path) != SegmentCounts.end(segments)) {
         return Optional.empty();
       }
     } catch (NoSuchFileException e) {
@@ -246,7 +193,7 @@ public final class FileState {
     return buffer.getLong(0) == MAGIC
             && buffer.getInt(SEGMENTS_AT) == segments
             && buffer.getInt(CHECKSUM_AT) == fixedChecksum(buffer)
-        ? Optional.of(new FileState(disk, path, buffer).hold(key))
+        ? Optional.of(new FileState(disk, path, buffer).openChannel(key))
         : Optional.empty();
   }
 
@@ -268,8 +215,6 @@ public final class FileState {
     buffer.get(SEGMENTS_AT, fixed);
     return Hashing.crc32c().hashBytes(fixed).asInt();
   }
-
-  // ---- the life of the file
 
   /**
    * Describes the store's file, which was just created, and makes the state valid.
@@ -294,14 +239,14 @@ public final class FileState {
     ByteBuffer header = ByteBuffer.allocate(headerBytes);
     try (FileChannel channel = disk.open(store, Set.of(StandardOpenOption.READ))) {
       if (!SegmentReader.readFully(channel, 0, header)) {
-        throw new LostContentException("the file is too short for its header");
+        throw new LostContentException("the store file is shorter than its header");
       }
     }
     return Hashing.crc32c().hashBytes(header.flip()).asInt();
   }
 
   /** Notes which file is about to be mapped. */
-  void mapping(Path store) throws IOException {
+  void noteMapping(Path store) throws IOException {
     storeKey = disk.fileKey(store);
   }
 
@@ -317,34 +262,34 @@ public final class FileState {
     checkKey(disk, path, ownKey);
   }
 
-  /** Tells what may be done with the store's file, which must not be mapped yet. */
-  public Verdict judge(Path store) throws IOException {
-    mapping(store);
+  /** Determines what may be done with the store's file, which must not be mapped yet. */
+  public FileVerdict judge(Path store) throws IOException {
+    noteMapping(store);
     if (disk.size(store) != buffer.getLong(FILE_BYTES_AT)) {
-      return Verdict.LOST;
+      return FileVerdict.LOST;
     }
     String boot = disk.boot(path);
     boolean sameBoot = !boot.isEmpty() && text(BOOT_AT).equals(boot);
     boolean sameFile = disk.hasKey(store, text(KEY_AT));
     if (open && sameBoot && sameFile) {
-      return Verdict.KILLED;
+      return FileVerdict.KILLED;
     }
     if (!open) {
       if (sameFile
           && buffer.getLong(MODIFIED_AT) == disk.modified(store)
           && (sameBoot || buffer.getInt(ON_DISK_AT) != 0)
           && hasHeader(store)) {
-        return Verdict.CLEAN;
+        return FileVerdict.CLEAN;
       }
       if (buffer.getInt(HAS_CHECKSUM_AT) != 0
           && buffer.getInt(FILE_CHECKSUM_AT) == checksum(store)) {
-        return Verdict.CLEAN;
+        return FileVerdict.CLEAN;
       }
     }
     // A copy of an open file is not used, as it may lack a later change.
-    return (sameFile || !open) && !changed && buffer.getInt(BASED_AT) != 0 && hasHeader(store)
-        ? Verdict.UNSURE
-        : Verdict.LOST;
+    return (sameFile || !open) && !changed && buffer.getInt(FORCED_AT) != 0 && hasHeader(store)
+        ? FileVerdict.UNSURE
+        : FileVerdict.LOST;
   }
 
   /** Whether the header of the store's file is the one that the file was created with. */
@@ -359,23 +304,18 @@ public final class FileState {
   }
 
   /** Prepares the use of the store's file by this process, according to the verdict. */
-  public void takeOver(Path store, Verdict verdict) throws IOException {
-    if (verdict == Verdict.CLEAN && isSameFile(store)) {
+  public void takeOver(Path store, FileVerdict verdict) throws IOException {
+    if (verdict == FileVerdict.CLEAN && isSameFile(store)) {
       // The file stays closed until the first write.
       return;
     }
-    for (int i = 0; i < TOUCHED; i++) {
-      int segment = buffer.getInt(TOUCHED_AT + 4 * i) - 1;
-      if (segment >= 0 && segment < segments) {
-        mark(segment);
-      }
-    }
-    if (verdict == Verdict.UNSURE) {
+    counts.markWrittenLast();
+    if (verdict == FileVerdict.UNSURE) {
       // The counts of such a segment may be outdated until it was checked.
-      markAll();
+      counts.markAll();
     }
     VarHandle.releaseFence();
-    buffer.put(TOUCHED_AT, new byte[4 * TOUCHED]);
+    counts.forgetWrittenLast();
     // Not the key of what has the name by now, which was not judged.
     putText(KEY_AT, storeKey);
     putOpen();
@@ -400,29 +340,14 @@ public final class FileState {
     buffer.putInt(CLOSED_AT, 0);
   }
 
-  /** Requires a segment to be checked before it is used; forgets the age of its values. */
-  void mark(int segment) {
-    if ((get(segment, FLAGS) & UNCHECKED) == 0) {
-      unchecked.incrementAndGet();
-    }
-    put(segment, FLAGS, UNCHECKED);
-  }
-
-  /** Like {@link #mark}, for all segments. Does nothing once the state file was unmapped. */
-  public synchronized void markAll() {
-    for (int i = 0; buffer != null && i < segments; i++) {
-      mark(i);
-    }
-  }
-
   /** To be called before each write to the store's file. */
   void beforeWrite() {
     if (!open) {
-      sayOpen();
+      markOpen();
     }
   }
 
-  private synchronized void sayOpen() {
+  private synchronized void markOpen() {
     if (open) {
       return;
     }
@@ -436,13 +361,14 @@ public final class FileState {
         force();
       }
     } catch (IOException e) {
-      throw new IllegalStateException("cannot note that the file is open", e);
+      throw new IllegalStateException(
+          "cannot note in the state file that the store's file is open", e);
     }
     open = true;
   }
 
   /**
-   * Notes that the store's file is whole. Nothing may be written to it any more.
+   * Notes that the store's file is closed and whole. Nothing may be written to it afterwards.
    *
    * @throws FileReplacedException if another file has its name, or that of the state file
    */
@@ -465,7 +391,7 @@ public final class FileState {
 
   private void checkMapped() {
     if (buffer == null) {
-      throw new IllegalStateException("the file is not in use any more");
+      throw new IllegalStateException("the store file's state is unmapped");
     }
   }
 
@@ -473,14 +399,14 @@ public final class FileState {
    * Whether the store's file and its name were ever forced to disk. Without that, no start uses the
    * file after a crash of the machine.
    */
-  public synchronized boolean isBased() {
-    return buffer == null || buffer.getInt(BASED_AT) != 0;
+  public synchronized boolean wasEverForced() {
+    return buffer == null || buffer.getInt(FORCED_AT) != 0;
   }
 
   /** Notes that the store's file and its name were forced to disk. */
-  public synchronized void noteBased() {
+  public synchronized void noteForced() {
     if (buffer != null) {
-      buffer.putInt(BASED_AT, 1);
+      buffer.putInt(FORCED_AT, 1);
     }
   }
 
@@ -492,7 +418,7 @@ public final class FileState {
   /** Notes that the closed file was forced to disk. */
   public synchronized void noteOnDisk() {
     if (buffer != null && !open) {
-      buffer.putInt(BASED_AT, 1);
+      buffer.putInt(FORCED_AT, 1);
       buffer.putInt(ON_DISK_AT, 1);
     }
   }
@@ -512,6 +438,7 @@ public final class FileState {
    */
   public synchronized void unmap() {
     if (buffer instanceof MappedByteBuffer mapped) {
+      counts.unmapped();
       buffer = null;
       disk.unmap(mapped);
     }
@@ -540,7 +467,7 @@ public final class FileState {
   }
 
   /** Whether {@link #noteChange} has nothing left to do. */
-  public boolean isNoted() {
+  public boolean isChangeNoted() {
     return noted;
   }
 
@@ -564,10 +491,11 @@ public final class FileState {
   }
 
   /**
-   * To be called when the store's file, which is whole, takes the place of another file. The next
-   * change waits for the disk again and forces the new name too, so that the other file is gone.
+   * To be called when the store's file, which is whole, becomes the current file in place of
+   * another. The next change waits for the disk again and forces the new name too, so that the
+   * other file is gone.
    */
-  public void takesPlace() {
+  public void becomesCurrent() {
     noted = false;
   }
 
@@ -584,7 +512,7 @@ public final class FileState {
     noted = true;
   }
 
-  /** To be called after each write to the store's file. */
+  /** To be called after each write to the store's file, as it has to be forced then. */
   public void wrote() {
     if (!unforced) {
       unforced = true;
@@ -601,122 +529,6 @@ public final class FileState {
     unforced = false;
     return true;
   }
-
-  // ---- what the segments hold
-
-  /** Notes that a segment is about to be written to; for the writer. */
-  void begin(int segment) {
-    for (int one : touched) {
-      if (one == segment + 1) {
-        return;
-      }
-    }
-    touched[nextTouched] = segment + 1;
-    INT.setRelease(buffer, TOUCHED_AT + 4 * nextTouched, segment + 1);
-    VarHandle.fullFence();
-    nextTouched = (nextTouched + 1) % TOUCHED;
-  }
-
-  /** Adds to the counts of a segment, which no other thread may change meanwhile. */
-  void add(int segment, int moreRecords, int moreValues, int moreBytes) {
-    put(segment, RECORDS, get(segment, RECORDS) + moreRecords);
-    put(segment, VALUES, get(segment, VALUES) + moreValues);
-    put(segment, BYTES, get(segment, BYTES) + moreBytes);
-    records.addAndGet(moreRecords);
-    values.addAndGet(moreValues);
-    bytes.addAndGet(moreBytes);
-    wrote();
-  }
-
-  /** Whether a segment must be checked before it is used. */
-  boolean isUnchecked(int segment) {
-    return unchecked.get() != 0
-        && ((int) INT.getAcquire(buffer, TABLE_AT + ROW_BYTES * segment + FLAGS) & UNCHECKED) != 0;
-  }
-
-  /** The number of segments that are not checked yet. */
-  public int unchecked() {
-    return unchecked.get();
-  }
-
-  /** Notes that a segment was checked, and its counts. */
-  void checked(int segment, int newRecords, int newValues, int newBytes) {
-    add(
-        segment,
-        newRecords - get(segment, RECORDS),
-        newValues - get(segment, VALUES),
-        newBytes - get(segment, BYTES));
-    INT.setRelease(buffer, TABLE_AT + ROW_BYTES * segment + FLAGS, 0);
-    unchecked.decrementAndGet();
-  }
-
-  /** Notes when a value was made that is about to be stored in a segment; for the writer. */
-  void noteCreated(int segment, long created) {
-    int flags = get(segment, FLAGS);
-    int minute = minuteOf(created);
-    if (minute < flags >>> 1) {
-      put(segment, FLAGS, minute << 1 | (flags & UNCHECKED));
-    }
-  }
-
-  /**
-   * Notes when the oldest value of a segment was made; for the writer.
-   *
-   * @param created milliseconds since the epoch; {@link Long#MAX_VALUE} if there is no value
-   */
-  public void noteOldest(int segment, long created) {
-    int flags = created == Long.MAX_VALUE ? EMPTY : minuteOf(created) << 1;
-    put(segment, FLAGS, flags | (get(segment, FLAGS) & UNCHECKED));
-  }
-
-  private static int minuteOf(long created) {
-    return Math.clamp(Math.floorDiv(created, MINUTE_MILLIS), 1, MAX_MINUTE);
-  }
-
-  /**
-   * Whether a segment may hold a value that is too old; for the writer.
-   *
-   * @param isTooOld tells it of a time in milliseconds since the epoch
-   */
-  public boolean mayHoldOld(int segment, LongPredicate isTooOld) {
-    int flags = get(segment, FLAGS) & ~UNCHECKED;
-    return flags != EMPTY && (flags == 0 || isTooOld.test((flags >>> 1) * MINUTE_MILLIS));
-  }
-
-  /** The number of records in a segment. */
-  public int records(int segment) {
-    return get(segment, RECORDS);
-  }
-
-  /** The bytes of keys and records in a segment. */
-  public int bytes(int segment) {
-    return get(segment, BYTES);
-  }
-
-  /** The number of records in all segments, including parts of values. */
-  public long records() {
-    return records.get();
-  }
-
-  /** The number of values in all segments. */
-  public long values() {
-    return values.get();
-  }
-
-  /** The bytes of keys and records in all segments. */
-  public long bytes() {
-    return bytes.get();
-  }
-
-  private int get(int segment, int column) {
-    return buffer.getInt(TABLE_AT + ROW_BYTES * segment + column);
-  }
-
-  private void put(int segment, int column, int value) {
-    buffer.putInt(TABLE_AT + ROW_BYTES * segment + column, value);
-  }
-
-  // ---- text
 
   private String text(int at) {
     byte[] text = new byte[TEXT_BYTES];

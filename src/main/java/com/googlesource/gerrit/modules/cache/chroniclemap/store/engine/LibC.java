@@ -60,7 +60,8 @@ public interface LibC {
       } catch (RuntimeException | Error e) {
         // Errors are caught too, for example for lack of memory: thrown from here, they would make
         // this class unusable for good.
-        logger.atFine().withCause(e).log("the page cache cannot be advised");
+        logger.atFine().withCause(e).log(
+            "Cannot load the C library; the kernel gets no advice on pages");
         return null;
       }
     }

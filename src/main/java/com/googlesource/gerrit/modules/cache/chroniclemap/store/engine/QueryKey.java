@@ -22,19 +22,19 @@ import net.openhft.chronicle.map.ChronicleMap;
 import net.openhft.chronicle.map.ExternalMapQueryContext;
 
 /**
- * The key that a thread looks up, to be used again for the next key. Chronicle-Map would wrap each
- * key in a new store of bytes, and each of these counts itself in a variable of the whole process,
- * for which the processors contend.
+ * The key of a thread's current query, reused for its next one. Chronicle-Map would wrap each key
+ * in a new store of bytes, and each of these counts itself in a variable of the whole process, for
+ * which the processors contend.
  *
  * <p>A thread makes one query at a time.
  */
 final class QueryKey extends AbstractData<byte[]> {
   /** Longer keys are wrapped each by itself. */
-  private static final int MOST_BYTES = 512;
+  private static final int MAX_BYTES = 512;
 
   private static final ThreadLocal<QueryKey> MINE = ThreadLocal.withInitial(QueryKey::new);
 
-  private final byte[] bytes = new byte[MOST_BYTES];
+  private final byte[] bytes = new byte[MAX_BYTES];
   private final BytesStore<?, byte[]> store = BytesStore.wrap(bytes);
   private final long offset = store.start();
   private int size;
@@ -44,7 +44,7 @@ final class QueryKey extends AbstractData<byte[]> {
   /** Begins to look up a key, which may be changed once this returns. */
   static ExternalMapQueryContext<byte[], byte[], ?> query(
       ChronicleMap<byte[], byte[]> map, byte[] key) {
-    if (key.length > MOST_BYTES) {
+    if (key.length > MAX_BYTES) {
       return map.queryContext(key);
     }
     QueryKey mine = MINE.get();

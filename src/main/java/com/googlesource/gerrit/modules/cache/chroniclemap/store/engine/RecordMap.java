@@ -56,9 +56,9 @@ import net.openhft.chronicle.map.MapSegmentContext;
  * a killed process leaves no lock behind, and no reader waits for a disk that currently takes no
  * writes.
  *
- * <p>A segment that may be damaged (see {@link FileState.Verdict}) is repaired on first use, and
- * one that turns out to be damaged is repaired then. That reads only this segment, and costs at
- * most its records.
+ * <p>A segment that may be damaged (see {@link FileVerdict}) is repaired on first use, and one that
+ * turns out to be damaged is repaired then. That reads only this segment, and costs at most its
+ * records.
  *
  * <p>Any number of threads may read while one thread writes. The caller ensures that no method is
  * called after {@link #close}. Access to records may throw {@link StoreBusyException}.
@@ -67,11 +67,11 @@ public final class RecordMap {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /** Fewer bytes are not worth a system call. */
-  private static final int FEW_BYTES = 64 << 10;
+  private static final int MIN_WRITE_BYTES = 64 << 10;
 
-  /** Lets a test wrap the map of a path so that an access fails. */
+  /** Wraps the map of a path, for tests in which an access fails. */
   static volatile BiFunction<Path, ChronicleMap<byte[], byte[]>, ChronicleMap<byte[], byte[]>>
-      between = (path, map) -> map;
+      wrapper = (path, map) -> map;
 
   private final ChronicleMap<byte[], byte[]> map;
   private final VanillaChronicleHash<?, ?, ?, ?> hash;
@@ -81,12 +81,14 @@ public final class RecordMap {
 
   private final long mappedBytes;
 
-  /** The state of the file, with the counts of its content. */
   public final FileState state;
+
+  /** The counts of the file's content, which are part of the {@link #state}. */
+  public final SegmentCounts counts;
 
   private final SegmentHeaders headers;
 
-  /** This many segments are repaired at a time in the whole process, for the sake of the heap. */
+  /** Limits the repairs at a time in the whole process, as each takes a segment of heap. */
   private static final Striped<Lock> REPAIRS = Striped.lock(4);
 
   /** For messages and tests; null if the map is in memory only. */
@@ -104,9 +106,9 @@ public final class RecordMap {
    */
   final FileLayout layout;
 
-  private final FullPages full;
+  private final FullFileAdvice advice;
 
-  /** Address after the record that the last put has inserted; 0 if it has not. For the writer. */
+  /** Address after the record that the last put inserted; 0 if it replaced one. For the writer. */
   private long insertedEnd;
 
   public final Geometry geometry;
@@ -114,7 +116,7 @@ public final class RecordMap {
   /** Bytes of the file, all allocated on disk. */
   public final long fileBytes;
 
-  /** Held by code that needs the mapping and does not go through Chronicle-Map. */
+  /** Held by code that uses the mapping without Chronicle-Map. */
   private final Object unmapping = new Object();
 
   private volatile boolean unmapped;
@@ -123,8 +125,8 @@ public final class RecordMap {
   private final AtomicBoolean advised = new AtomicBoolean();
 
   /**
-   * The file that is mapped, whatever has its name by now, for all that goes past the mapping; null
-   * if the file is in memory only.
+   * The file that is mapped, even if another file has its name, for all access that bypasses the
+   * mapping; null if the map is in memory only.
    */
   private final FileChannel channel;
 
@@ -145,23 +147,24 @@ public final class RecordMap {
       long fileBytes,
       LongAdder damaged) {
     this.channel = channel;
-    this.map = between.apply(path, map);
+    this.map = wrapper.apply(path, map);
     this.hash = (VanillaChronicleHash<?, ?, ?, ?>) map;
     this.address = hash.bsAddress();
     this.mappedBytes = hash.dataStoreSize();
     this.state = state;
+    this.counts = state.counts;
     this.layout = FileLayout.of(hash, geometry.maxPayload());
-    this.full = new FullPages(address, mappedBytes, layout);
+    this.advice = new FullFileAdvice(address, mappedBytes, layout);
     this.headers = SegmentHeaders.takeOver(hash);
     if (SegmentHeaders.isLocked(hash)) {
       state.beforeWrite();
       SegmentHeaders.unlock(hash);
     }
     for (int i = 0; i < layout.segments(); i++) {
-      if (state.records(i) < 0 || state.records(i) >= layout.slots()) {
-        state.mark(i);
+      if (counts.records(i) < 0 || counts.records(i) >= layout.slots()) {
+        counts.mark(i);
       }
-      headers.setEntries(i, state.isUnchecked(i) ? 0 : state.records(i));
+      headers.setEntries(i, counts.isUnchecked(i) ? 0 : counts.records(i));
     }
     this.places = KeyPlaces.of(hash);
     this.used = new boolean[layout.segments()];
@@ -217,12 +220,14 @@ public final class RecordMap {
     return new StoredValue(kind, created, payload);
   }
 
-  /** Begins to look up a key, after its segment was repaired where needed. */
+  /** Begins to look up a key, after its segment was repaired if it was unchecked. */
   private ExternalMapQueryContext<byte[], byte[], ?> query(byte[] storedKey) {
     ExternalMapQueryContext<byte[], byte[], ?> query = QueryKey.query(map, storedKey);
     int segment = query.segmentIndex();
     try {
-      check(segment);
+      if (counts.isUnchecked(segment)) {
+        repairUnchecked(segment);
+      }
       if (!used[segment]) {
         checkTiers(segment);
       }
@@ -237,7 +242,7 @@ public final class RecordMap {
   private void checkTiers(int segment) {
     long next = address + layout.offsetOf(segment) + layout.countersOffset();
     if (OS.memory().readLong(next) != 0) {
-      throw new IllegalStateException("the file is damaged: number of the next tier");
+      throw new IllegalStateException("damaged segment: it has a next tier");
     }
     used[segment] = true;
   }
@@ -256,9 +261,9 @@ public final class RecordMap {
   }
 
   /**
-   * Repairs a segment while nobody else uses it.
+   * Repairs a segment under its locks.
    *
-   * @param cause why; thrown again if it says nothing of the content
+   * @param cause of the repair; thrown again if the content cannot be the reason
    */
   public void repair(int segment, Throwable cause) {
     if (cause instanceof StoreBusyException
@@ -270,11 +275,12 @@ public final class RecordMap {
         QueryKey.query(map, places.keyOf(segment))) {
       SegmentLocks.lockForUpdate(query);
       SegmentLocks.lockForWrite(query);
-      state.mark(segment);
-      mend(segment);
+      counts.mark(segment);
+      repairUnchecked(segment);
     }
     logger.atWarning().withCause(cause).atMostEvery(1, TimeUnit.MINUTES).log(
-        "a segment was damaged and has been repaired: number %d of %s", segment, path);
+        "Segment %d of %s was damaged; it is repaired, and damaged records are dropped",
+        segment, path);
   }
 
   /** Whether there is a record, invalidated or not. */
@@ -326,7 +332,7 @@ public final class RecordMap {
 
   private MapEntry<byte[], byte[]> entry(ExternalMapQueryContext<byte[], byte[], ?> query) {
     MapEntry<byte[], byte[]> entry = query.entry();
-    return entry == null ? null : checked(entry);
+    return entry == null ? null : validated(entry);
   }
 
   /**
@@ -334,18 +340,13 @@ public final class RecordMap {
    * within the segment, and when it removes or replaces the entry, it frees as many chunks as they
    * say, even those of other entries.
    */
-  private MapEntry<byte[], byte[]> checked(MapEntry<byte[], byte[]> entry) {
-    long key = entry.key().size();
-    long end = entry.key().offset() + key;
-    if (key >= 0 && key <= layout.segmentBytes() && end <= layout.segmentBytes()) {
-      long size = entry.value().size();
-      if (size >= Envelope.HEADER_LENGTH
-          && size <= layout.maxRecord()
-          && entry.value().offset() + size <= layout.segmentBytes()) {
-        return entry;
-      }
+  private MapEntry<byte[], byte[]> validated(MapEntry<byte[], byte[]> entry) {
+    // The place of the value is only read if the key's length is plausible.
+    if (layout.holdsKey(entry.key().offset(), entry.key().size())
+        && layout.holdsRecord(entry.value().offset(), entry.value().size())) {
+      return entry;
     }
-    throw new IllegalStateException("the file is damaged: lengths of a record");
+    throw new IllegalStateException("damaged segment: a length exceeds its record");
   }
 
   /**
@@ -357,15 +358,21 @@ public final class RecordMap {
    */
   public Put put(byte[] storedKey, byte[] record, boolean same) {
     insertedEnd = 0;
-    Put put = repairing(() -> segmentOf(storedKey), () -> putAlone(storedKey, record, same));
+    Put put;
+    try {
+      put = putOnce(storedKey, record, same);
+    } catch (RuntimeException | AssertionError e) {
+      repair(segmentOf(storedKey), e);
+      put = putOnce(storedKey, record, same);
+    }
     if (insertedEnd != 0) {
       // Not under the lock of the segment, for which readers wait.
-      full.wasPut(insertedEnd, storedKey.length + record.length);
+      advice.inserted(insertedEnd, storedKey.length + record.length);
     }
     return put;
   }
 
-  private Put putAlone(byte[] storedKey, byte[] record, boolean same) {
+  private Put putOnce(byte[] storedKey, byte[] record, boolean same) {
     try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
       SegmentLocks.lockForUpdate(query);
       MapEntry<byte[], byte[]> entry = entry(query);
@@ -377,10 +384,10 @@ public final class RecordMap {
       int segment = query.segmentIndex();
       SegmentLocks.lockForWrite(query);
       begin(segment);
-      state.noteCreated(segment, Envelope.createdOf(record));
+      counts.noteCreated(segment, Envelope.createdOf(record, 0));
       if (entry != null && record.length <= before) {
         query.replaceValue(entry, query.wrapValueAsData(record));
-        state.add(segment, 0, 0, (int) (record.length - before));
+        count(segment, storedKey, 0, record.length - before);
         return new Put(true, head);
       }
       if (entry != null) {
@@ -415,8 +422,8 @@ public final class RecordMap {
 
   /** Whether an entry has the value of a record, whatever their times of creation. */
   private boolean isSame(MapEntry<byte[], byte[]> entry, byte[] record) {
-    if (state.isNoted()) {
-      return true; // the answer has no effect any more
+    if (state.isChangeNoted()) {
+      return true; // the change is noted already, so the answer has no effect
     }
     byte[] present = entry.value().get();
     return Envelope.kindOf(present) == Envelope.WHOLE
@@ -435,21 +442,22 @@ public final class RecordMap {
       state.noteChange();
     } catch (IOException e) {
       // Otherwise a crash of the machine could bring the older value back.
-      throw new IllegalStateException("cannot note that a value was replaced", e);
+      throw new IllegalStateException("cannot note in the state file that a value was replaced", e);
     }
   }
 
   private void begin(int segment) {
     state.beforeWrite();
-    state.begin(segment);
+    counts.begin(segment);
   }
 
   private void count(int segment, byte[] storedKey, int more, long recordBytes) {
-    state.add(
+    counts.add(
         segment,
         more,
         StoredKey.isPart(storedKey) ? 0 : more,
         (int) (recordBytes + (long) more * storedKey.length));
+    state.wrote();
   }
 
   /**
@@ -509,11 +517,11 @@ public final class RecordMap {
 
   // ---- whole segments
 
-  /** Repairs a segment where needed. */
+  /** Repairs a segment if it is unchecked. */
   public void check(int segment) {
     checkIndex(segment, layout.segments());
-    if (state.isUnchecked(segment)) {
-      mend(segment);
+    if (counts.isUnchecked(segment)) {
+      repairUnchecked(segment);
     }
   }
 
@@ -526,21 +534,21 @@ public final class RecordMap {
    * @throws IllegalStateException if the file cannot be read or written
    * @throws StoreBusyException if there is too little memory
    */
-  private void mend(int segment) {
+  private void repairUnchecked(int segment) {
     Lock lock = REPAIRS.get(path.hashCode() + segment);
     lock.lock();
     try {
-      if (state.isUnchecked(segment)) {
+      if (counts.isUnchecked(segment)) {
         SegmentRepair repair = new SegmentRepair(layout, places);
-        repair.mend(segment, channel, state, headers);
+        repair.run(segment, channel, state, headers);
         damaged.add(repair.damaged);
       }
     } catch (IOException e) {
-      throw new IllegalStateException("cannot repair a segment", e);
+      throw new IllegalStateException("cannot repair segment " + segment, e);
     } catch (OutOfMemoryError e) {
       // The file has not changed.
       logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.MINUTES).log(
-          "no memory to repair a segment of %s", path);
+          "No memory to repair segment %d of %s; its next use tries again", segment, path);
       throw new StoreBusyException();
     } finally {
       lock.unlock();
@@ -550,12 +558,12 @@ public final class RecordMap {
   /** To be called by the writer before it scans a segment for records to evict. */
   public void evicting(int segment) {
     checkIndex(segment, layout.segments());
-    full.evicting(segment);
+    advice.evicting(segment);
   }
 
   /** To be called by the writer when it has evicted records from a segment. */
   public void evicted(int segment) {
-    full.evicted(segment);
+    advice.evicted(segment);
   }
 
   /** The callback of {@link #scanSegment}. */
@@ -580,7 +588,7 @@ public final class RecordMap {
     try (MapSegmentContext<byte[], byte[], ?> segment = map.segmentContext(index)) {
       segment.forEachSegmentEntry(
           entry -> {
-            Data<byte[]> value = checked(entry).value();
+            Data<byte[]> value = validated(entry).value();
             int bytes = Math.toIntExact(entry.key().size() + value.size());
             long created = value.bytes().readLong(value.offset() + Envelope.CREATED_OFFSET);
             scan.record(entry.key().get(), created, bytes);
@@ -589,13 +597,13 @@ public final class RecordMap {
   }
 
   /**
-   * Returns a reader that goes past Chronicle-Map, to be used while nothing is written.
+   * Returns a reader that bypasses Chronicle-Map, to be used while nothing is written.
    *
-   * @param now the current name of the file
+   * @param currentPath of the file
    */
-  public SegmentReader reader(Path now) {
+  public SegmentReader reader(Path currentPath) {
     return new SegmentReader(
-        channel, layout, places, new BorrowedPages(now, this, address, mappedBytes));
+        channel, layout, places, new BorrowedPages(currentPath, this, address, mappedBytes));
   }
 
   /**
@@ -604,7 +612,7 @@ public final class RecordMap {
    * has not been renamed yet.
    */
   public void makePages(int segment, int bytes) throws IOException {
-    if (bytes < FEW_BYTES || state.isUnchecked(segment)) {
+    if (bytes < MIN_WRITE_BYTES || counts.isUnchecked(segment)) {
       return;
     }
     long start = layout.offsetOf(segment);
@@ -628,7 +636,9 @@ public final class RecordMap {
     return 0;
   }
 
-  /** Has the system read and write only the pages that are accessed, without their surroundings. */
+  /**
+   * Advises the system to read and write only the pages that are accessed, not those around them.
+   */
   public void expectRandomAccess() {
     if (advised.compareAndSet(false, true)) {
       ChronicleRuntime.expectRandomAccess(address, mappedBytes);
@@ -654,10 +664,10 @@ public final class RecordMap {
   /**
    * Forces the file to disk, also after {@link #unmap}.
    *
-   * @param now the current name of the file
+   * @param currentPath of the file
    */
-  public void force(Disk disk, Path now) throws IOException {
-    disk.force(now, channel);
+  public void force(Disk disk, Path currentPath) throws IOException {
+    disk.force(currentPath, channel);
   }
 
   /** Computes the CRC32C of the whole file, also after {@link #unmap}. */
@@ -699,7 +709,7 @@ public final class RecordMap {
         file.close();
       }
     } catch (IOException e) {
-      logger.atFine().withCause(e).log("cannot close");
+      logger.atFine().withCause(e).log("Cannot close a file, which is not used any more");
     }
   }
 }

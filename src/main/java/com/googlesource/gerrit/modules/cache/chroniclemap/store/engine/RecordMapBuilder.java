@@ -32,7 +32,7 @@ import net.openhft.chronicle.map.ChronicleMapBuilder;
 /** The builder of {@link RecordMap}s, which creates and opens their files. */
 public final class RecordMapBuilder {
   /** Files with fewer segments are quickly created in any case. */
-  private static final int MANY_SEGMENTS = 64;
+  private static final int MIN_SEGMENTS_TO_WRITE = 64;
 
   private RecordMapBuilder() {}
 
@@ -48,7 +48,7 @@ public final class RecordMapBuilder {
     try {
       state = FileState.create(disk, statePath, geometry.segments());
       disk.create(path);
-      state.mapping(path);
+      state.noteMapping(path);
       disk.mapping(path);
       ChronicleMap<byte[], byte[]> map =
           new MapFileMaker(builder(geometry)).make(path, () -> fill(disk, path, geometry));
@@ -73,7 +73,7 @@ public final class RecordMapBuilder {
   private static void fill(Disk disk, Path path, Geometry geometry) throws IOException {
     if (!ChronicleRuntime.allocatesDisk()) {
       Holes.rewrite(disk, path);
-    } else if (geometry.segments() >= MANY_SEGMENTS) {
+    } else if (geometry.segments() >= MIN_SEGMENTS_TO_WRITE) {
       writeIndexes(disk, path, geometry);
     }
   }
@@ -180,7 +180,7 @@ public final class RecordMapBuilder {
       throw e;
     } catch (IOException | RuntimeException | Error e) {
       if (!state.hasHeader(path)) {
-        throw new LostContentException("the header of the file is damaged", e);
+        throw new LostContentException("the store file's header is damaged", e);
       }
       throw e;
     }
@@ -193,7 +193,7 @@ public final class RecordMapBuilder {
       if (!SegmentReader.readFully(channel, FileLayout.SIZE_WORD_IN_FILE, word)
           || word.getInt(0) == 0
           || (word.getInt(0) & FileLayout.NOT_READY) != 0) {
-        throw new LostContentException("the header of the file was never finished");
+        throw new LostContentException("the store file's header was never finished");
       }
     }
   }

@@ -54,14 +54,14 @@ public final class RecordView {
   }
 
   /** Reads the length of the bytes that follow it; returns -1 if it is invalid. */
-  private int length(int start, int limit, int most) {
+  private int length(int start, int limit, int maxLength) {
     long length = 0;
     for (int i = 0; i < MAX_STOP_BIT_BYTES && start + i < limit; i++) {
       byte next = bytes[start + i];
       length |= (long) (next & 0x7f) << (7 * i);
       if (next >= 0) {
         numberEnd = start + i + 1;
-        return length > most || length > limit - numberEnd ? -1 : (int) length;
+        return length > maxLength || length > limit - numberEnd ? -1 : (int) length;
       }
     }
     return -1;

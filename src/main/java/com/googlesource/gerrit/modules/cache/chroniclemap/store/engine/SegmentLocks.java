@@ -25,15 +25,15 @@ import net.openhft.chronicle.map.ExternalMapQueryContext;
  * waiting for the disk, so other threads give up after about a second.
  */
 final class SegmentLocks {
-  private static final int SPINS = 50;
+  private static final int MAX_SPINS = 50;
   private static final long PAUSE_NANOS = 20_000;
   private static final long LOCK_WAIT_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-  /** How long each attempt of a writer to get the lock keeps new readers out. */
+  /** How long each attempt of a writer to get the lock excludes new readers. */
   private static final long TRY_MICROS = 50;
 
-  /** The most that one pause counts, however long it took. */
-  private static final long LONGEST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+  /** A pause counts at most as this, however long it took. */
+  private static final long MAX_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
   private SegmentLocks() {}
 
@@ -43,7 +43,7 @@ final class SegmentLocks {
    */
   static void lockForRead(ExternalMapQueryContext<byte[], byte[], ?> query) {
     InterProcessLock lock = query.readLock();
-    for (int i = 0; i < SPINS; i++) {
+    for (int i = 0; i < MAX_SPINS; i++) {
       if (lock.tryLock()) {
         return;
       }
@@ -65,19 +65,25 @@ final class SegmentLocks {
       }
       LockSupport.parkNanos(PAUSE_NANOS);
       long now = System.nanoTime();
-      waited += Math.min(now - before, LONGEST_PAUSE_NANOS);
+      waited += Math.min(now - before, MAX_PAUSE_NANOS);
       before = now;
     }
   }
 
   /** Takes the lock that excludes other writers but no readers. */
   static void lockForUpdate(ExternalMapQueryContext<byte[], byte[], ?> query) {
-    await(query.updateLock()::tryLock);
+    InterProcessLock lock = query.updateLock();
+    if (!lock.tryLock()) {
+      await(lock::tryLock);
+    }
   }
 
   /** Takes the write lock, once all readers have left the segment. */
   static void lockForWrite(ExternalMapQueryContext<byte[], byte[], ?> query) {
     InterProcessLock lock = query.writeLock();
+    if (lock.tryLock()) {
+      return;
+    }
     boolean[] interrupted = {Thread.interrupted()};
     try {
       await(

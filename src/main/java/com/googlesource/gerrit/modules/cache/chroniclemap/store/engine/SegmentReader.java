@@ -23,7 +23,7 @@ import java.util.Arrays;
 import java.util.function.Consumer;
 
 /**
- * A reader of a file's segments that goes past Chronicle-Map, to check or copy records while the
+ * A reader of a file's segments that bypasses Chronicle-Map, to check or copy records while the
  * file is in use.
  *
  * <p>It reads the used chunks of a segment into a buffer, checks every length against the buffer,
@@ -35,10 +35,10 @@ import java.util.function.Consumer;
  */
 public final class SegmentReader implements AutoCloseable {
   /** Bytes that are read at a time: the Java runtime copies them through a buffer of this size. */
-  private static final int MOST = 256 << 10;
+  private static final int MAX_READ_BYTES = 256 << 10;
 
   /** Up to this many unused chunks are read too, as that is faster than two reads. */
-  private static final int MOST_UNUSED = 256;
+  private static final int MAX_UNUSED = 256;
 
   private final FileChannel channel;
   private final FileLayout layout;
@@ -82,12 +82,12 @@ public final class SegmentReader implements AutoCloseable {
     for (int chunk = nextUsed(0); chunk < layout.chunks(); ) {
       int last = chunk;
       for (int next = nextUsed(chunk + 1);
-          next < layout.chunks() && next - last <= MOST_UNUSED;
+          next < layout.chunks() && next - last <= MAX_UNUSED;
           next = nextUsed(next + 1)) {
         last = next;
       }
       int start = layout.startOf(chunk);
-      // Otherwise the buffer would still have records of another segment, with the right checksum.
+      // Otherwise the buffer would keep records of another segment, with the right checksum.
       Arrays.fill(bytes, end, start, (byte) 0);
       end = layout.startOf(last + 1);
       read(offset, start, end);
@@ -136,7 +136,7 @@ public final class SegmentReader implements AutoCloseable {
       throws IOException {
     int end = buffer.limit();
     while (buffer.position() < end) {
-      buffer.limit(Math.min(end, buffer.position() + MOST));
+      buffer.limit(Math.min(end, buffer.position() + MAX_READ_BYTES));
       int read = channel.read(buffer, offset + buffer.position());
       buffer.limit(end);
       if (read < 0) {
@@ -172,7 +172,7 @@ public final class SegmentReader implements AutoCloseable {
     if (chunk >= layout.chunks()) {
       return false;
     }
-    // Where no lookup finds a record, another one may have taken its place.
+    // A record that no lookup finds may be superseded by another one.
     if (!record.parse(bytes, layout.startOf(chunk), bytes.length, layout.maxRecord())
         || !places.isPlace(layout, segment, slot, record)) {
       return false;

@@ -66,24 +66,25 @@ final class SegmentRepair {
    *
    * @param channel of the file, for reading and writing
    */
-  void mend(int index, FileChannel channel, FileState state, SegmentHeaders headers)
+  void run(int index, FileChannel channel, FileState state, SegmentHeaders headers)
       throws IOException {
     long offset = layout.segmentsOffset() + (long) index * layout.segmentBytes();
     if (!SegmentReader.readFully(channel, offset, segment.clear())) {
       throw new LostContentException("the file was cut off at " + (offset + segment.position()));
     }
-    if (run(index)) {
+    if (repairCopy(index)) {
       state.beforeWrite();
       // The chunks have not changed.
       segment.clear().limit(layout.freeListOffset() + layout.freeListBytes());
       SegmentReader.writeFully(channel, offset, segment);
     }
     headers.setEntries(index, entries);
-    state.checked(index, entries, values, recordBytes);
+    state.counts.checked(index, entries, values, recordBytes);
+    state.wrote();
   }
 
   /** Repairs the copy of the segment; returns whether anything but the chunks was changed. */
-  private boolean run(int index) {
+  private boolean repairCopy(int index) {
     int taken = 0;
     for (int at = 0; at < slots.capacity(); at += layout.slotBytes()) {
       long slot = layout.slot(segment, at);
@@ -93,7 +94,7 @@ final class SegmentRepair {
       taken++;
       switch (take(slot, index)) {
         case KEPT -> {}
-        case LEFT -> slotsChange = true;
+        case DROPPED -> slotsChange = true;
         case CONFLICT -> {
           empty();
           slotsChange = true;
@@ -118,41 +119,41 @@ final class SegmentRepair {
     Arrays.fill(used, 0);
   }
 
-  private enum Taken {
+  private enum SlotOutcome {
     /** The slot leads to a valid record and is kept. */
     KEPT,
     /** The slot leads to no record to keep, and is dropped. */
-    LEFT,
+    DROPPED,
     /** The record contradicts those that were kept. */
     CONFLICT
   }
 
   /** Keeps a slot if its record is valid and not invalidated. */
-  private Taken take(long slot, int index) {
+  private SlotOutcome take(long slot, int index) {
     long chunk = layout.chunkOf(slot);
     if (chunk >= layout.chunks()
         || !record.parse(bytes, layout.startOf(chunk), segment.capacity(), layout.maxRecord())
         || !places.isPlace(layout, index, slot, record)
-        || !isWhatItsKeySays()) {
+        || !kindMatchesKey()) {
       damaged++;
-      return Taken.LEFT;
+      return SlotOutcome.DROPPED;
     }
     if (record.isInvalidated()) {
-      return Taken.LEFT;
+      return SlotOutcome.DROPPED;
     }
     int step = layout.slotBytes();
     int at = home(slot);
     for (long there = layout.slot(slots, at); there != 0; there = layout.slot(slots, at)) {
       if (there == slot) {
-        return Taken.LEFT; // a duplicate, as the slot was being moved
+        return SlotOutcome.DROPPED; // a duplicate, as the slot was being moved
       }
       if (layout.keyOf(there) == layout.keyOf(slot) && isSameKey(there)) {
-        return Taken.CONFLICT; // two records of one key
+        return SlotOutcome.CONFLICT; // two records of one key
       }
       at = (at + step) & (slots.capacity() - 1);
     }
     if (!takeChunks(chunk, record.end() - layout.startOf(chunk)) || entries + 1 >= layout.slots()) {
-      return Taken.CONFLICT;
+      return SlotOutcome.CONFLICT;
     }
     if (step == Integer.BYTES) {
       slots.putInt(at, (int) slot);
@@ -162,10 +163,10 @@ final class SegmentRepair {
     entries++;
     values += record.isPart() ? 0 : 1;
     recordBytes += record.length();
-    return Taken.KEPT;
+    return SlotOutcome.KEPT;
   }
 
-  private boolean isWhatItsKeySays() {
+  private boolean kindMatchesKey() {
     return switch (record.kind()) {
       case Envelope.WHOLE -> !record.isPart();
       case Envelope.HEAD -> !record.isPart() && PartList.decode(record.payload()) != null;

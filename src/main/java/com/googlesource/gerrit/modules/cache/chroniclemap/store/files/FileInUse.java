@@ -196,7 +196,7 @@ public final class FileInUse {
    */
   public boolean check(int segment) {
     Generation checked = current;
-    if (segment >= checked.state().segments) {
+    if (segment >= checked.state().counts.segments) {
       return false;
     }
     checked.check(segment);

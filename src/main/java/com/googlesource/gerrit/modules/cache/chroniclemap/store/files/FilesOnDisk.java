@@ -510,7 +510,7 @@ public final class FilesOnDisk {
     }
     long lastUse = isNew ? Long.MIN_VALUE : disk.modified(opened.statePath());
     for (Path file : list()) {
-      if (FileState.isOne(file)
+      if (FileState.isStateFile(file)
           && !storeOf(file).equals(versioned)
           && disk.modified(file) > lastUse) {
         disk.touch(file, now);
@@ -533,7 +533,7 @@ public final class FilesOnDisk {
     List<Path> others = list().stream().filter(file -> !storeOf(file).equals(versioned)).toList();
     Set<String> kept = new HashSet<>();
     for (Path file : others) {
-      if (FileState.isOne(file)
+      if (FileState.isStateFile(file)
           && Math.abs(now - TimeUnit.NANOSECONDS.toMillis(disk.modified(file))) < KEPT_MILLIS) {
         kept.add(storeOf(file));
       }

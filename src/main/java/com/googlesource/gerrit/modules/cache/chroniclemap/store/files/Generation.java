@@ -114,7 +114,7 @@ public final class Generation {
     gate.shut();
     try {
       // Whatever failed may have left a segment half written.
-      state().markAll();
+      state().counts.markAll();
     } finally {
       try {
         values.map.unmap();
@@ -148,7 +148,7 @@ public final class Generation {
       throw e;
     }
     installed = true;
-    state().takesPlace();
+    state().becomesCurrent();
   }
 
   /** Whether the file has its final name, or may have it. */
@@ -204,10 +204,10 @@ public final class Generation {
         }
       }
       if (all && !saved) {
-        if (!state().isBased()) {
+        if (!state().wasEverForced()) {
           // So that no older file has this one's name after a crash of the machine.
           disk.sync(name.path().toAbsolutePath().getParent());
-          state().noteBased();
+          state().noteForced();
         }
         state().force();
         saved = true;

@@ -100,7 +100,7 @@ public final class Rebuild implements AutoCloseable {
     source.map.check(segment);
     int segments = source.map.geometry.segments();
     bytesToCopy = source.liveBytes() * (segments - segment - 1) / segments;
-    if (source.map.state.records(segment) == 0) {
+    if (source.map.state.counts.records(segment) == 0) {
       return 0;
     }
     makeRoom(segment);
@@ -152,7 +152,7 @@ public final class Rebuild implements AutoCloseable {
     int parts = Math.max(1, after / before);
     for (int i = 0; i < parts; i++) {
       target.map.makePages(
-          (segment + i * before) & (after - 1), source.map.state.bytes(segment) / parts);
+          (segment + i * before) & (after - 1), source.map.state.counts.bytes(segment) / parts);
     }
   }
 

@@ -110,29 +110,29 @@ public final class ValueTable {
    * would hold the values, if it had the slots that values of this size need.
    */
   public boolean isShortOfSlots() {
-    return state.records() > map.geometry.slots() * SHORT_OF_SLOTS
-        && state.bytes() < map.geometry.dataBytes() * FILLING / 2;
+    return state.counts.records() > map.geometry.slots() * SHORT_OF_SLOTS
+        && state.counts.bytes() < map.geometry.dataBytes() * FILLING / 2;
   }
 
   /** The average size of a record in bytes. */
   public long averageRecordBytes() {
-    long count = state.records();
-    return count == 0 ? 0 : state.bytes() / count;
+    long count = state.counts.records();
+    return count == 0 ? 0 : state.counts.bytes() / count;
   }
 
   /** To be called when no larger file will be made, so that a full one means eviction. */
   public void expectEviction() {
-    usage.count(Math.max(state.records(), map.geometry.slots() / 4));
+    usage.count(Math.max(state.counts.records(), map.geometry.slots() / 4));
   }
 
   /** The number of values in the file. */
   public long entries() {
-    return state.values();
+    return state.counts.values();
   }
 
   /** The bytes of all keys and records. */
   public long liveBytes() {
-    return state.bytes();
+    return state.counts.bytes();
   }
 
   /** Returns null if there is no value, and a marked one without content if it is invalidated. */
@@ -230,7 +230,7 @@ public final class ValueTable {
 
   private boolean putParts(byte[] key, byte[] value, long created, boolean evict) {
     // The comparison, which costs a read, is only needed until the first change is noted.
-    boolean same = oldValuesStayValid || (!state.isNoted() && isThere(key, value));
+    boolean same = oldValuesStayValid || (!state.isChangeNoted() && isThere(key, value));
     PartList list =
         new PartList(
             ThreadLocalRandom.current().nextLong(), value.length, map.geometry.maxPayload());
@@ -287,7 +287,7 @@ public final class ValueTable {
    */
   public int removeOld(int segment, SegmentReader reader, LongPredicate isTooOld)
       throws IOException {
-    if (!state.mayHoldOld(segment, isTooOld)) {
+    if (!state.counts.mayHoldOld(segment, isTooOld)) {
       return 0;
     }
     map.check(segment);
@@ -305,7 +305,7 @@ public final class ValueTable {
               }
             });
     old.forEach(storedKey -> remove(StoredKey.keyOf(storedKey)));
-    state.noteOldest(segment, oldest[0]);
+    state.counts.noteOldest(segment, oldest[0]);
     return old.size();
   }
 
@@ -362,7 +362,7 @@ public final class ValueTable {
 
   /** Whether the file would hold this many more bytes without counting as filling. */
   public boolean hasRoomFor(long bytes) {
-    return state.bytes() + bytes <= map.geometry.dataBytes() * FILLING;
+    return state.counts.bytes() + bytes <= map.geometry.dataBytes() * FILLING;
   }
 
   /**
@@ -400,7 +400,7 @@ public final class ValueTable {
 
   /** Returns whether anything was evicted, or could be if a larger share were asked for. */
   private boolean evict(int segment, double share) {
-    long before = state.records();
+    long before = state.counts.records();
     List<byte[]> victims =
         map.repairing(
             () -> segment,
@@ -422,11 +422,11 @@ public final class ValueTable {
       }
     }
     map.evicted(segment);
-    if (!victims.isEmpty() && state.records() >= before) {
+    if (!victims.isEmpty() && state.counts.records() >= before) {
       // A damaged record whose key belongs elsewhere cannot be removed.
       map.repair(segment, new IllegalStateException("the file is damaged: key of a record"));
     }
-    return !victims.isEmpty() && (share < 1 || state.records() < before);
+    return !victims.isEmpty() && (share < 1 || state.counts.records() < before);
   }
 
   /** Evicts a part together with its whole value, which is useless without the part. */

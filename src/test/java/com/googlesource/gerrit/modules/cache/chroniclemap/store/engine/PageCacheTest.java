@@ -81,13 +81,13 @@ class PageCacheTest {
   }
 
   private RecordMap open() throws IOException {
-    return open(FileState.Verdict.CLEAN);
+    return open(FileVerdict.CLEAN);
   }
 
-  private RecordMap open(FileState.Verdict verdict) throws IOException {
+  private RecordMap open(FileVerdict verdict) throws IOException {
     FileState state =
         FileState.open(Disk.REAL, FileState.pathOf(path), geometry.segments()).orElseThrow();
-    state.mapping(path);
+    state.noteMapping(path);
     state.takeOver(path, verdict);
     RecordMap file = RecordMapBuilder.open(Disk.REAL, path, geometry, state, new LongAdder());
     file.expectRandomAccess();
@@ -100,9 +100,9 @@ class PageCacheTest {
 
   @ParameterizedTest
   @EnumSource(
-      value = FileState.Verdict.class,
+      value = FileVerdict.class,
       names = {"CLEAN", "KILLED"})
-  void anOpeningReadsNoRecords(FileState.Verdict verdict) throws Exception {
+  void anOpeningReadsNoRecords(FileVerdict verdict) throws Exception {
     makeCold();
     RecordMap file = open(verdict);
     try {

@@ -26,7 +26,7 @@ public final class Touches {
   private static final Map<Path, Runnable> TOLD = new ConcurrentHashMap<>();
 
   static {
-    RecordMap.between = Touches::between;
+    RecordMap.wrapper = Touches::between;
   }
 
   private Touches() {}

@@ -47,11 +47,11 @@ class ValueTableTest {
         var unused =
             file.put(key, Envelope.wrap(key, Envelope.WHOLE, 1, payload, 0, payload.length), false);
       }
-      long records = file.state.records();
+      long records = file.state.counts.records();
       assertThat(records).isAtLeast(10);
       ValueTable values = values(file, file.geometry.dataBytes());
       assertThat(values.put(new byte[] {1}, payload, 2, /* evict= */ true)).isFalse();
-      assertThat(file.state.records()).isEqualTo(records);
+      assertThat(file.state.counts.records()).isEqualTo(records);
     } finally {
       file.close();
     }
@@ -64,11 +64,11 @@ class ValueTableTest {
     try {
       byte[] key = {1};
       assertThat(values(file, 2 << 20).put(key, new byte[1 << 20], 2, /* evict= */ true)).isTrue();
-      assertThat(file.state.records()).isAtLeast(10);
+      assertThat(file.state.counts.records()).isAtLeast(10);
       ValueTable after = values(file, 100_000);
       assertThat(after.read(key).payload()).hasLength(1 << 20);
       after.remove(key);
-      assertThat(file.state.records()).isEqualTo(0);
+      assertThat(file.state.counts.records()).isEqualTo(0);
     } finally {
       file.close();
     }

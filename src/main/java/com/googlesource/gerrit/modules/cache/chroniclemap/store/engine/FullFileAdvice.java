@@ -21,8 +21,8 @@ import java.util.concurrent.TimeUnit;
 import net.openhft.chronicle.core.OS;
 
 /**
- * Advises the kernel which pages of a full file will be needed, and which will not. A put into a
- * full file that is larger than memory would otherwise wait for the disk while it holds the
+ * The advice to the kernel which pages of a full file will be needed, and which will not. Without
+ * it, a put into a full file that is larger than memory waits for the disk while it holds the
  * writer's lock: for the pages that an eviction freed long ago, and for the whole segment when it
  * evicts.
  *
@@ -33,15 +33,14 @@ import net.openhft.chronicle.core.OS;
  *   <li>If there is no more room for such a record, the segment is read in one go, as the next put
  *       will evict records from it.
  *   <li>After an eviction, the pages that it touched leave memory again if they were not there
- *       before and have no room for new records. So an eviction pushes out little of what requests
- *       read.
+ *       before and have no room for new records. So an eviction drops few pages that requests read.
  * </ul>
  *
  * <p>An insert costs two microseconds more. Nothing of this is done while evictions find their
  * segments in memory, for small files, and without native code. To be used by the writer while the
  * file is mapped.
  */
-final class FullPages {
+final class FullFileAdvice {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   private static final int PAGE_BYTES = OS.pageSize();
@@ -49,14 +48,11 @@ final class FullPages {
   /** A segment is not in memory if more than one in so many of its pages is missing. */
   private static final int COLD_SHARE = 16;
 
-  /**
-   * So many segments are read ahead of their evictions at most. For each, half a kilobyte is kept
-   * on the heap.
-   */
-  private static final int MOST_SEGMENTS = 4096;
+  /** The segments that are read ahead of their evictions. Each takes half a kilobyte of heap. */
+  private static final int MAX_SEGMENTS = 4096;
 
-  /** What was not in memory so long ago may be in use by now. */
-  private static final long MOST_NANOS = TimeUnit.MINUTES.toNanos(1);
+  /** Pages that were not in memory longer ago may be in use. */
+  private static final long MAX_AGE_NANOS = TimeUnit.MINUTES.toNanos(1);
 
   private final long address;
   private final FileLayout layout;
@@ -68,13 +64,13 @@ final class FullPages {
   private boolean isCold;
 
   /**
-   * What is known of a segment that was read for an eviction.
+   * The pages of a segment when it was read for an eviction.
    *
    * @param resident a byte for each page, as {@link LibC#mincore} answered before
    */
   private record Before(byte[] resident, long nanos) {}
 
-  /** What is known of the segments that were read and not evicted from yet. */
+  /** The segments that were read and not evicted from yet. */
   private final Map<Integer, Before> before = new HashMap<>();
 
   /**
@@ -82,10 +78,10 @@ final class FullPages {
    *
    * @param address where the mapping begins
    */
-  FullPages(long address, long mappedBytes, FileLayout layout) {
+  FullFileAdvice(long address, long mappedBytes, FileLayout layout) {
     this.address = address;
     this.layout = layout;
-    this.isOn = mappedBytes >= BorrowedPages.LEAST_BYTES && address % PAGE_BYTES == 0;
+    this.isOn = mappedBytes >= BorrowedPages.MIN_FILE_BYTES && address % PAGE_BYTES == 0;
   }
 
   /**
@@ -94,7 +90,7 @@ final class FullPages {
    * @param end address after the record
    * @param length bytes of key and record
    */
-  void wasPut(long end, long length) {
+  void inserted(long end, long length) {
     if (isCold) {
       attempt(() -> expectNext(end, length));
     }
@@ -109,7 +105,7 @@ final class FullPages {
     if (next >= 0) {
       ChronicleRuntime.expectRead(
           data + (long) next * layout.chunkBytes(), (long) chunks * layout.chunkBytes());
-    } else if (!before.containsKey(segment) && before.size() < MOST_SEGMENTS) {
+    } else if (!before.containsKey(segment) && before.size() < MAX_SEGMENTS) {
       read(segment, LibC.get());
     }
   }
@@ -124,7 +120,7 @@ final class FullPages {
   private void readUnlessRead(int segment) {
     LibC libC = LibC.get();
     Before known = before.get(segment);
-    if (libC != null && (known == null || System.nanoTime() - known.nanos > MOST_NANOS)) {
+    if (libC != null && (known == null || System.nanoTime() - known.nanos > MAX_AGE_NANOS)) {
       read(segment, libC);
     }
   }
@@ -178,7 +174,8 @@ final class FullPages {
     try {
       hint.run();
     } catch (RuntimeException | LinkageError e) {
-      logger.atFine().withCause(e).log("the page cache cannot be advised");
+      logger.atFine().withCause(e).log(
+          "Cannot advise the kernel on pages; puts into full files may wait for the disk");
       isOn = false;
       isCold = false;
     }

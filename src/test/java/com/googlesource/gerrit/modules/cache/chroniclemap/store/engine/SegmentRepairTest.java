@@ -45,7 +45,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /**
  * Segments whose user died are put in order where they are, and Chronicle-Map goes on with them.
  */
-class SegmentMenderTest {
+class SegmentRepairTest {
   private static final int KEYS = 2000;
   private static final int SMALL = 100 << 10;
   private static final int LARGE = 4 << 20;
@@ -102,8 +102,8 @@ class SegmentMenderTest {
   private RecordMap open() throws IOException {
     FileState state =
         FileState.open(Disk.REAL, FileState.pathOf(path), geometry.segments()).orElseThrow();
-    state.mapping(path);
-    state.takeOver(path, FileState.Verdict.UNSURE);
+    state.noteMapping(path);
+    state.takeOver(path, FileVerdict.UNSURE);
     return RecordMapBuilder.open(Disk.REAL, path, geometry, state, damaged);
   }
 
@@ -123,7 +123,7 @@ class SegmentMenderTest {
         for (int segment = 0; segment < 6; segment++) {
           file.check(segment);
         }
-        assertThat(file.state.unchecked()).isEqualTo(2);
+        assertThat(file.state.counts.unchecked()).isEqualTo(2);
       }
       assertThat(usedHeap() - before).isLessThan(12L << 20);
     } finally {
@@ -143,16 +143,16 @@ class SegmentMenderTest {
   }
 
   /** Puts all segments in order; returns how many slots led to no valid record. */
-  private long mend() throws IOException {
+  private long repairAll() throws IOException {
     RecordMap file = open();
     try {
-      assertThat(file.state.unchecked()).isEqualTo(file.geometry.segments());
+      assertThat(file.state.counts.unchecked()).isEqualTo(file.geometry.segments());
       damaged.reset();
       for (int i = 0; i < file.geometry.segments(); i++) {
         file.check(i);
       }
-      assertThat(file.state.unchecked()).isEqualTo(0);
-      values = file.state.values();
+      assertThat(file.state.counts.unchecked()).isEqualTo(0);
+      values = file.state.counts.values();
       return damaged.sum();
     } finally {
       file.close();
@@ -180,9 +180,9 @@ class SegmentMenderTest {
           .that(stored == null ? null : stored.payload())
           .isEqualTo(model.get(number));
     }
-    assertThat(file.state.unchecked()).isEqualTo(0);
-    assertThat(file.state.records()).isEqualTo(model.size());
-    assertThat(file.state.values()).isEqualTo(model.size());
+    assertThat(file.state.counts.unchecked()).isEqualTo(0);
+    assertThat(file.state.counts.records()).isEqualTo(model.size());
+    assertThat(file.state.counts.values()).isEqualTo(model.size());
     Set<Integer> visited = new HashSet<>();
     SegmentReader reader = file.reader(path);
     for (int i = 0; i < file.geometry.segments(); i++) {
@@ -282,7 +282,7 @@ class SegmentMenderTest {
     Random random = new Random(seed);
     make(seed % 2 == 0 ? SMALL : LARGE, random);
     byte[] before = Files.readAllBytes(path);
-    assertThat(mend()).isEqualTo(0);
+    assertThat(repairAll()).isEqualTo(0);
     assertThat(values).isEqualTo(model.size());
     assertThat(Files.readAllBytes(path)).isEqualTo(before);
     check(random);
@@ -332,10 +332,10 @@ class SegmentMenderTest {
     }
     corpse.write();
 
-    assertThat(mend()).isEqualTo(torn);
+    assertThat(repairAll()).isEqualTo(torn);
     assertThat(values).isEqualTo(model.size());
     // And a second time, as after a death in the middle of the first.
-    assertThat(mend()).isEqualTo(0);
+    assertThat(repairAll()).isEqualTo(0);
     check(random);
   }
 
@@ -371,7 +371,7 @@ class SegmentMenderTest {
           }
         });
     assertThat(model).isNotEmpty();
-    assertThat(mend()).isAtLeast(1);
+    assertThat(repairAll()).isAtLeast(1);
     check(random);
   }
 
@@ -385,7 +385,7 @@ class SegmentMenderTest {
     corpse.setSlot(at, corpse.slot(at) ^ 1);
     corpse.write();
     model.remove(number);
-    assertThat(mend()).isEqualTo(1);
+    assertThat(repairAll()).isEqualTo(1);
     check(random);
   }
 }

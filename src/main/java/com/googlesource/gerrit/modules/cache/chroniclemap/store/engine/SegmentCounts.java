@@ -1,0 +1,249 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongPredicate;
+
+/**
+ * The counts of a file's segments, in the {@link FileState}: what each segment holds, whether it must
+ * be checked before it is used, and which segments were written last and may be half written.
+ *
+ * <p>The format, little endian:
+ *
+ * <pre>
+ *    320  numbers of the segments written last, plus 1 (16 of 4)
+ *    512  for each segment: records (4), values (4), bytes (4), flags (4)
+ * </pre>
+ *
+ * <p>The lowest bit of the flags is 1 if the segment is unchecked. The bits above are the minute,
+ * since the epoch, before which no value of the segment was made: 0 if that is not known, as in files
+ * of older versions; all ones if the segment is empty.
+ *
+ * <p>A segment of 1 MB or more takes 16 bytes here. Unless they say otherwise, methods may be called
+ * by any thread.
+ */
+public final class SegmentCounts {
+  private static final int WRITTEN_LAST_AT = 320;
+  private static final int WRITTEN_LAST = 16;
+  private static final int TABLE_AT = 512;
+  private static final int ROW_BYTES = 16;
+  private static final int RECORDS = 0;
+  private static final int VALUES = 4;
+  private static final int BYTES = 8;
+  private static final int FLAGS = 12;
+  private static final int UNCHECKED = 1;
+  private static final int EMPTY = 0xFFFF_FFFE;
+  private static final int MAX_MINUTE = (EMPTY >>> 1) - 1;
+  private static final long MINUTE_MILLIS = 60_000;
+
+  private static final VarHandle INT =
+      MethodHandles.byteBufferViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
+
+  /** The state file; null once unmapped. */
+  private ByteBuffer buffer;
+
+  /** The number of segments. */
+  public final int segments;
+
+  private final AtomicLong records = new AtomicLong();
+  private final AtomicLong values = new AtomicLong();
+  private final AtomicLong bytes = new AtomicLong();
+  private final AtomicInteger unchecked = new AtomicInteger();
+
+  /** The segments written last, as in the file; for the writer. */
+  private final int[] writtenLast = new int[WRITTEN_LAST];
+
+  private int nextWritten;
+
+  /** Reads the counts of a state file. */
+  SegmentCounts(ByteBuffer buffer, int segments) {
+    this.buffer = buffer;
+    this.segments = segments;
+    for (int i = 0; i < segments; i++) {
+      records.addAndGet(get(i, RECORDS));
+      values.addAndGet(get(i, VALUES));
+      bytes.addAndGet(get(i, BYTES));
+      unchecked.addAndGet(get(i, FLAGS) & UNCHECKED);
+    }
+  }
+
+  /** The offset at which the counts end, and the state file with them. */
+  static int end(int segments) {
+    return row(segments);
+  }
+
+  /** Writes the counts of empty segments into bytes of zeros. */
+  static void putEmpty(ByteBuffer content, int segments) {
+    for (int i = 0; i < segments; i++) {
+      content.putInt(row(i) + FLAGS, EMPTY);
+    }
+  }
+
+  /** To be called before the state file is unmapped. After that only the totals may be read. */
+  synchronized void unmapped() {
+    buffer = null;
+  }
+
+  /** Requires a segment to be checked before it is used; forgets the age of its values. */
+  void mark(int segment) {
+    if ((get(segment, FLAGS) & UNCHECKED) == 0) {
+      unchecked.incrementAndGet();
+    }
+    put(segment, FLAGS, UNCHECKED);
+  }
+
+  /** Like {@link #mark}, for all segments. Does nothing after {@link #unmapped}. */
+  public synchronized void markAll() {
+    for (int i = 0; buffer != null && i < segments; i++) {
+      mark(i);
+    }
+  }
+
+  /** Marks the segments that were written last before the file was opened. */
+  void markWrittenLast() {
+    for (int i = 0; i < WRITTEN_LAST; i++) {
+      int segment = buffer.getInt(WRITTEN_LAST_AT + 4 * i) - 1;
+      if (segment >= 0 && segment < segments) {
+        mark(segment);
+      }
+    }
+  }
+
+  void forgetWrittenLast() {
+    buffer.put(WRITTEN_LAST_AT, new byte[4 * WRITTEN_LAST]);
+  }
+
+  /** Notes that a segment is about to be written to; for the writer. */
+  void begin(int segment) {
+    for (int one : writtenLast) {
+      if (one == segment + 1) {
+        return;
+      }
+    }
+    writtenLast[nextWritten] = segment + 1;
+    INT.setRelease(buffer, WRITTEN_LAST_AT + 4 * nextWritten, segment + 1);
+    VarHandle.fullFence();
+    nextWritten = (nextWritten + 1) % WRITTEN_LAST;
+  }
+
+  /** Adds to the counts of a segment, which no other thread may change meanwhile. */
+  void add(int segment, int moreRecords, int moreValues, int moreBytes) {
+    int row = row(segment);
+    buffer.putInt(row + RECORDS, buffer.getInt(row + RECORDS) + moreRecords);
+    buffer.putInt(row + VALUES, buffer.getInt(row + VALUES) + moreValues);
+    buffer.putInt(row + BYTES, buffer.getInt(row + BYTES) + moreBytes);
+    records.addAndGet(moreRecords);
+    values.addAndGet(moreValues);
+    bytes.addAndGet(moreBytes);
+  }
+
+  /** Whether a segment must be checked before it is used. */
+  boolean isUnchecked(int segment) {
+    return unchecked.get() != 0
+        && ((int) INT.getAcquire(buffer, row(segment) + FLAGS) & UNCHECKED) != 0;
+  }
+
+  /** The number of segments that are not checked yet. */
+  public int unchecked() {
+    return unchecked.get();
+  }
+
+  /** Notes that a segment was checked, and its counts. */
+  void checked(int segment, int newRecords, int newValues, int newBytes) {
+    add(
+        segment,
+        newRecords - get(segment, RECORDS),
+        newValues - get(segment, VALUES),
+        newBytes - get(segment, BYTES));
+    INT.setRelease(buffer, row(segment) + FLAGS, 0);
+    unchecked.decrementAndGet();
+  }
+
+  /** Notes when a value was made that is about to be stored in a segment; for the writer. */
+  void noteCreated(int segment, long created) {
+    int flags = get(segment, FLAGS);
+    int minute = minuteOf(created);
+    if (minute < flags >>> 1) {
+      put(segment, FLAGS, minute << 1 | (flags & UNCHECKED));
+    }
+  }
+
+  /**
+   * Notes when the oldest value of a segment was made; for the writer.
+   *
+   * @param created milliseconds since the epoch; {@link Long#MAX_VALUE} if there is no value
+   */
+  public void noteOldest(int segment, long created) {
+    int flags = created == Long.MAX_VALUE ? EMPTY : minuteOf(created) << 1;
+    put(segment, FLAGS, flags | (get(segment, FLAGS) & UNCHECKED));
+  }
+
+  private static int minuteOf(long created) {
+    return Math.clamp(Math.floorDiv(created, MINUTE_MILLIS), 1, MAX_MINUTE);
+  }
+
+  /**
+   * Whether a segment may hold a value that is too old; for the writer.
+   *
+   * @param isTooOld tells it of a time in milliseconds since the epoch
+   */
+  public boolean mayHoldOld(int segment, LongPredicate isTooOld) {
+    int flags = get(segment, FLAGS) & ~UNCHECKED;
+    return flags != EMPTY && (flags == 0 || isTooOld.test((flags >>> 1) * MINUTE_MILLIS));
+  }
+
+  /** The number of records in a segment. */
+  public int records(int segment) {
+    return get(segment, RECORDS);
+  }
+
+  /** The bytes of keys and records in a segment. */
+  public int bytes(int segment) {
+    return get(segment, BYTES);
+  }
+
+  /** The number of records in all segments, including parts of values. */
+  public long records() {
+    return records.get();
+  }
+
+  /** The number of values in all segments. */
+  public long values() {
+    return values.get();
+  }
+
+  /** The bytes of keys and records in all segments. */
+  public long bytes() {
+    return bytes.get();
+  }
+
+  private static int row(int segment) {
+    return TABLE_AT + ROW_BYTES * segment;
+  }
+
+  private int get(int segment, int column) {
+    return buffer.getInt(row(segment) + column);
+  }
+
+  private void put(int segment, int column, int value) {
+    buffer.putInt(row(segment) + column, value);
+  }
+}
