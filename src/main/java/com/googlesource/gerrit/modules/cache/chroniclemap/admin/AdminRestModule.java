@@ -37,7 +37,7 @@ final class AdminRestModule extends RestApiModule {
   protected void configure() {
     DynamicMap.mapOf(binder(), RefsApi.KIND);
     child(CONFIG_KIND, "refs").to(RefsApi.All.class);
-    get(RefsApi.KIND).to(RefsApi.GetOne.class);
+    get(RefsApi.KIND).toInstance(new RestCollection.GetOne<>());
     DynamicSet.bind(binder(), TopMenu.class).to(PageLink.class);
     get(CONFIG_KIND, "history").to(HistoryView.class);
     install(lifecycle(History.class));
@@ -46,7 +46,7 @@ final class AdminRestModule extends RestApiModule {
     }
     DynamicMap.mapOf(binder(), CachesApi.KIND);
     child(CONFIG_KIND, "caches").to(CachesApi.All.class);
-    get(CachesApi.KIND).to(CachesApi.GetOne.class);
+    get(CachesApi.KIND).toInstance(new RestCollection.GetOne<>());
     get(CachesApi.KIND, "history").to(CachesApi.GetHistory.class);
     post(CachesApi.KIND, "verify").toInstance(new CachesApi.Start(false));
     post(CachesApi.KIND, "import").toInstance(new CachesApi.Start(true));

@@ -21,7 +21,6 @@ import com.google.gerrit.extensions.restapi.Response;
 import com.google.gerrit.extensions.restapi.RestApiException;
 import com.google.gerrit.extensions.restapi.RestModifyView;
 import com.google.gerrit.extensions.restapi.RestReadView;
-import com.google.gerrit.extensions.restapi.RestResource;
 import com.google.gerrit.extensions.restapi.RestView;
 import com.google.gerrit.server.CurrentUser;
 import com.google.gerrit.server.restapi.config.ListTasks.TaskInfo;
@@ -43,7 +42,12 @@ final class CachesApi {
   private CachesApi() {}
 
   /** One cache. */
-  record OneCache(CacheReport report) implements RestResource {}
+  record OneCache(CacheReport report) implements RestCollection.One {
+    @Override
+    public JsonObject json() {
+      return CachesJson.cache(report);
+    }
+  }
 
   /** All caches. */
   @Singleton
@@ -68,15 +72,6 @@ final class CachesApi {
           .findAny()
           .map(OneCache::new)
           .orElseThrow(() -> new ResourceNotFoundException("no cache \"" + name + "\" on disk"));
-    }
-  }
-
-  /** {@code GET .../cache-chroniclemap~caches/NAME}. */
-  @Singleton
-  static final class GetOne implements RestReadView<OneCache> {
-    @Override
-    public Response<JsonObject> apply(OneCache resource) {
-      return Response.ok(CachesJson.cache(resource.report()));
     }
   }
 

@@ -98,11 +98,8 @@ final class CachesJson {
   }
 
   private static JsonObject start(StartReport start) {
-    JsonObject out = new JsonObject();
+    JsonObject out = GSON.toJsonTree(start).getAsJsonObject();
     out.addProperty("kind", lower(start.kind()));
-    out.addProperty("detail", start.detail());
-    out.addProperty("entries", start.entries());
-    out.addProperty("millis", start.millis());
     return out;
   }
 

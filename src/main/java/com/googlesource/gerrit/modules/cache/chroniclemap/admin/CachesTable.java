@@ -14,8 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
-import static com.google.common.base.Strings.lenientFormat;
-
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
@@ -26,7 +24,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** A formatter of caches as a table of {@link Tables#WIDTH} columns. */
+/** A formatter of caches as a {@link TextTable}. */
 final class CachesTable {
   private static final int NAME_WIDTH = 25;
   private static final String ROW = "%-" + NAME_WIDTH + "s %7s %7s %7s %7s %6s %4s %7s %7s %6s %7s";
@@ -39,42 +37,37 @@ final class CachesTable {
       Optional<String> memoryOnlyReason,
       List<CacheReport> reports) {
     if (directory.isEmpty()) {
-      Tables.printWrapped(
+      TextTable.printWrapped(
           out, "All caches are kept in memory only: " + memoryOnlyReason.orElse("unknown"));
       return;
     }
     out.println("Stores in " + directory.get() + System.lineSeparator());
-    Tables.printRow(out, ROW, "", "|Bytes|Bytes|Disk|Disk||||Not|Last");
-    String heads = "Entries|live|on disk|limit|reads|Hits|Evicted|Damaged|stored|start";
-    Tables.printRow(out, ROW, "Cache", heads);
-    Tables.printRule(out);
-    reports.forEach(report -> printRow(out, report));
-    Tables.printRule(out);
+    TextTable table = new TextTable(out, ROW);
+    table.row("", "|Bytes|Bytes|Disk|Disk||||Not|Last");
+    table.row("Cache", "Entries|live|on disk|limit|reads|Hits|Evicted|Damaged|stored|start");
+    table.rule();
+    reports.forEach(report -> addRow(table, report));
+    table.rule();
     Figures all = Figures.ofAll(CacheMetrics.ALL, reports);
-    Tables.printRow(
-        out,
-        ROW,
-        Units.counted(reports.size(), "cache", "caches"),
-        all.fill("{entries}|{live_bytes}|{disk_bytes}"));
+    String counted = Units.counted(reports.size(), "cache", "caches");
+    table.row(counted, all.fill("{entries}|{live_bytes}|{disk_bytes}"));
     List<String> notes = new ArrayList<>();
     notes.add(activity(all));
     for (CacheReport report : reports) {
       note(report).ifPresent(note -> notes.add(report.name() + ": " + note));
       long found = report.disk().unrepaired();
       if (found > 0) {
-        String counted = Units.counted(found, "damaged entry", "damaged entries");
-        notes.add(report.name() + ": " + counted + " in the file: run verify --repair");
+        String damaged = Units.counted(found, "damaged entry", "damaged entries");
+        notes.add(report.name() + ": " + damaged + " in the file: run verify --repair");
       }
     }
-    Tables.printNotes(out, notes);
+    table.notes(notes);
   }
 
-  private static void printRow(PrintWriter out, CacheReport report) {
+  private static void addRow(TextTable table, CacheReport report) {
     Figures figures = Figures.of(CacheMetrics.ALL, report);
-    Tables.printRow(
-        out,
-        ROW,
-        Tables.shorten(report.name(), NAME_WIDTH),
+    table.row(
+        TextTable.shorten(report.name(), NAME_WIDTH),
         figures.fill("{entries}|{live_bytes}|{disk_bytes}|{limit_bytes}|{reads}|")
             + Units.percent(figures.get("hits"), figures.get("reads"))
             + figures.fill("|{evicted}|{damaged}|")
@@ -116,15 +109,12 @@ final class CachesTable {
   private static Optional<String> note(CacheReport report) {
     StartReport start = report.disk().start();
     String entries = Units.counted(start.entries(), "entry", "entries");
+    String recovered = "recovered after a crash in " + start.millis() + " ms, " + entries + " kept";
     return failure(report)
         .or(
             () ->
                 switch (start.kind()) {
-                  case RECOVERED ->
-                      Optional.of(
-                          lenientFormat(
-                              "recovered after a crash in %s ms, %s kept",
-                              start.millis(), entries));
+                  case RECOVERED -> Optional.of(recovered);
                   case SHRUNK ->
                       Optional.of("had " + entries + " and was made smaller: " + start.detail());
                   case REPLACED -> Optional.of("started empty: " + start.detail());

@@ -19,7 +19,11 @@ import static com.google.common.base.Strings.lenientFormat;
 import com.google.gerrit.extensions.annotations.PluginCanonicalWebUrl;
 import com.google.gerrit.sshd.CommandMetaData;
 import com.google.gerrit.sshd.SshCommand;
+import com.google.gson.JsonElement;
 import com.google.inject.Inject;
+import java.io.PrintWriter;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.kohsuke.args4j.Option;
 
 /**
@@ -30,6 +34,16 @@ abstract class DocumentedCommand extends SshCommand {
   boolean json;
 
   @Inject @PluginCanonicalWebUrl private String url;
+
+  /** Prints the result in the format that the user asked for. */
+  final void print(Supplier<JsonElement> asJson, Consumer<PrintWriter> asTable) {
+    if (json) {
+      stdout.println(CachesJson.GSON.toJson(asJson.get()));
+    } else {
+      asTable.accept(stdout);
+    }
+    stdout.flush();
+  }
 
   @Override
   protected final String usage() {

@@ -16,10 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import com.google.gerrit.extensions.restapi.ResourceConflictException;
 import com.google.gerrit.extensions.restapi.ResourceNotFoundException;
-import com.google.gerrit.extensions.restapi.Response;
 import com.google.gerrit.extensions.restapi.RestApiException;
-import com.google.gerrit.extensions.restapi.RestReadView;
-import com.google.gerrit.extensions.restapi.RestResource;
 import com.google.gerrit.extensions.restapi.RestView;
 import com.google.gerrit.server.CurrentUser;
 import com.google.gson.JsonObject;
@@ -42,7 +39,12 @@ final class RefsApi {
   private RefsApi() {}
 
   /** The refs of one project. */
-  record OneProject(ProjectRefs refs) implements RestResource {}
+  record OneProject(ProjectRefs refs) implements RestCollection.One {
+    @Override
+    public JsonObject json() {
+      return RefsJson.project(refs);
+    }
+  }
 
   /** All projects that the user may see. */
   @Singleton
@@ -72,15 +74,6 @@ final class RefsApi {
         throw new ResourceConflictException(whyNone.get());
       }
       return installed;
-    }
-  }
-
-  /** {@code GET .../cache-chroniclemap~refs/PROJECT}. */
-  @Singleton
-  static final class GetOne implements RestReadView<OneProject> {
-    @Override
-    public Response<JsonObject> apply(OneProject resource) {
-      return Response.ok(RefsJson.project(resource.refs()));
     }
   }
 }

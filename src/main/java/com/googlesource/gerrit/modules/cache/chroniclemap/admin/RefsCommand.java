@@ -52,12 +52,9 @@ final class RefsCommand extends DocumentedCommand {
     List<ProjectRefs> reports = select();
     RefsTotals totals = refs.totals();
     Figures figures = refs.figures(totals);
-    if (json) {
-      stdout.println(CachesJson.GSON.toJson(RefsJson.of(figures, totals, reports)));
-    } else {
-      RefsTable.print(stdout, figures, totals, reports);
-    }
-    stdout.flush();
+    print(
+        () -> RefsJson.of(figures, totals, reports),
+        out -> RefsTable.print(out, figures, totals, reports));
   }
 
   private List<ProjectRefs> select() throws UnloggedFailure {

@@ -21,7 +21,7 @@ import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A formatter of parsed ref lists as a table of {@link Tables#WIDTH} columns. */
+/** A formatter of parsed ref lists as a {@link TextTable}. */
 final class RefsTable {
   private static final int NAME_WIDTH = 22;
   private static final String ROW = "%-" + NAME_WIDTH + "s %7s %7s %7s %5s %6s %6s %6s %6s %7s %8s";
@@ -32,30 +32,26 @@ final class RefsTable {
   private RefsTable() {}
 
   static void print(PrintWriter out, Figures all, RefsTotals totals, List<ProjectRefs> reports) {
-    Tables.printRow(out, ROW, "", "|Bytes|Bytes|Bytes|||Blocks|||Last");
-    String heads = "Refs|packed|offheap|a ref|Blocks|Parses|reused|Checks|Lookups|parse";
-    Tables.printRow(out, ROW, "Project", heads);
-    Tables.printRule(out);
-    reports.forEach(refs -> printRow(out, refs));
-    Tables.printRule(out);
-    Tables.printRow(
-        out,
-        ROW,
+    TextTable table = new TextTable(out, ROW);
+    table.row("", "|Bytes|Bytes|Bytes|||Blocks|||Last");
+    table.row("Project", "Refs|packed|offheap|a ref|Blocks|Parses|reused|Checks|Lookups|parse");
+    table.rule();
+    reports.forEach(refs -> addRow(table, refs));
+    table.rule();
+    table.row(
         all.get("projects") + " projects",
         all.fill("{refs}|{packed_bytes}|{memory_bytes}|")
             + perRef(all.get("memory_bytes"), all.get("refs"))
             + all.fill("|{blocks}|{parses}|{reused_blocks}|{checks}|{lookups}|")
             + time(totals.counts().lastParse.get()));
-    Tables.printNotes(out, notes(all, totals, reports));
+    table.notes(notes(all, totals, reports));
   }
 
-  private static void printRow(PrintWriter out, ProjectRefs refs) {
+  private static void addRow(TextTable table, ProjectRefs refs) {
     RefsReport report = refs.report();
     Figures figures = Figures.of(RefsMetrics.PROJECT, report);
-    Tables.printRow(
-        out,
-        ROW,
-        Tables.shorten(refs.project(), NAME_WIDTH),
+    table.row(
+        TextTable.shorten(refs.project(), NAME_WIDTH),
         (report.inMemory()
                 ? figures.fill("{refs}|{packed_bytes}|{off_heap_bytes}|")
                     + perRef(report.offHeapBytes(), report.refs())

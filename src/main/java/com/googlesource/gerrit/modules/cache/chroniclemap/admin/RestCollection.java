@@ -24,14 +24,28 @@ import com.google.gerrit.extensions.restapi.RestResource;
 import com.google.gerrit.extensions.restapi.RestView;
 import com.google.gerrit.server.config.ConfigResource;
 import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
 import com.google.inject.Inject;
 
 /**
  * A REST collection below {@code /config/server/} that can be read as a whole or one by one, by
  * users who may view the caches. The collection is its own view of the whole.
  */
-abstract class RestCollection<R extends RestResource>
+abstract class RestCollection<R extends RestCollection.One>
     implements ChildCollection<ConfigResource, R>, RestReadView<ConfigResource> {
+  /** One resource of a collection, which is read as JSON. */
+  interface One extends RestResource {
+    JsonObject json();
+  }
+
+  /** The view of one resource. */
+  static final class GetOne<R extends One> implements RestReadView<R> {
+    @Override
+    public Response<JsonObject> apply(R resource) {
+      return Response.ok(resource.json());
+    }
+  }
+
   @Inject private DynamicMap<RestView<R>> views;
   @Inject private Rights rights;
 

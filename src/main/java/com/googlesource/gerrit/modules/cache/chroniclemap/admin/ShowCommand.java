@@ -22,7 +22,9 @@ import com.google.gerrit.extensions.annotations.CapabilityScope;
 import com.google.gerrit.extensions.annotations.RequiresAnyCapability;
 import com.google.gerrit.sshd.CommandMetaData;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
+import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 
 /** The command {@code ssh HOST cache-chroniclemap show}, which shows the figures of the caches. */
 @RequiresAnyCapability(
@@ -37,13 +39,10 @@ final class ShowCommand extends CachesCommand {
   protected void run() throws UnloggedFailure {
     enableGracefulStop();
     List<CacheReport> reports = select();
-    if (json) {
-      stdout.println(
-          CachesJson.GSON.toJson(
-              CachesJson.of(inventory.directory(), inventory.memoryOnlyReason(), reports)));
-    } else {
-      CachesTable.print(stdout, inventory.directory(), inventory.memoryOnlyReason(), reports);
-    }
-    stdout.flush();
+    Optional<Path> directory = inventory.directory();
+    Optional<String> reason = inventory.memoryOnlyReason();
+    print(
+        () -> CachesJson.of(directory, reason, reports),
+        out -> CachesTable.print(out, directory, reason, reports));
   }
 }

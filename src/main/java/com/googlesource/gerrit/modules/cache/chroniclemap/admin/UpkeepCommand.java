@@ -97,12 +97,7 @@ abstract class UpkeepCommand extends CachesCommand {
       results.add(work.run(cache.name(), run, watcher));
     }
     display.end();
-    if (json) {
-      stdout.println(CachesJson.GSON.toJson(UpkeepFormat.json(results)));
-    } else {
-      UpkeepFormat.print(stdout, results);
-    }
-    stdout.flush();
+    print(() -> UpkeepFormat.json(results), out -> UpkeepFormat.print(out, results));
     List<String> failures =
         results.stream().map(UpkeepResult::failure).filter(f -> !f.isEmpty()).toList();
     if (run.isCancelled()) {

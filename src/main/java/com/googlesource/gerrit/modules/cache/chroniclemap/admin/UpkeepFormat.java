@@ -51,8 +51,7 @@ final class UpkeepFormat {
   }
 
   /**
-   * Prints a table of {@link Tables#WIDTH} columns: a line for each cache, a line for all, and
-   * notes on single caches.
+   * Prints a {@link TextTable}: a line for each cache, a line for all, and notes on single caches.
    */
   static void print(PrintWriter out, List<UpkeepResult> results) {
     List<Metric<?>> figures =
@@ -61,32 +60,27 @@ final class UpkeepFormat {
             .filter(metric -> !metric.meaning().isEmpty())
             .distinct()
             .toList();
-    printRow(out, "Cache", figures, Metric::meaning, "Result");
-    Tables.printRule(out);
+    TextTable table = new TextTable(out, ROW);
+    table.row("Cache", cells(figures, Metric::meaning, "Result"));
+    table.rule();
     for (UpkeepResult result : results) {
-      String name = Tables.shorten(result.cache(), NAME_WIDTH);
-      printRow(out, name, figures, m -> result.figures().text(m.name()), result.shown());
+      String name = TextTable.shorten(result.cache(), NAME_WIDTH);
+      table.row(name, cells(figures, m -> result.figures().text(m.name()), result.shown()));
     }
-    Tables.printRule(out);
+    table.rule();
     ToLongFunction<Metric<?>> sum =
         metric -> results.stream().mapToLong(r -> r.figures().get(metric.name())).sum();
     String all = Units.counted(results.size(), "cache", "caches");
-    printRow(out, all, figures, metric -> metric.format(sum.applyAsLong(metric)), "");
-    Tables.printNotes(
-        out,
+    table.row(all, cells(figures, metric -> metric.format(sum.applyAsLong(metric)), ""));
+    table.notes(
         results.stream()
             .filter(result -> !result.note().isEmpty())
             .map(result -> result.cache() + ": " + result.note())
             .toList());
   }
 
-  private static void printRow(
-      PrintWriter out,
-      String first,
-      List<Metric<?>> figures,
-      Function<Metric<?>, String> cell,
-      String last) {
-    String cells = figures.stream().map(cell).collect(Collectors.joining("|"));
-    Tables.printRow(out, ROW, first, cells + "|" + last);
+  private static String cells(
+      List<Metric<?>> figures, Function<Metric<?>, String> cell, String last) {
+    return figures.stream().map(cell).collect(Collectors.joining("|")) + "|" + last;
   }
 }

@@ -38,15 +38,13 @@ import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.transport.AdvertiseRefsHook;
-import org.eclipse.jgit.transport.CapabilitiesV2Request;
 import org.eclipse.jgit.transport.FetchV2Request;
 import org.eclipse.jgit.transport.LsRefsV2Request;
-import org.eclipse.jgit.transport.ObjectInfoRequest;
 import org.eclipse.jgit.transport.ProtocolV2Hook;
+import org.eclipse.jgit.transport.ProtocolV2HookChain;
 import org.eclipse.jgit.transport.ReceivePack;
 import org.eclipse.jgit.transport.RefFilter;
 import org.eclipse.jgit.transport.RequestNotYetReadException;
-import org.eclipse.jgit.transport.ServiceMayNotContinueException;
 import org.eclipse.jgit.transport.UploadPack;
 import org.eclipse.jgit.transport.UploadPack.AdvertisedRequestValidator;
 import org.eclipse.jgit.transport.UploadPack.ReachableCommitTipRequestValidator;
@@ -133,18 +131,10 @@ final class WantValidator implements AdvertiseRefsHook, RequestValidator {
       return;
     }
     isWatching = true;
-    ProtocolV2Hook gerrits = fetch.getProtocolV2Hook();
-    fetch.setProtocolV2Hook(
+    ProtocolV2Hook own =
         new ProtocolV2Hook() {
           @Override
-          public void onCapabilities(CapabilitiesV2Request request)
-              throws ServiceMayNotContinueException {
-            gerrits.onCapabilities(request);
-          }
-
-          @Override
-          public void onLsRefs(LsRefsV2Request request) throws ServiceMayNotContinueException {
-            gerrits.onLsRefs(request);
+          public void onLsRefs(LsRefsV2Request request) {
             prefixes = request.getRefPrefixes();
             if (prefixes.size() > RefsByName.MAX_LOOKUPS) {
               prefixes = List.of(); // each ref would be compared with all of them
@@ -156,17 +146,11 @@ final class WantValidator implements AdvertiseRefsHook, RequestValidator {
           }
 
           @Override
-          public void onFetch(FetchV2Request request) throws ServiceMayNotContinueException {
-            gerrits.onFetch(request);
+          public void onFetch(FetchV2Request request) {
             listed = null;
           }
-
-          @Override
-          public void onObjectInfo(ObjectInfoRequest request)
-              throws ServiceMayNotContinueException {
-            gerrits.onObjectInfo(request);
-          }
-        });
+        };
+    fetch.setProtocolV2Hook(ProtocolV2HookChain.newChain(List.of(fetch.getProtocolV2Hook(), own)));
   }
 
   /** Other modules may have set another policy, filter or hook since this hook was set. */

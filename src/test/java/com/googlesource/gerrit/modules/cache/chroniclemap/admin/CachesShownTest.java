@@ -87,7 +87,7 @@ class CachesShownTest {
 
   private static void assertFits(List<String> lines) {
     for (String line : lines) {
-      assertWithMessage(line).that(line.length()).isAtMost(Tables.WIDTH);
+      assertWithMessage(line).that(line.length()).isAtMost(TextTable.WIDTH);
     }
   }
 
@@ -126,8 +126,8 @@ class CachesShownTest {
             List.of(
                 report("a", StoreState.READY, StartReport.Kind.CLEAN, "", 3),
                 report("b".repeat(40), StoreState.READY, StartReport.Kind.NEW, "", 123_456_789)));
-    assertThat(lines.get(5)).hasLength(Tables.WIDTH);
-    assertThat(lines.get(6)).hasLength(Tables.WIDTH);
+    assertThat(lines.get(5)).hasLength(TextTable.WIDTH);
+    assertThat(lines.get(6)).hasLength(TextTable.WIDTH);
     assertThat(lines.get(6)).startsWith("b".repeat(24) + "~ ");
     assertThat(lines.get(5)).endsWith("clean");
     assertThat(lines.get(6)).endsWith("new");

@@ -149,7 +149,7 @@ class RefsShownTest {
   @Test
   void theTableFitsTheScreen() {
     String table = table(totals(1, 1));
-    assertThat(table.lines().filter(line -> line.length() > Tables.WIDTH).toList()).isEmpty();
+    assertThat(table.lines().filter(line -> line.length() > TextTable.WIDTH).toList()).isEmpty();
     assertThat(table).contains("a-project-with-a-name~");
     assertThat(table).containsMatch("away +- +- +- +- +0");
     assertThat(table).contains("2 projects");

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** A jar that is overwritten under the classes that come from it. */
 class RunningJarTest {
-  private static final List<Class<?>> CLASSES = List.of(Units.class, Tables.class);
+  private static final List<Class<?>> CLASSES = List.of(Units.class, TextTable.class);
 
   @TempDir Path temp;
 
@@ -54,7 +54,7 @@ class RunningJarTest {
   }
 
   private static Class<?> load(ClassLoader loader) throws Exception {
-    return Class.forName(Tables.class.getName(), false, loader);
+    return Class.forName(TextTable.class.getName(), false, loader);
   }
 
   @Test

@@ -169,7 +169,7 @@ class UpkeepFormatTest {
     List<String> all = new ArrayList<>(table(verified));
     all.addAll(table(imported));
     for (String line : all) {
-      assertWithMessage(line).that(line.length()).isAtMost(Tables.WIDTH);
+      assertWithMessage(line).that(line.length()).isAtMost(TextTable.WIDTH);
     }
   }
 

@@ -21,12 +21,25 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 
-/** Printing of tables and notes as text. */
-final class Tables {
+/** A table of text, of at most {@value #WIDTH} columns of the screen, and notes below it. */
+final class TextTable {
   /** The width of every table, in columns of the screen. */
   static final int WIDTH = 100;
 
-  private Tables() {}
+  private final PrintWriter out;
+  private final String format;
+  private final int columns;
+
+  /**
+   * Starts a table.
+   *
+   * @param format of a row
+   */
+  TextTable(PrintWriter out, String format) {
+    this.out = out;
+    this.format = format;
+    this.columns = CharMatcher.is('%').countIn(format);
+  }
 
   static String shorten(String name, int width) {
     return name.length() <= width ? name : name.substring(0, width - 1) + "~";
@@ -38,20 +51,20 @@ final class Tables {
    * @param others the cells after the first, with a line between them; those at the end may be left
    *     out
    */
-  static void printRow(PrintWriter out, String format, String first, String others) {
+  void row(String first, String others) {
     Object[] cells = Lists.asList(first, others.split("\\|", -1)).toArray();
-    Object[] all = new Object[CharMatcher.is('%').countIn(format)];
+    Object[] all = new Object[columns];
     Arrays.fill(all, "");
     System.arraycopy(cells, 0, all, 0, cells.length);
     out.println(String.format(Locale.ROOT, format, all).stripTrailing());
   }
 
-  static void printRule(PrintWriter out) {
+  void rule() {
     out.println("-".repeat(WIDTH));
   }
 
   /** Prints notes below a table. */
-  static void printNotes(PrintWriter out, List<String> notes) {
+  void notes(List<String> notes) {
     if (!notes.isEmpty()) {
       out.println();
       notes.forEach(note -> printWrapped(out, note));
