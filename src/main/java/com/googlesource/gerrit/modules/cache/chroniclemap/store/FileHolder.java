@@ -18,9 +18,10 @@ import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk.GenerationName;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
@@ -43,7 +44,7 @@ final class FileHolder {
   private static final long OPEN_WAIT_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final StoreContext context;
-  private final Consumer<FileInUse> failed;
+  private final Consumer<Generation> whenFailed;
   private final long openDeadline = System.nanoTime() + OPEN_WAIT_NANOS;
 
   /** To be counted down when the first file is open, or when opening it has failed. */
@@ -59,10 +60,16 @@ final class FileHolder {
   private volatile StartReport start = StartReport.PENDING;
 
   /** Null unless the state is READY. A reader may see file and state disagree for a moment. */
-  private volatile FileInUse file;
+  private volatile Generation file;
+
+  /**
+   * The file that was copied to the current one, until the disk has all of it; null if there is
+   * none. If it fails, the copy may be wrong, too. Guarded by {@link #switching}.
+   */
+  private Generation copied;
 
   /** The last file that failed; null if none has. */
-  private volatile FileInUse givenUp;
+  private volatile Generation givenUp;
 
   /** The evidence against the last file that failed. Guarded by {@link #switching}. */
   private Optional<LostContentException> lost = Optional.empty();
@@ -79,38 +86,38 @@ final class FileHolder {
   /**
    * Starts without a file.
    *
-   * @param failed called with a file that failed, once it is not in use any more; on any thread,
-   *     even that of a reader inside the gate or one in the middle of a change
+   * @param whenFailed called with a file that failed, once it is not in use any more; on any
+   *     thread, even that of a reader inside the gate or one in the middle of a change
    */
-  FileHolder(StoreContext context, Consumer<FileInUse> failed) {
+  FileHolder(StoreContext context, Consumer<Generation> whenFailed) {
     this.context = context;
-    this.failed = failed;
+    this.whenFailed = whenFailed;
   }
 
   // ---- what there is
 
   /** The open file; null if there is none. */
-  FileInUse file() {
+  Generation file() {
     return file;
   }
 
-  /** Whether the store still uses these files. */
-  boolean uses(FileInUse asked) {
+  /** Whether the store still uses a file. */
+  boolean uses(Generation asked) {
     return file == asked;
   }
 
   /**
-   * Like {@link #uses}, but waits for a thread that is giving the files up: that thread deletes
-   * them before {@link #uses} returns false.
+   * Like {@link #uses}, but waits for a thread that is giving the file up: that thread deletes it
+   * before {@link #uses} returns false.
    */
-  boolean stillUses(FileInUse asked) {
+  boolean stillUses(Generation asked) {
     synchronized (switching) {
       return file == asked;
     }
   }
 
   /** The last file that failed; null if none has. */
-  FileInUse givenUp() {
+  Generation givenUp() {
     return givenUp;
   }
 
@@ -153,24 +160,27 @@ final class FileHolder {
    * Takes a file into use. Under the writer lock.
    *
    * @param emptyBytes size of the empty file that replaces it if all values were removed meanwhile
-   * @return whether they were
+   * @return the file in use: this one, or the empty one
    */
-  boolean use(FileInUse opening, StartReport report, long emptyBytes) throws IOException {
-    boolean cleared;
+  Generation use(Generation opening, StartReport report, long emptyBytes) throws IOException {
+    Generation used = opening;
     try {
       // An earlier store of these files may have been changed while this one was opening.
       boolean marked = context.files.isMarkedForDiscard();
-      cleared = clearWhenOpen || marked;
-      if (cleared) {
+      if (clearWhenOpen || marked) {
         // The keys that were changed are not known.
         context.importGuard.changingAll();
-        opening.clear(emptyBytes).unmap();
+        used = replaceByEmpty(opening, emptyBytes);
+        opening.unmap();
         if (marked) {
           context.files.unmarkForDiscard();
         }
       }
     } catch (IOException | RuntimeException | Error e) {
       opening.unmap();
+      if (used != opening) {
+        used.unmap();
+      }
       throw e;
     }
     clearWhenOpen = false;
@@ -178,29 +188,117 @@ final class FileHolder {
       lost = Optional.empty();
       missedNoted = false;
       start = report;
-      file = opening;
+      file = used;
       state = StoreState.READY;
     }
-    return cleared;
+    expectEvictionIfLarge(used);
+    return used;
   }
 
-  /** Replaces the file by an empty one. Under the writer lock. */
-  Generation clear(FileInUse cleared, long bytes) throws IOException {
-    synchronized (switching) {
-      return file == cleared ? cleared.clear(bytes) : null;
+  /** Counts uses from the last size on: a file that cannot grow will be full at some time. */
+  private void expectEvictionIfLarge(Generation used) {
+    if (used.bytes() > context.settings.maxBytes() / 2) {
+      used.values.expectEviction();
     }
   }
 
   /**
-   * Replaces the old generation by the next one. Under the writer lock.
+   * Replaces the file by an empty one. Under the writer lock, while it is not being rebuilt.
    *
-   * @return the old generation; null if the store has given up its files, or the rebuild
+   * @param bytes of the empty file
+   * @return whether that was done; then the old file, which has no name any more, is to be unmapped
    */
-  Generation install(FileInUse rebuilt) throws IOException {
-    // Without this lock, another thread could give the files up and delete them, and this one would
+  boolean clear(Generation cleared, long bytes) throws IOException {
+    synchronized (switching) {
+      boolean isUsed = file == cleared;
+      if (isUsed) {
+        var unused = replaceByEmpty(cleared, bytes);
+      }
+      return isUsed;
+    }
+  }
+
+  private Generation replaceByEmpty(Generation old, long bytes) throws IOException {
+    // Otherwise a crash of the machine could bring the old file back.
+    old.state().noteChange();
+    Generation made =
+        makeEmpty(old, context.generations.nextName(bytes, Geometry.DEFAULT_BYTES_PER_SLOT));
+    boolean isReplaced = false;
+    try {
+      replace(old, made, () -> {});
+      isReplaced = true;
+    } finally {
+      if (!isReplaced) {
+        context.generations.discard(made);
+      }
+    }
+    context.generations.delete(old);
+    return made;
+  }
+
+  /**
+   * Makes the empty file; on a disk that has no room for two files, once the current one was
+   * unmapped and deleted.
+   *
+   * <p>No value comes back: readers find nothing in a file that is unmapped, and after a kill there
+   * is either the whole old file, as the clear has not returned, or none, or the empty one. If the
+   * machine stops, the old name may be there again as after any clear; but the old file's state,
+   * which is on disk, says that it was changed, and a changed file that was not closed is not used.
+   */
+  private Generation makeEmpty(Generation old, GenerationName name) throws IOException {
+    try {
+      return context.generations.create(name);
+    } catch (IOException | RuntimeException e) {
+      context.faults.warn(e, "cannot make an empty file beside the old one, which goes first");
+    }
+    context.generations.tidy();
+    old.unmap();
+    context.generations.delete(old);
+    return context.generations.create(name);
+  }
+
+  /**
+   * Replaces the file by a copy in another size. Under the writer lock.
+   *
+   * @param last completes the copy, while nobody invalidates a value
+   * @return false if the store has given up its file
+   */
+  boolean replaceByCopy(Generation old, Generation copy, FolderDisk.Step last) throws IOException {
+    // Without this lock, another thread could give the file up and delete it, and this one would
     // then add a file.
     synchronized (switching) {
-      return file == rebuilt && rebuilt.isRebuilding() ? rebuilt.finishRebuild() : null;
+      boolean isUsed = file == old;
+      if (isUsed) {
+        replace(old, copy, last);
+        copied = old;
+      }
+      return isUsed;
+    }
+  }
+
+  private void replace(Generation old, Generation made, FolderDisk.Step last) throws IOException {
+    expectEvictionIfLarge(made);
+    old.whileNobodyInvalidates(
+        () -> {
+          last.run();
+          try {
+            // A start after a crash from here on takes the newer generation, which is complete.
+            made.install();
+          } catch (IOException | RuntimeException | Error e) {
+            if (made.isInstalled()) {
+              // Both may have their final names. Before anybody writes to the one that may not
+              // count.
+              fail(old, e);
+            }
+            throw e;
+          }
+          if (file == old) {
+            file = made;
+          }
+        });
+    if (old.bytes() != made.bytes()) {
+      logger.atInfo().log(
+          "Cache %s went from %d to %d bytes", context.settings.name(), old.bytes(), made.bytes());
     }
   }
 
@@ -233,10 +331,12 @@ final class FileHolder {
    * deleted only if the error is evidence against its content. If not, it is opened again later; a
    * change that it misses until then has to be reported to {@link #noteMissed}.
    */
-  void fail(FileInUse failing, Throwable cause) {
+  void fail(Generation failed, Throwable cause) {
     boolean isLost;
+    Generation failing;
     synchronized (switching) {
-      if (failing == null || file != failing) {
+      failing = failed == copied ? file : failed;
+      if (failed == null || failing == null || file != failing) {
         return;
       }
       // Before the file is null: a removal that finds no file counts as done, and its caller looks
@@ -262,7 +362,7 @@ final class FileHolder {
             ? "its file failed and was given up; it is kept in memory only until there is another"
             : "its file cannot be used now; it is kept and opened again later, and the cache is in"
                 + " memory only until then");
-    failed.accept(failing);
+    whenFailed.accept(failing);
   }
 
   /**
@@ -288,56 +388,72 @@ final class FileHolder {
    * Forces to disk what was written so far; for any thread. If the disk did not take it, the file
    * fails, as the system drops such pages from memory and older values would be read.
    *
-   * @param all see {@link FileInUse#force}
+   * @param all see {@link Generation#force}
    */
   void force(boolean all) {
-    FileInUse forced = file;
-    if (forced != null) {
-      boolean unused = force(forced, () -> forced.force(all));
+    Generation forced = file;
+    while (forced != null) {
+      boolean unused = force(forced, all);
+      Generation now = file;
+      forced = now == forced ? null : now;
     }
   }
 
   /**
-   * Forces a file to disk like {@link #force}, before another file replaces it.
+   * Forces to disk a file that is copied, or was. A page that the disk refuses may be dropped from
+   * memory, read again in an older state, and copied like that: so this is done before the last
+   * values are copied, and after that.
    *
-   * @return whether the disk has all of the file
+   * @return whether the disk has all of it
    */
-  boolean forceBeforeReplacing(FileInUse replaced) {
-    return force(replaced, replaced::forceCurrent);
-  }
-
-  private boolean force(FileInUse forced, FolderDisk.Step forcing) {
+  boolean force(Generation forced, boolean all) {
     try {
-      forcing.run();
+      forced.force(all);
       return true;
     } catch (FileSystemException e) {
-      // Of a file that failed or was closed meanwhile, nothing is forced any more.
+      // A file that was replaced, failed or was closed meanwhile may be deleted, and only what the
+      // disk has refused matters.
       if (stillUses(forced)) {
         // Too many open files, for example. The disk has refused nothing so far.
         context.faults.warn(
             e, "cannot open its folder to force it to disk; tried again after a minute at most");
       }
+      return false;
     } catch (IOException | RuntimeException | InternalError | LinkageError e) {
       fail(forced, e);
       if (state == StoreState.CLOSED && LostContentException.in(e).isPresent()) {
         // The store was closed while the disk was still writing.
         markForDiscard();
       }
+      return false;
     }
-    return false;
+  }
+
+  /** Goes on with a copy alone. To be called once the file that was copied is on disk. */
+  void forget(Generation old) {
+    synchronized (switching) {
+      copied = copied == old ? null : copied;
+    }
+  }
+
+  /** Saves how often values are used. */
+  void saveUsage() {
+    Generation used = file;
+    if (used != null) {
+      context.usage.save(used.bytes());
+    }
   }
 
   /**
    * Repairs, where needed, the segments of a file that were not used yet. Leaves the disk to others
    * for two thirds of the time.
    */
-  void checkAll(FileInUse checked) {
+  void checkAll(Generation checked) {
     try {
-      for (int i = 0; uses(checked) && checked.current().state().counts.unchecked() > 0; i++) {
+      int segments = checked.state().counts.segments;
+      for (int i = 0; i < segments && uses(checked) && checked.state().counts.unchecked() > 0; i++) {
         long begun = System.nanoTime();
-        if (!checked.check(i)) {
-          return;
-        }
+        checked.check(i);
         LockSupport.parkNanos(2 * (System.nanoTime() - begun));
       }
     } catch (StoreBusyException e) {
@@ -353,9 +469,9 @@ final class FileHolder {
    *
    * @return the file there was, for the caller to close; null if there was none
    */
-  FileInUse letGo() {
+  Generation letGo() {
     synchronized (switching) {
-      FileInUse last = file;
+      Generation last = file;
       if (state != StoreState.FAILED) {
         state = StoreState.CLOSED;
       }

@@ -20,7 +20,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.Ol
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEntryException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredValue;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.HashedKey;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrite;
@@ -99,7 +98,7 @@ public final class Store {
     this.upkeep = new StoreUpkeep(context, holder, growth);
   }
 
-  private void fileFailed(FileInUse failed) {
+  private void fileFailed(Generation failed) {
     life.replaceLater(failed);
   }
 
@@ -163,12 +162,17 @@ public final class Store {
   }
 
   private StoredValue findInFile(byte[] key) {
-    FileInUse file = holder.file();
-    if (file == null) {
-      return null;
-    }
+    Generation file = holder.file();
     try {
-      return file.read(key);
+      while (file != null) {
+        StoredValue value = file.read(key);
+        Generation read = file;
+        file = holder.file();
+        // A file that was replaced may be unmapped.
+        if (value != null || file == read) {
+          return value;
+        }
+      }
     } catch (DamagedEntryException e) {
       if (e.certain) {
         countDamaged(e);
@@ -196,7 +200,7 @@ public final class Store {
   private void dropIfUseless(byte[] key) {
     context.lock.lock();
     try {
-      FileInUse file = holder.file();
+      Generation file = holder.file();
       if (file != null && isUseless(file, key)) {
         file.drop(key);
       }
@@ -210,7 +214,7 @@ public final class Store {
     }
   }
 
-  private boolean isUseless(FileInUse file, byte[] key) {
+  private boolean isUseless(Generation file, byte[] key) {
     try {
       StoredValue value = file.read(key);
       return value != null && !value.isInvalidated() && context.isTooOld(value.created());
@@ -310,7 +314,7 @@ public final class Store {
             // dropped, and a crash could bring back what was to be invalidated.
             boolean conditional = before == null || before.conditional();
             PendingWrite write = new PendingWrite(value, created, conditional, ticket.removals);
-            FileInUse file = holder.file();
+            Generation file = holder.file();
             return mayWrite
                     && before == null
                     && file != null
@@ -333,14 +337,14 @@ public final class Store {
     holder.awaitOpenBriefly();
     context.counts.invalidated.increment();
     Store next = null;
-    Generation cleared = null;
-    FileInUse file = null;
+    boolean isCleared = false;
+    Generation file = null;
     context.lock.lock();
     try {
       noteAllForImport();
       file = holder.file();
       if (file != null) {
-        cleared = growth.clear(file);
+        isCleared = growth.clear(file);
       } else if (holder.isOpening()) {
         holder.clearWhenOpen();
       } else if (successor != null || holder.noteMissed(/* all= */ true)) {
@@ -362,8 +366,8 @@ public final class Store {
     // Not before: a store puts these files aside while it opens, and deletes them itself if it is
     // cleared until then.
     boolean unused = context.deleteOthers(context.files);
-    if (cleared != null) {
-      growth.unmapLater(file, cleared);
+    if (isCleared) {
+      growth.unmapLater(file);
     }
     if (next != null) {
       next.clear();
@@ -403,7 +407,7 @@ public final class Store {
     context.lock.giveWay();
     context.lock.lock();
     try {
-      FileInUse file = holder.file();
+      Generation file = holder.file();
       if (file != null && context.importGuard.mayImport()) {
         context.pending.change(
             new HashedKey(keyBytes),
@@ -426,7 +430,7 @@ public final class Store {
     return result[0];
   }
 
-  private ImportResult importInto(FileInUse file, HashedKey key, byte[] value, long created) {
+  private ImportResult importInto(Generation file, HashedKey key, byte[] value, long created) {
     if (writer.putIfFits(file, key, value, created)) {
       return ImportResult.STORED;
     }
@@ -437,7 +441,7 @@ public final class Store {
         : ImportResult.NO_ROOM;
   }
 
-  private static boolean isThere(FileInUse file, byte[] key) {
+  private static boolean isThere(Generation file, byte[] key) {
     try {
       return file.read(key) != null;
     } catch (DamagedEntryException e) {
@@ -545,7 +549,7 @@ public final class Store {
     /** Returns what is queued for the key from now on. */
     private PendingWrite makeAlone(HashedKey key, boolean mayWrite) {
       ticket = context.tickets.begin(key);
-      FileInUse file;
+      Generation file;
       do {
         file = holder.file();
         if (mayWrite && file != null && writer.apply(file, key, write, StoreWriter.Room.AS_IT_IS)) {
@@ -645,7 +649,8 @@ public final class Store {
    */
   private void takeAway(HashedKey key) {
     long begun = System.nanoTime();
-    while (!writer.write(key, StoreWriter.Room.BY_EVICTION)) {
+    // A put that waits for a growth has removed the older value.
+    while (!writer.write(key, StoreWriter.Room.AFTER_GROWTH) && !isGone(key)) {
       if (System.nanoTime() - begun > BUSY_NANOS) {
         // The queued write hides the older value here, so only another process would find it.
         holder.markForDiscard();
@@ -654,7 +659,13 @@ public final class Store {
     }
   }
 
-  private Outcome invalidateOlder(FileInUse file, HashedKey key) {
+  private boolean isGone(HashedKey key) {
+    Generation file = holder.file();
+    StoredValue older = file == null ? null : findInFile(key.bytes);
+    return older == null || older.isInvalidated();
+  }
+
+  private Outcome invalidateOlder(Generation file, HashedKey key) {
     try {
       file.invalidate(key.bytes);
       return Outcome.WAITS;
@@ -745,14 +756,14 @@ public final class Store {
 
   /** The store's figures. */
   public StoreStats stats() {
-    FileInUse file = holder.file();
+    Generation file = holder.file();
     return new StoreStats(
         holder.state(),
         holder.report(),
         context.counts.copy(),
-        file == null ? 0 : file.values().entries(),
-        file == null ? 0 : file.values().liveBytes(),
-        file == null ? 0 : file.diskBytes(),
+        file == null ? 0 : file.values.entries(),
+        file == null ? 0 : file.values.liveBytes(),
+        file == null ? 0 : file.diskBytes() + growth.nextDiskBytes(),
         context.settings.maxBytes(),
         context.pending.count(),
         file == null ? 0 : file.unrepaired());

@@ -14,9 +14,11 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FaultLog;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.GenerationFactory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrites;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Usage;
 import java.io.IOException;
@@ -54,6 +56,7 @@ final class StoreContext {
   final long maxAgeMillis;
 
   final Usage usage;
+  final GenerationFactory generations;
   final ImportGuard importGuard;
 
   StoreContext(
@@ -82,6 +85,15 @@ final class StoreContext {
     this.maxAgeMillis = settings.maxAge().map(Duration::toMillis).orElse(Long.MAX_VALUE);
     this.importGuard = new ImportGuard(files, importMode);
     this.usage = new Usage(clock, threads::maintain, files.disk, files.usage(), faults);
+    this.generations =
+        new GenerationFactory(
+            files,
+            faults,
+            usage,
+            settings.maxValue(),
+            settings.oldValues() == OldValues.VALID,
+            counts.evicted,
+            counts.damaged);
   }
 
   /** The bytes that are free on the volume of the files; 0 if that is not known. */

@@ -19,10 +19,12 @@ import static java.util.concurrent.TimeUnit.NANOSECONDS;
 
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk.GenerationName;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.GenerationFactory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Rebuild;
 import java.io.IOException;
 import java.util.OptionalLong;
@@ -35,7 +37,7 @@ import java.util.concurrent.atomic.AtomicReference;
 
 /**
  * The growth of a store: replaces its file by a larger one when it fills, or by one of another size
- * on request. {@link FileInUse} says how. This runs in the background and takes the writer lock for
+ * on request, as {@link Generation} says. This runs in the background and takes the writer lock for
  * one segment at a time, so that others wait for milliseconds at most.
  */
 final class StoreGrowth {
@@ -47,6 +49,9 @@ final class StoreGrowth {
 
   /** How long {@link #awaitBriefly} waits: a growth of a small file is about done by then. */
   private static final long BRIEF_MILLIS = 300;
+
+  /** So many changed keys are copied while nobody else may write: a matter of a millisecond. */
+  private static final int FEW = 100;
 
   private final StoreContext context;
   private final FileHolder holder;
@@ -72,6 +77,12 @@ final class StoreGrowth {
   private final AtomicReference<Run> run = new AtomicReference<>(Run.ended());
 
   private volatile long refusedUntil = System.nanoTime();
+
+  /** A file that is copied to another one. */
+  private record Copying(Generation file, Generation made, Rebuild rebuild) {}
+
+  /** Null unless a file is copied. Changed under the writer lock. */
+  private volatile Copying copying;
 
   /**
    * Starts with no growth.
@@ -134,15 +145,17 @@ final class StoreGrowth {
    * @param valueLength bytes of a value that did not fit, or 0
    * @return whether there will be more room soon
    */
-  boolean request(FileInUse file, int valueLength) {
-    if (file.isRebuilding() && isRunning()) {
-      // The value did not fit the next file either, but that one may grow in turn.
-      return plan.next(file.nextBytes(), valueLength, 0).isPresent();
+  boolean request(Generation file, int valueLength) {
+    Copying now = copying;
+    if (now != null && isRunning()) {
+      // The next file has more room, or may grow in turn.
+      return now.made.bytes() > file.bytes()
+          || plan.next(now.made.bytes(), valueLength, 0).isPresent();
     }
     long current = file.bytes();
     OptionalLong bytes =
-        plan.next(current, valueLength, file.values().liveBytes() + context.pending.bytes());
-    if (bytes.isEmpty() && file.values().isShortOfSlots()) {
+        plan.next(current, valueLength, file.values.liveBytes() + context.pending.bytes());
+    if (bytes.isEmpty() && file.values.isShortOfSlots()) {
       // Values are far smaller than when the file was created: it has room, but no slots for them.
       // A file at its limit gets more slots only by way of a smaller one.
       bytes = plan.previous(current);
@@ -158,7 +171,7 @@ final class StoreGrowth {
    *
    * @return completes with whether that was done; it is not if another rebuild is running
    */
-  CompletableFuture<Boolean> rebuild(FileInUse file, long bytes, Progress progress) {
+  CompletableFuture<Boolean> rebuild(Generation file, long bytes, Progress progress) {
     Run mine = new Run();
     return begin(file, bytes, progress, mine) ? mine : Run.ended();
   }
@@ -166,17 +179,19 @@ final class StoreGrowth {
   /**
    * Replaces the file by an empty one. Under the writer lock.
    *
-   * @return the old generation, to be unmapped without the lock; null if the file was not in use
+   * @return whether that was done, which it is not if the file was not in use; then the old one is
+   *     to be given to {@link #unmapLater}
    * @throws IOException if no file can be created
    */
-  Generation clear(FileInUse file) throws IOException {
+  boolean clear(Generation file) throws IOException {
     // An interrupt would close the channel through which the file is created.
     boolean interrupted = Thread.interrupted();
     try {
-      Generation old = holder.clear(file, emptyBytes(file));
+      abandon(file);
+      boolean isDone = holder.clear(file, emptyBytes(file));
       // A smaller file allows less room for the saved usage.
-      context.threads.settle(file::saveUsage);
-      return old;
+      context.threads.settle(holder::saveUsage);
+      return isDone;
     } finally {
       if (interrupted) {
         Thread.currentThread().interrupt();
@@ -185,7 +200,7 @@ final class StoreGrowth {
   }
 
   /** Bytes of an empty file that replaces this one. */
-  long emptyBytes(FileInUse file) {
+  long emptyBytes(Generation file) {
     return Math.min(plan.first(), file.bytes());
   }
 
@@ -193,14 +208,14 @@ final class StoreGrowth {
    * Makes the file smaller if it exceeds the store's limit. To be called from time to time, as the
    * disk may have been full.
    */
-  void fitIfDue(FileInUse file) {
+  void fitIfDue(Generation file) {
     if (file.bytes() > plan.maxBytes()) {
       var unused = rebuild(file, plan.maxBytes(), Progress.NONE);
     }
   }
 
   /** Returns false if another rebuild is running or the threads were stopped. */
-  private boolean begin(FileInUse file, long bytes, Progress progress, Run mine) {
+  private boolean begin(Generation file, long bytes, Progress progress, Run mine) {
     Run last = run.get();
     if (!last.isDone() || !run.compareAndSet(last, mine)) {
       return false;
@@ -216,7 +231,7 @@ final class StoreGrowth {
     return true;
   }
 
-  private void run(FileInUse file, long bytes, Progress progress, Run mine) {
+  private void run(Generation file, long bytes, Progress progress, Run mine) {
     if (!mine.begun.compareAndSet(false, true)) {
       return;
     }
@@ -229,7 +244,7 @@ final class StoreGrowth {
         // On another thread, as the disk may need long.
         context.threads.settle(
             () -> {
-              file.saveUsage();
+              holder.saveUsage();
               holder.force(/* all= */ true);
             });
       }
@@ -239,7 +254,7 @@ final class StoreGrowth {
     }
   }
 
-  private boolean rebuildNow(FileInUse file, long bytes, long available, Progress progress) {
+  private boolean rebuildNow(Generation file, long bytes, long available, Progress progress) {
     if (bytes > file.bytes()
         && bytes > available
         && context.settings.oldValues() != OldValues.DANGEROUS) {
@@ -247,7 +262,7 @@ final class StoreGrowth {
           file,
           new IOException(
               "what is free on the volume of "
-                  + file.current().name.path().getParent()
+                  + file.name.path().getParent()
                   + " is kept for web_sessions and oauth_tokens"));
       return false;
     }
@@ -259,7 +274,9 @@ final class StoreGrowth {
       }
       // Under the lock: a clear after this creates a file with a higher number, and the one created
       // here is discarded.
-      name = file.nextName(bytes);
+      name =
+          context.generations.nextName(
+              bytes, Geometry.bytesPerSlot(file.values.averageRecordBytes()));
     } finally {
       context.lock.unlock();
     }
@@ -267,114 +284,164 @@ final class StoreGrowth {
   }
 
   /** Creates a file of another size and copies all values; returns whether it is in use now. */
-  private boolean fillNext(FileInUse file, GenerationName name, Progress progress) {
+  private boolean fillNext(Generation file, GenerationName name, Progress progress) {
     Generation made = null;
     try {
-      made = file.make(name);
+      made = context.generations.create(name);
     } catch (IOException | RuntimeException | Error e) {
       refuseUnlessFailed(file, e);
     }
+    Copying mine = null;
     try {
-      Rebuild rebuild = made == null ? null : take(file, made);
-      return rebuild != null && copyAll(file, rebuild, progress);
-    } catch (IOException | StoreBusyException | OutOfMemoryError e) {
-      refuseUnlessFailed(file, e);
-      abandon(file);
+      mine = made == null ? null : begin(file, made);
+      return mine != null && copyAll(mine, progress) && finish(mine);
+    } catch (IOException | StoreBusyException | Rebuild.NextFileException | OutOfMemoryError e) {
+      // A clear may have abandoned it, and deleted what was to be forced.
+      if (mine == null || mine == copying) {
+        refuseUnlessFailed(file, e);
+      }
     } catch (RuntimeException | Error e) {
-      // The file fails first, as the rest may fail in the same way.
-      holder.fail(holder.file(), e);
-      abandon(file);
+      holder.fail(file, e);
+    } finally {
+      end(file);
     }
     return false;
   }
 
-  private boolean copyAll(FileInUse file, Rebuild rebuild, Progress progress) throws IOException {
-    int segments = file.values().map.geometry.segments();
+  /** Returns null if the file is not in use any more. */
+  private Copying begin(Generation file, Generation made) throws IOException {
+    Copying begun = null;
+    context.lock.lock();
+    try {
+      if (holder.uses(file)) {
+        begun = new Copying(file, made, file.beginRebuild(made));
+        copying = begun;
+      }
+    } finally {
+      context.lock.unlock();
+      if (begun == null) {
+        context.generations.discard(made);
+      }
+    }
+    return begun;
+  }
+
+  /** Ends the copy of a file, if one is running. */
+  private void end(Generation file) {
+    context.lock.lock();
+    try {
+      abandon(file);
+    } finally {
+      context.lock.unlock();
+    }
+    context.generations.tidy();
+  }
+
+  /**
+   * Abandons the copy of a file, if one is running. Under the writer lock; to be followed by {@link
+   * GenerationFactory#tidy} without it.
+   */
+  void abandon(Generation file) {
+    Copying ended = copying;
+    if (ended != null && ended.file == file) {
+      copying = null;
+      file.endRebuild();
+      context.generations.discardLater(ended.made);
+    }
+  }
+
+  /** Bytes on disk of the file to which another one is copied; 0 if none is. */
+  long nextDiskBytes() {
+    Copying now = copying;
+    return now == null ? 0 : now.made.diskBytes();
+  }
+
+  /** Copies all values but a few; returns false if the copy was abandoned or cancelled. */
+  private boolean copyAll(Copying mine, Progress progress) throws IOException {
+    int segments = mine.file.state().segments;
     for (int i = 0; i < segments; i++) {
-      if (progress.isCancelled() || !file.isRebuilding()) {
-        abandon(file);
+      int segment = i;
+      context.lock.giveWay();
+      if (progress.isCancelled()
+          || !whileCopying(mine, () -> mine.rebuild.copySegment(segment, context::isTooOld))) {
         return false;
       }
-      context.lock.giveWay();
-      copy(file, rebuild, i);
-      rebuild.giveBack();
+      mine.rebuild.giveBack();
+      copyChanged(mine);
       progress.step(i + 1, segments);
     }
-    if (!holder.forceBeforeReplacing(file)) {
+    if (!holder.force(mine.file, /* all= */ false)) {
       throw new IOException("the disk may not have all of the file that was copied");
     }
-    return finish(file);
-  }
-
-  private void abandon(FileInUse file) {
-    context.lock.lock();
-    try {
-      file.abandonRebuild();
-    } finally {
-      context.lock.unlock();
+    if (context.settings.oldValues() == OldValues.DANGEROUS) {
+      mine.made.force(/* all= */ false);
     }
-    file.tidy();
+    copyChanged(mine);
+    return true;
   }
 
-  /** Returns null if the file is not in use any more, or is newer than the one created. */
-  private Rebuild take(FileInUse file, Generation made) {
-    Rebuild taken = null;
-    context.lock.lock();
-    try {
-      // A clear may have replaced the file by one that is newer than this one.
-      if (holder.uses(file) && made.name.number() > file.current().name.number()) {
-        taken = file.beginRebuild(made);
-      }
-    } finally {
-      context.lock.unlock();
-      if (taken == null) {
-        file.discard(made);
+  /** Copies what was changed meanwhile, but for a few keys, which {@link #finish} copies. */
+  private void copyChanged(Copying mine) throws IOException {
+    int before = Integer.MAX_VALUE;
+    // Until they are changed as fast as they are copied, or their segments are busy.
+    while (mine.rebuild.noted() > FEW && mine.rebuild.noted() < before) {
+      before = mine.rebuild.noted();
+      context.lock.giveWay();
+      if (!whileCopying(mine, () -> mine.rebuild.copyChanged(FEW))) {
+        return;
       }
     }
-    return taken;
   }
 
-  private void copy(FileInUse file, Rebuild rebuild, int segment) throws IOException {
+  /** Runs a step under the writer lock; returns false if the copy was abandoned. */
+  private boolean whileCopying(Copying mine, FolderDisk.Step step) throws IOException {
     context.lock.lock();
     try {
-      if (holder.uses(file) && file.isRebuilding()) {
-        context.counts.notStored.add(rebuild.copySegment(segment, context::isTooOld));
+      boolean isRunning = holder.uses(mine.file) && copying == mine;
+      if (isRunning) {
+        step.run();
       }
+      return isRunning;
     } finally {
       context.lock.unlock();
     }
   }
 
-  private boolean finish(FileInUse file) throws IOException {
-    Generation old;
+  /** Has the copy take the place of the file; returns false if it was abandoned. */
+  private boolean finish(Copying mine) throws IOException {
     context.lock.lock();
     try {
-      old = holder.install(file);
+      if (copying != mine || !holder.replaceByCopy(mine.file, mine.made, mine.rebuild::complete)) {
+        return false;
+      }
+      copying = null;
+      mine.file.endRebuild();
+      mine.file.noteDamaged(mine.rebuild.damaged(), /* isAll= */ false);
     } finally {
       context.lock.unlock();
-    }
-    if (old == null) {
-      abandon(file);
-      return false;
     }
     context.counts.growths.increment();
+    context.counts.notStored.add(mine.rebuild.lost());
+    boolean unused = holder.force(mine.file, /* all= */ false);
+    holder.forget(mine.file);
+    context.generations.delete(mine.file);
     // Without the lock, as this waits for readers.
-    file.unmap(old);
+    context.generations.unmap(mine.file);
     return true;
   }
 
   /** Unmaps an old generation on another thread, as a large one takes a second or more. */
-  void unmapLater(FileInUse file, Generation old) {
-    file.leave(old);
-    if (!context.threads.maintain(file::tidy)) {
-      file.tidy();
+  void unmapLater(Generation old) {
+    context.generations.unmapLater(old);
+    if (!context.threads.maintain(context.generations::tidy)) {
+      context.generations.tidy();
     }
   }
 
   /**
    * Refuses growths for a while after one has failed; if the file failed as well, that was logged.
    */
-  private void refuseUnlessFailed(FileInUse file, Throwable cause) {
+  private void refuseUnlessFailed(Generation file, Throwable cause) {
     if (!holder.stillUses(file)) {
       return;
     }

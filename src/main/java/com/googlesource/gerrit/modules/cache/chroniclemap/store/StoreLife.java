@@ -19,7 +19,6 @@ import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FileReplacedException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
 import java.io.IOException;
 import java.util.concurrent.TimeUnit;
@@ -72,7 +71,7 @@ final class StoreLife {
   private long pauseMillis;
 
   /** The file that was closed properly; null before that, or if it could not be. */
-  private volatile FileInUse closedCleanly;
+  private volatile Generation closedCleanly;
 
   StoreLife(StoreContext context, FileHolder holder, StoreGrowth growth, StoreWriter writer) {
     this.context = context;
@@ -102,12 +101,12 @@ final class StoreLife {
   }
 
   private void takeOver(StoreOpener.Opened result) throws IOException {
-    boolean cleared;
+    Generation file;
     context.lock.lock();
     try {
-      cleared = holder.use(result.file(), result.report(), growth.emptyBytes(result.file()));
+      file = holder.use(result.file(), result.report(), growth.emptyBytes(result.file()));
       context.files.wasOpen = true;
-      growth.fitIfDue(result.file());
+      growth.fitIfDue(file);
       // Queued writes go into the file before any others, so that the early marker is not needed
       // afterwards.
       boolean all = writer.writeAll(StoreWriter.Room.BY_EVICTION, Long.MAX_VALUE);
@@ -121,20 +120,20 @@ final class StoreLife {
     } finally {
       context.lock.unlock();
     }
-    if (cleared) {
+    if (file != result.file()) {
       boolean unused = context.deleteOthers(context.files);
     }
     // The file may have become smaller before a kill or a failure, and so the room for the saved
     // usage.
-    context.threads.settle(result.file()::saveUsage);
-    if (result.file().diskBytes() >= LARGE) {
+    context.threads.settle(holder::saveUsage);
+    if (file.diskBytes() >= LARGE) {
       // At once, as the page cache may be cold; for smaller files, the periodic upkeep does this.
-      context.threads.settle(result.file().current()::expectRandomAccess);
+      context.threads.settle(file::expectRandomAccess);
     }
-    if (result.file().current().state().counts.unchecked() > 0) {
+    if (file.state().counts.unchecked() > 0) {
       context.threads.later(
           () -> {
-            boolean unused = context.threads.maintain(() -> holder.checkAll(result.file()));
+            boolean unused = context.threads.maintain(() -> holder.checkAll(file));
           },
           CHECK_AFTER_SECONDS);
     }
@@ -156,27 +155,24 @@ final class StoreLife {
   // ---- a file that failed
 
   /** Unmaps a failed file in the background; {@link #healIfDue} opens or replaces it later. */
-  void replaceLater(FileInUse failed) {
+  void replaceLater(Generation failed) {
     // Not on this thread, which may be a reader inside the gate or in the middle of a change.
     var unused = context.threads.write(() -> unmap(failed));
   }
 
-  private void unmap(FileInUse file) {
+  private void unmap(Generation file) {
     context.lock.lock();
     try {
       if (holder.isOver()) {
         context.pending.clear();
       }
-      file.abandonRebuild();
+      growth.abandon(file);
     } finally {
       context.lock.unlock();
     }
     // Writers hold the lock, so each of them has seen by now that this file is not used any more.
-    try {
-      file.unmap();
-    } catch (RuntimeException | InternalError | LinkageError e) {
-      context.faults.warn(e, "cannot unmap its file");
-    }
+    context.generations.unmap(file);
+    context.generations.tidy();
   }
 
   /**
@@ -239,7 +235,7 @@ final class StoreLife {
 
   /**
    * Writes what is queued, unmaps the file and marks it as closed. A growth that does not end in a
-   * moment is abandoned, with the values that had room in the larger file only.
+   * moment is abandoned; values that wait for it evict others.
    */
   void close() {
     Uninterruptibles.awaitUninterruptibly(holder.opened);
@@ -248,7 +244,7 @@ final class StoreLife {
       closed = true;
     }
     try {
-      // Values that did not fit the old file are in the next one only.
+      // Values that do not fit the old file wait for the next one.
       growth.awaitBriefly();
       closeFile();
     } finally {
@@ -285,7 +281,7 @@ final class StoreLife {
   }
 
   private void letGoOfFile(boolean inOrder) throws IOException {
-    FileInUse file = holder.letGo();
+    Generation file = holder.letGo();
     context.pending.close();
     if (file == null) {
       if (holder.givenUp() != null) {
@@ -294,11 +290,13 @@ final class StoreLife {
       }
       return;
     }
+    growth.abandon(file);
     if (inOrder) {
       file.closeCleanly();
       closedCleanly = file;
     } else {
       file.unmap();
+      context.generations.tidy();
     }
   }
 
@@ -307,9 +305,12 @@ final class StoreLife {
    * and, if it is called at all, after {@link #settle}.
    */
   void release() {
-    FileInUse closedFile = closedCleanly;
+    Generation closedFile = closedCleanly;
     if (closedFile != null) {
+      // Another file of the same name must not be created while one is mapped.
+      context.generations.tidy();
       closedFile.release();
+      context.usage.close();
     }
   }
 
@@ -320,11 +321,11 @@ final class StoreLife {
    * @param ours see {@link Generation#settle}
    */
   void settle(AtomicBoolean ours) {
-    FileInUse closedFile = closedCleanly;
+    Generation closedFile = closedCleanly;
     if (closedFile != null) {
-      closedFile.saveUsage();
+      context.usage.save(closedFile.bytes());
       try {
-        closedFile.current().settle(ours);
+        closedFile.settle(ours);
       } catch (IOException | RuntimeException | InternalError | LinkageError e) {
         if (LostContentException.in(e).isPresent()) {
           context.faults.warn(e, "the disk did not take all of its file, so it will start empty");

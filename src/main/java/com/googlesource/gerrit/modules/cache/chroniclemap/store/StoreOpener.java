@@ -22,11 +22,9 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContent
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileVerdict;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Holes;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk.GenerationName;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.GenerationMaker;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -40,11 +38,10 @@ final class StoreOpener {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /** An open file and how it was found. */
-  record Opened(FileInUse file, StartReport report) {}
+  record Opened(Generation file, StartReport report) {}
 
   private final StoreContext context;
   private final FilesOnDisk files;
-  private final GenerationMaker maker;
   private final long begun = System.nanoTime();
   private final boolean first;
   private Optional<LostContentException> lost;
@@ -61,20 +58,7 @@ final class StoreOpener {
     this.context = context;
     this.lost = lost;
     this.first = first;
-    StoreSettings settings = context.settings;
     this.files = context.files;
-    StoreCounts counts = context.counts;
-    this.maker =
-        new GenerationMaker(
-            settings.name(),
-            settings.maxBytes(),
-            context.faults,
-            files,
-            context.usage,
-            settings.maxValue(),
-            settings.oldValues() == OldValues.VALID,
-            counts.evicted,
-            counts.damaged);
   }
 
   /**
@@ -88,15 +72,14 @@ final class StoreOpener {
     StartReport.Kind kind = opened.report().kind();
     try {
       files.noteUse(
-          opened.file().current().name,
+          opened.file().name,
           kind == StartReport.Kind.NEW || kind == StartReport.Kind.REPLACED,
           context.clock.getAsLong());
     } catch (IOException e) {
       context.faults.warn(e, "cannot note which of its versions is in use");
     }
     try {
-      context.importGuard.opened(
-          kind == StartReport.Kind.NEW, opened.file().current().state().isChanged());
+      context.importGuard.opened(kind == StartReport.Kind.NEW, opened.file().state().isChanged());
     } catch (IOException e) {
       context.faults.warn(e, "cannot mark its file; nothing is imported into it");
     }
@@ -156,7 +139,7 @@ final class StoreOpener {
 
   private Opened open(GenerationName found, FileState state) throws IOException {
     FileVerdict verdict;
-    Generation generation;
+    Generation file;
     try {
       verdict = state.judge(found.path());
       if (verdict == FileVerdict.LOST) {
@@ -170,16 +153,15 @@ final class StoreOpener {
         Holes.fill(files.disk, found.path());
       }
       state.takeOver(found.path(), verdict);
-      generation = maker.open(found, state);
+      file = context.generations.open(found, state);
     } catch (IOException | RuntimeException | Error e) {
       state.release();
       throw e;
     }
-    FileInUse file = new FileInUse(maker, generation);
     if (context.settings.oldValues() == OldValues.DANGEROUS) {
       try {
         // If the disk does not take what the last process wrote, that must show now and not later.
-        file.forceCurrent();
+        file.force(/* all= */ false);
       } catch (IOException | RuntimeException | Error e) {
         file.unmap();
         throw e;
@@ -198,7 +180,7 @@ final class StoreOpener {
     } else if (verdict == FileVerdict.KILLED) {
       detail = "it was not closed";
     }
-    return new Opened(file, report(kind, detail, file.values().entries()));
+    return new Opened(file, report(kind, detail, file.values.entries()));
   }
 
   private Opened replace(LostContentException evidence) throws IOException {
@@ -217,15 +199,15 @@ final class StoreOpener {
     long bytes = new GrowthPlan(context.settings.maxBytes()).first(context.free());
     Generation made;
     try {
-      made = maker.first(bytes);
+      made = context.generations.first(bytes);
     } catch (IOException | RuntimeException e) {
       if (!context.makeRoom()) {
         throw e;
       }
       files.deleteThisVersion(evidence);
-      made = maker.first(bytes);
+      made = context.generations.first(bytes);
     }
-    return new Opened(new FileInUse(maker, made), report(kind, detail, 0));
+    return new Opened(made, report(kind, detail, 0));
   }
 
   private StartReport report(StartReport.Kind kind, String detail, long entries) {

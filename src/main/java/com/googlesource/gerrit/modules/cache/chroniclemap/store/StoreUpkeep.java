@@ -19,7 +19,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FileReplace
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentReader;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueTable.VerifyCounts;
 import java.io.IOException;
@@ -68,8 +67,9 @@ final class StoreUpkeep {
   VerifyReport verify(boolean repair, Progress progress) throws InterruptedException {
     long begun = System.nanoTime();
     holder.opened.await();
+    growth.await();
     VerifyCounts counts = new VerifyCounts();
-    FileInUse file = holder.file();
+    Generation file = holder.file();
     boolean complete = file != null && verifyAll(file, progress, counts);
     note(file, counts.damaged, complete);
     boolean repaired =
@@ -86,7 +86,7 @@ final class StoreUpkeep {
         counts.values, counts.bytes, counts.damaged, repaired, complete, millis);
   }
 
-  private void note(FileInUse file, long damaged, boolean complete) {
+  private void note(Generation file, long damaged, boolean complete) {
     context.lock.lock();
     try {
       if (file != null && holder.uses(file)) {
@@ -103,18 +103,15 @@ final class StoreUpkeep {
   }
 
   /** Returns whether all segments were checked. */
-  private boolean verifyAll(FileInUse file, Progress progress, VerifyCounts counts) {
-    growth.await();
-    Generation checked = file.current();
-    try (SegmentReader reader = checked.reader()) {
-      int segments = file.values().map.geometry.segments();
+  private boolean verifyAll(Generation file, Progress progress, VerifyCounts counts) {
+    try (SegmentReader reader = file.reader()) {
+      int segments = file.state().counts.segments;
       for (int i = 0; i < segments; i++) {
         context.lock.giveWay();
         int segment = i;
         if (progress.isCancelled()
             || Thread.currentThread().isInterrupted()
-            || !whileInUse(
-                file, checked, () -> file.values().verifySegment(segment, reader, counts))) {
+            || !whileInUse(file, () -> file.values.verifySegment(segment, reader, counts))) {
           return false;
         }
         reader.giveBack();
@@ -123,7 +120,7 @@ final class StoreUpkeep {
       return true;
     } catch (IOException | StoreBusyException e) {
       // A file that is not in use any more may have been deleted.
-      if (holder.stillUses(file) && file.current() == checked) {
+      if (holder.stillUses(file)) {
         context.faults.warn(e, "cannot be checked");
       }
       return false;
@@ -131,16 +128,14 @@ final class StoreUpkeep {
   }
 
   /**
-   * Runs a step under the writer lock while a generation is still the file of the store, and is not
-   * being rebuilt.
+   * Runs a step under the writer lock while the store still uses a file, and is not rebuilding it.
    *
    * @return false if it is not any more, or the file has failed
    */
-  private boolean whileInUse(FileInUse file, Generation generation, FolderDisk.Step step)
-      throws IOException {
+  private boolean whileInUse(Generation file, FolderDisk.Step step) throws IOException {
     context.lock.lock();
     try {
-      if (!holder.uses(file) || file.isRebuilding() || file.current() != generation) {
+      if (!holder.uses(file) || file.isRebuilding()) {
         return false;
       }
       step.run();
@@ -167,24 +162,23 @@ final class StoreUpkeep {
       lastSweep = now;
       sweepExpired();
     }
-    FileInUse file = holder.file();
+    Generation file = holder.file();
     if (file != null) {
       growth.fitIfDue(file);
       rebuildIfReplaced(file);
       // Not when the file is opened: that would cost each start some processor time.
-      file.current().expectRandomAccess();
+      file.expectRandomAccess();
       context.threads.settle(() -> holder.force(/* all= */ true));
       if (Math.abs(now - lastSave) >= SAVE_MILLIS) {
         lastSave = now;
-        context.threads.settle(file::saveUsage);
+        context.threads.settle(holder::saveUsage);
       }
     }
   }
 
-  private void rebuildIfReplaced(FileInUse file) {
-    Generation current = file.current();
+  private void rebuildIfReplaced(Generation file) {
     try {
-      current.state().checkInPlace(current.name.path());
+      file.state().checkInPlace(file.name.path());
     } catch (NoSuchFileException e) {
       // A file that was deleted, by a newer version of a plugin's cache, stays deleted.
       logger.atFine().withCause(e).log("Cache %s", context.settings.name());
@@ -201,16 +195,15 @@ final class StoreUpkeep {
 
   /** Removes the values that are too old. Reads only the segments that may hold such values. */
   void sweepExpired() {
-    FileInUse file = holder.file();
+    Generation file = holder.file();
     if (context.maxAgeMillis == Long.MAX_VALUE || file == null) {
       return;
     }
-    Generation swept = file.current();
-    try (SegmentReader reader = swept.reader()) {
-      for (int i = 0; i < swept.state().counts.segments; i++) {
+    try (SegmentReader reader = file.reader()) {
+      for (int i = 0; i < file.state().counts.segments; i++) {
         context.lock.giveWay();
         long begun = System.nanoTime();
-        if (!sweepSegment(file, swept, i, reader)) {
+        if (!sweepSegment(file, i, reader)) {
           return;
         }
         reader.giveBack();
@@ -222,22 +215,21 @@ final class StoreUpkeep {
       }
     } catch (IOException e) {
       // A file that is not in use any more may have been deleted.
-      if (holder.stillUses(file) && file.current() == swept) {
+      if (holder.stillUses(file)) {
         context.faults.warn(e, "old values stay: cannot read");
       }
     }
   }
 
   /** Returns false if the sweep has to end. */
-  private boolean sweepSegment(FileInUse file, Generation swept, int segment, SegmentReader reader)
+  private boolean sweepSegment(Generation file, int segment, SegmentReader reader)
       throws IOException {
     try {
       return whileInUse(
           file,
-          swept,
           () ->
               context.counts.expired.add(
-                  file.values().removeOld(segment, reader, context::isTooOld)));
+                  file.values.removeOld(segment, reader, context::isTooOld)));
     } catch (StoreBusyException e) {
       // The next sweep finds what is left.
       logger.atFine().withCause(e).log("Cache %s", context.settings.name());

@@ -18,7 +18,7 @@ import static com.google.common.base.Strings.lenientFormat;
 
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.HashedKey;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrite;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrites;
@@ -41,6 +41,9 @@ final class StoreWriter {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   private static final long RETRY_SECONDS = 1;
+
+  /** If so many queued writes have to wait for a growth, the others most likely have to, too. */
+  private static final int MOST_WAITING = 50;
 
   /** How long {@link #writeNow} waits for growths, each of which may lead to another one. */
   private static final long GROWTHS_NANOS = TimeUnit.SECONDS.toNanos(30);
@@ -132,15 +135,15 @@ final class StoreWriter {
    */
   boolean writeAll(Room room, long nanos) {
     long begun = System.nanoTime();
-    boolean all = true;
+    int waiting = 0;
     for (HashedKey key : context.pending.keys()) {
-      if (System.nanoTime() - begun > nanos) {
+      if (System.nanoTime() - begun > nanos || waiting == MOST_WAITING) {
         return false;
       }
       context.lock.giveWay();
-      all &= write(key, room);
+      waiting += write(key, room) ? 0 : 1;
     }
-    return all;
+    return waiting == 0;
   }
 
   /**
@@ -151,7 +154,7 @@ final class StoreWriter {
   boolean write(HashedKey key, Room room) {
     context.lock.lock();
     try {
-      FileInUse file = holder.file();
+      Generation file = holder.file();
       if (file == null) {
         return true;
       }
@@ -175,7 +178,7 @@ final class StoreWriter {
    *
    * @return false if the write has to wait; the older value may then still be in the file
    */
-  boolean apply(FileInUse file, HashedKey key, PendingWrite write, Room room) {
+  boolean apply(Generation file, HashedKey key, PendingWrite write, Room room) {
     try {
       if (write.value() == null) {
         file.remove(key.bytes);
@@ -186,7 +189,8 @@ final class StoreWriter {
         return true;
       }
       if (!write.conditional()) {
-        file.noteChange();
+        // The value that is replaced may have been evicted.
+        file.state().noteChange();
       }
       if (putIfFits(file, key, write.value(), write.created())) {
         context.counts.puts.increment();
@@ -197,7 +201,9 @@ final class StoreWriter {
       if (room == Room.AS_IT_IS || (room == Room.AFTER_GROWTH && grows)) {
         return false;
       }
-      if (file.put(key.bytes, write.value(), write.created(), /* evict= */ true)) {
+      // Nothing is evicted for a value that this file cannot hold, but perhaps the next one can.
+      if (!file.values.isTooLarge(write.value())
+          && file.put(key.bytes, write.value(), write.created(), /* evict= */ true)) {
         context.counts.puts.increment();
       } else {
         notStored(length, whyNoRoom(file, grows));
@@ -212,15 +218,15 @@ final class StoreWriter {
   }
 
   /** Stores a value that has room, and requests a larger file before there is none. */
-  boolean putIfFits(FileInUse file, HashedKey key, byte[] value, long created) {
+  boolean putIfFits(Generation file, HashedKey key, byte[] value, long created) {
     boolean fits = file.put(key.bytes, value, created, /* evict= */ false);
-    if (fits && file.isFilling() && !growth.request(file, 0)) {
-      file.values().expectEviction();
+    if (fits && file.values.isFilling() && !growth.request(file, 0)) {
+      file.values.expectEviction();
     }
     return fits;
   }
 
-  private String whyNoRoom(FileInUse file, boolean grows) {
+  private String whyNoRoom(Generation file, boolean grows) {
     if (grows) {
       return "its file is still growing, and too many writes are queued";
     }

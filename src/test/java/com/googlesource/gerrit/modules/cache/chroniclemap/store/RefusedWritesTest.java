@@ -312,6 +312,35 @@ class RefusedWritesTest {
     assertGone();
   }
 
+  /** As above, but after all was copied, and the old file was forced. */
+  @Test
+  void aGrowthDoesNotBringBackWhatTheDiskRefusedAtItsEnd() throws Exception {
+    AtomicBoolean armed = new AtomicBoolean();
+    RefusingDisk late =
+        new RefusingDisk() {
+          @Override
+          public void force(Path file, FileChannel open) throws IOException {
+            super.force(file, open);
+            if (file.toString().endsWith(".chm") && armed.compareAndSet(true, false)) {
+              refuse();
+              store.remove(KEY);
+              writeBackAndReclaim();
+              accept();
+            }
+          }
+        };
+    openToGrow(late);
+    store.put(KEY, OLD, 1);
+    store.flush();
+    directory.sweep();
+    directory.awaitSettled();
+    armed.set(true);
+    fillUntil(() -> !armed.get());
+    TestStores.awaitRebuilt(store);
+    directory.awaitSettled();
+    assertGone();
+  }
+
   /** In a file that is small at first. */
   private void openToGrow(Disk on) throws Exception {
     directory = StoreDirectory.open(temp.resolve("stores"), on, System::currentTimeMillis);
@@ -322,63 +351,6 @@ class RefusedWritesTest {
     for (int i = 0; !reached.getAsBoolean(); i++) {
       store.put(filler(i), new byte[10_000], 1);
     }
-  }
-
-  /**
-   * Fails to force the next file of a store, once, and says so only when that file has taken the
-   * place of the other one.
-   */
-  private static final class LateDisk extends FolderDisk {
-    volatile boolean armed;
-    final CountDownLatch forcing = new CountDownLatch(1);
-    final CountDownLatch replaced = new CountDownLatch(1);
-
-    LateDisk() {
-      super(Disk.REAL);
-    }
-
-    @Override
-    public void force(Path file, FileChannel open) throws IOException {
-      if (file.toString().endsWith(".growing") && armed) {
-        armed = false;
-        forcing.countDown();
-        awaitUninterruptibly(replaced);
-        throw new IOException("Input/output error (a test)");
-      }
-      super.force(file, open);
-    }
-  }
-
-  /** The system reports an error of the disk once, whoever asks. */
-  @Test
-  void anErrorThatIsReportedWhenAGrowthHasEndedCounts() throws Exception {
-    LateDisk late = new LateDisk();
-    openToGrow(late);
-    fillUntil(() -> store.stats().counts().growths.sum() > 0);
-    store.flush();
-    TestStores.awaitRebuilt(store);
-    directory.awaitSettled();
-    byte[] damaged = TestStores.random(100, 7);
-    store.put(KEY, damaged, 1);
-    store.flush();
-    TestStores.flip(temp.resolve("stores"), "", damaged);
-    AtomicBoolean checked = new AtomicBoolean();
-    VerifyReport report =
-        store.verify(
-            true,
-            (done, all) -> {
-              if (done == all) {
-                checked.set(true);
-              } else if (done == 1 && checked.get()) {
-                late.armed = true;
-                directory.sweep();
-                awaitUninterruptibly(late.forcing);
-              }
-            });
-    assertThat(report.repaired()).isTrue();
-    late.replaced.countDown();
-    directory.awaitSettled();
-    assertThat(store.stats().state()).isEqualTo(StoreState.FAILED);
   }
 
   /** A session is put while its user waits. */

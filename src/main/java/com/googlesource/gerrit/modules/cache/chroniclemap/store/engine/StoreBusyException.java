@@ -19,6 +19,11 @@ public final class StoreBusyException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
   StoreBusyException() {
-    super("a lock within the file was not free in time", null, false, false);
+    this("a lock within the file was not free in time");
+  }
+
+  /** Makes an exception without a stack trace. */
+  public StoreBusyException(String message) {
+    super(message, null, false, false);
   }
 }

@@ -15,34 +15,63 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.files;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEntryException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentReader;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredValue;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk.GenerationName;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Rebuild;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueTable;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
 import java.nio.file.NoSuchFileException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.locks.StampedLock;
 
 /**
- * A generation: one file of a store while it is mapped, and the gate that keeps it mapped while
- * anyone reads it.
+ * A generation: one file of a store while it is mapped, the gate that keeps it mapped while anyone
+ * reads it, and what a {@link Rebuild} has to know of its changes.
+ *
+ * <p>How a store grows or shrinks: a generation of another size is created, this one is copied into
+ * it segment by segment, and it takes the place of this one. Only this one is read and written
+ * meanwhile; the rebuild notes what changes, and copies it again.
  *
  * <p>Any thread may read and {@link #invalidate} at any time. After the file was unmapped, reads
- * find nothing. Writes are for the holder of the store's writer lock.
+ * find nothing. Writes are for the holder of the store's writer lock, and so are the methods for
+ * rebuilds.
  */
 public final class Generation {
   private final Disk disk;
   public final GenerationName name;
 
   /** The values, for the writer. */
-  final ValueTable values;
+  public final ValueTable values;
 
   private final Gate gate = new Gate();
+
+  /** The copy that will replace this file; null unless a rebuild is running. */
+  private volatile Rebuild rebuild;
+
+  /**
+   * Held for reading while a value is invalidated, and for writing while a rebuild begins or
+   * another file replaces this one. So each invalidation is in the file that has the name: a kill
+   * brings back nothing.
+   */
+  private final StampedLock invalidating = new StampedLock();
+
+  /** Whether invalidations are refused, so that those under way end. */
+  private volatile boolean switching;
+
+  /** Counts the damaged records of all generations. */
+  private final LongAdder damaged;
+
+  /** How many damaged entries are known. Changed under the writer lock. */
+  private volatile long unrepaired;
 
   /** Held while the file is forced to disk, and while it is closed. */
   private final ReentrantLock forcing = new ReentrantLock();
@@ -65,23 +94,32 @@ public final class Generation {
    * @param installed whether the file has its final name; if not, {@link #install} gives it that
    *     name
    */
-  Generation(Disk disk, GenerationName name, ValueTable values, boolean installed) {
+  Generation(
+      Disk disk, GenerationName name, ValueTable values, LongAdder damaged, boolean installed) {
     this.disk = disk;
     this.name = name;
     this.values = values;
+    this.damaged = damaged;
     this.installed = installed;
   }
 
   /** The most bytes that the file may take. */
-  long bytes() {
+  public long bytes() {
     return name.bytes();
   }
+
+  /** The bytes of the file on disk, all of which are allocated. */
+  public long diskBytes() {
+    return values.map.fileBytes;
+  }
+
+  // ---- values
 
   /**
    * Returns null if there is no value or the file was unmapped. An invalidated value is returned
    * without its content.
    */
-  StoredValue read(byte[] key) throws DamagedEntryException {
+  public StoredValue read(byte[] key) throws DamagedEntryException {
     long stamp = gate.enter();
     if (stamp == 0) {
       return null;
@@ -93,10 +131,117 @@ public final class Generation {
     }
   }
 
-  /** Invalidates a value, if there is one; for any thread. */
-  void invalidate(byte[] key) {
-    whileMapped(() -> values.invalidate(key));
+  /**
+   * Invalidates a value, if there is one; for any thread. If another file has replaced this one by
+   * then, the value has to be invalidated in that one, too.
+   *
+   * @throws StoreBusyException if another file is taking the place of this one; never for the
+   *     holder of the writer lock
+   */
+  public void invalidate(byte[] key) {
+    long stamp = switching ? 0 : invalidating.tryReadLock();
+    if (stamp == 0) {
+      throw new StoreBusyException("the file is being replaced");
+    }
+    try {
+      whileMapped(() -> values.invalidate(key));
+      Rebuild copying = rebuild;
+      if (copying != null) {
+        copying.changed(key);
+      }
+    } finally {
+      invalidating.unlockRead(stamp);
+    }
   }
+
+  /**
+   * Stores a value in place of any older one.
+   *
+   * @param evict whether values of less use may be evicted to make room
+   * @return false if there was no room; then the older value is gone as well
+   */
+  public boolean put(byte[] key, byte[] value, long created, boolean evict) {
+    try {
+      return values.put(key, value, created, evict);
+    } finally {
+      changed(key);
+    }
+  }
+
+  /** Removes a value that must not be found again, even after a crash. */
+  public void remove(byte[] key) {
+    invalidate(key);
+    drop(key);
+  }
+
+  /** Removes a useless value, which does no harm if a crash brings it back. */
+  public void drop(byte[] key) {
+    try {
+      values.remove(key);
+    } finally {
+      changed(key);
+    }
+  }
+
+  private void changed(byte[] key) {
+    Rebuild copying = rebuild;
+    if (copying != null) {
+      copying.changed(key);
+      copying.copyIfMany();
+    }
+  }
+
+  // ---- another file in place of this one
+
+  /** Begins a rebuild: from here on changed keys are noted. */
+  public Rebuild beginRebuild(Generation made) throws IOException {
+    Rebuild begun = new Rebuild(values, name.path(), made.values);
+    whileNobodyInvalidates(() -> rebuild = begun);
+    return begun;
+  }
+
+  public boolean isRebuilding() {
+    return rebuild != null;
+  }
+
+  /** Ends the rebuild, if one is running. */
+  public void endRebuild() {
+    Rebuild ended = rebuild;
+    if (ended != null) {
+      rebuild = null;
+      ended.close();
+    }
+  }
+
+  /** Runs a step while nobody invalidates a value. */
+  public void whileNobodyInvalidates(FolderDisk.Step step) throws IOException {
+    switching = true;
+    long stamp = invalidating.writeLock();
+    try {
+      step.run();
+    } finally {
+      invalidating.unlockWrite(stamp);
+      switching = false;
+    }
+  }
+
+  /**
+   * Notes how many damaged entries were found, and counts those that were not known. Under the
+   * writer lock.
+   *
+   * @param isAll whether there are no others
+   */
+  public void noteDamaged(long found, boolean isAll) {
+    damaged.add(Math.max(0, found - unrepaired));
+    unrepaired = isAll ? found : Math.max(found, unrepaired);
+  }
+
+  /** How many damaged entries were found, and are still there. */
+  public long unrepaired() {
+    return unrepaired;
+  }
+
+  // ---- the file
 
   private void whileMapped(Runnable task) {
     long stamp = gate.enter();
@@ -125,23 +270,23 @@ public final class Generation {
   }
 
   /** Whether {@link #unmap} or {@link #closeCleanly} was called: nothing is written any more. */
-  boolean isUnmapped() {
+  public boolean isUnmapped() {
     return gate.isShut();
   }
 
   /** Gives a complete file its final name. */
-  void install() throws IOException {
+  public void install() throws IOException {
     try {
       state().checkInPlace(name.growingPath());
       disk.move(name.growingPath(), name.path());
       state().checkInPlace(name.path());
-    } catch (IOException e) {
+    } catch (IOException | RuntimeException | Error e) {
       // It may have its new name nevertheless; the next start would take it for the newer one.
       try {
         disk.delete(name.path());
-      } catch (IOException left) {
+      } catch (IOException | RuntimeException | Error left) {
         e.addSuppressed(left);
-        // Both files have the same values, and nothing more is written to either.
+        // Both files have the same values, and nothing more may be written to either.
         installed = true;
         throw new IllegalStateException("nobody knows which file counts", e);
       }
@@ -152,7 +297,7 @@ public final class Generation {
   }
 
   /** Whether the file has its final name, or may have it. */
-  boolean isInstalled() {
+  public boolean isInstalled() {
     return installed;
   }
 
@@ -161,8 +306,8 @@ public final class Generation {
     return values.map.reader(name.path());
   }
 
-  /** Repairs a segment if needed, unless the file was unmapped. */
-  void check(int segment) {
+  /** Repairs a segment if needed, unless the file was unmapped; for any thread. */
+  public void check(int segment) {
     whileMapped(() -> values.map.check(segment));
   }
 
@@ -187,7 +332,7 @@ public final class Generation {
    * @throws IOException if the disk did not take what was written; the system says so only once, so
    *     each later call throws again
    */
-  void force(boolean all) throws IOException {
+  public void force(boolean all) throws IOException {
     forcing.lock();
     try {
       throwIfRefused();
@@ -232,7 +377,7 @@ public final class Generation {
    *
    * @throws FileReplacedException if another file was put in the place of one of them
    */
-  void closeCleanly() throws IOException {
+  public void closeCleanly() throws IOException {
     gate.shut();
     try {
       // A newer version of a plugin's cache may have deleted the file.
@@ -251,7 +396,7 @@ public final class Generation {
    * Closes the unmapped file: nothing is noted about it any more. Does not wait for a thread that
    * is forcing it, which then closes it.
    */
-  void release() {
+  public void release() {
     state().unmap();
     released = true;
     closeIfReleased();

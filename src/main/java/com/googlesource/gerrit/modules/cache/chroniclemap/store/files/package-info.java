@@ -13,10 +13,9 @@
 // limitations under the License.
 
 /**
- * The files of one store: their names, each file while it is mapped, and the switch from one file
- * to the next.
+ * The files of one store: their names, each file while it is mapped, and how they are made.
  *
  * <p>Start reading at {@link
- * com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FileInUse}.
+ * com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation}.
  */
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.files;

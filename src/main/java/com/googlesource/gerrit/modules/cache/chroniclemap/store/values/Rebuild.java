@@ -16,96 +16,198 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.values;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEntryException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Envelope;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentReader;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredKey;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredValue;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.atomic.LongAdder;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.BooleanSupplier;
 import java.util.function.LongPredicate;
 
 /**
- * The rebuild of a file: copies its values, segment by segment, into a new file that will replace
- * the old one. Meanwhile reads look into both files, and each write goes to both.
+ * The copy of a file that will replace it: all values are copied segment by segment into a new
+ * file. Meanwhile only the old file is read and written; keys that are changed in it are noted, and
+ * copied again.
  *
- * <p>For the holder of the store's writer lock.
+ * <p>For the holder of the store's writer lock, except {@link #changed}.
  */
 public final class Rebuild implements AutoCloseable {
+  /**
+   * From here on, each change has two noted keys copied again. So about as many are noted at most:
+   * some hundred kilobytes.
+   */
+  private static final int MOST_NOTED = 2000;
+
+  /**
+   * From here on the new file is given up. Besides those above, the keys of all queued writes may
+   * be noted, which 16 MB of heap hold at most.
+   */
+  private static final int TOO_MANY = 200_000;
+
   private final ValueTable source;
   private final ValueTable target;
   private final SegmentReader reader;
-  private final LongAdder damaged;
 
-  /** Approximate bytes that are not copied yet. */
-  private long bytesToCopy;
+  /** Keys that were changed in the old file, and not copied since. */
+  private final Set<ByteBuffer> changed = ConcurrentHashMap.newKeySet();
+
+  /** How many segments were copied, or are being copied. */
+  private int begun;
+
+  /** Whether a change may be missing in the new file for good, which is of no use then. */
+  private volatile boolean isBroken;
+
+  private long lost;
+  private long damaged;
+
+  /** The new file has failed, which says nothing of the old one. */
+  public static final class NextFileException extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    NextFileException(Throwable cause) {
+      super("the next file has failed", cause);
+    }
+  }
 
   /**
    * Begins to copy.
    *
    * @param sourcePath the current name of the old file
-   * @param damaged counts the damaged records that are found
    */
-  public Rebuild(ValueTable source, Path sourcePath, ValueTable target, LongAdder damaged) {
+  public Rebuild(ValueTable source, Path sourcePath, ValueTable target) {
     this.source = source;
     this.target = target;
     this.reader = source.map.reader(sourcePath);
-    this.damaged = damaged;
-    this.bytesToCopy = source.liveBytes();
   }
 
-  /**
-   * Stores a value in both files; returns false if the new file has no room for it.
-   *
-   * @param evict whether less useful values may be evicted to make room
-   */
-  public boolean put(byte[] key, byte[] value, long created, boolean evict) {
-    if (!evict && !target.hasRoomFor(bytesToCopy + value.length)) {
-      // The room is reserved for values that are not copied yet, which would be evicted otherwise.
-      if (source.invalidatesOldValues() && (source.contains(key) || target.contains(key))) {
-        source.invalidate(key);
-        target.invalidate(key);
-        drop(key);
-      }
-      return false;
+  /** Notes a key after it was changed in the old file; for any thread. */
+  public void changed(byte[] key) {
+    try {
+      changed.add(ByteBuffer.wrap(key));
+    } catch (OutOfMemoryError e) {
+      isBroken = true;
+      throw e;
     }
-    // The old file may be full. Only the result for the new file matters.
-    var unused = source.put(key, value, created, /* evict= */ false);
-    return target.put(key, value, created, evict);
   }
 
-  /** Calls {@link FileState#noteChange} for both files. */
-  public void noteChange() throws IOException {
-    source.map.state.noteChange();
-    target.map.state.noteChange();
+  /** The number of keys that were changed, and not copied since. */
+  public int noted() {
+    return changed.size();
   }
 
-  /** Removes a value from both files. */
-  public void drop(byte[] key) {
-    source.remove(key);
-    target.remove(key);
+  /** Copies a few noted keys again if there are many. A failure shows in {@link #complete}. */
+  public void copyIfMany() {
+    if (changed.size() > TOO_MANY) {
+      // Their segments are busy all the time.
+      isBroken = true;
+    }
+    if (isBroken) {
+      changed.clear();
+    } else if (changed.size() > MOST_NOTED) {
+      try {
+        copyChanged(2);
+      } catch (IOException
+          | RuntimeException
+          | InternalError
+          | LinkageError
+          | AssertionError
+          | OutOfMemoryError e) {
+        isBroken = true;
+      }
+    }
   }
 
   /**
-   * Copies the values of one segment, except for those that the new file already has, which are
-   * newer. A split value is copied with its head, wherever its parts are. If there is no room, less
-   * useful values are evicted.
+   * Copies all noted keys again.
+   *
+   * @throws IOException if the new file lacks a change nevertheless
+   */
+  public void complete() throws IOException {
+    copyChanged(Integer.MAX_VALUE);
+    if (isBroken || !changed.isEmpty()) {
+      throw new IOException("not all that has changed could be copied");
+    }
+  }
+
+  /** How many values could not be copied. */
+  public long lost() {
+    return lost;
+  }
+
+  /** How many damaged records were found, and left out. */
+  public long damaged() {
+    return damaged;
+  }
+
+  /**
+   * Copies noted keys again, up to one whose segment is busy. That one stays noted, and so does one
+   * that another thread changes meanwhile.
+   *
+   * @param most the number of keys
+   * @throws NextFileException if the new file has failed
+   */
+  public void copyChanged(int most) throws IOException {
+    int left = most;
+    for (ByteBuffer key : changed) {
+      if (left-- == 0) {
+        return;
+      }
+      // Before it is read, so that a later change is not taken for this one.
+      changed.remove(key);
+      boolean isDone = false;
+      try {
+        copyAgain(key.array());
+        isDone = true;
+      } catch (StoreBusyException e) {
+        changed.add(key);
+        isDone = true;
+        return;
+      } finally {
+        isBroken |= !isDone;
+      }
+    }
+  }
+
+  private void copyAgain(byte[] key) throws IOException {
+    // Otherwise its segment is copied later.
+    if (source.map.segmentOf(StoredKey.ofValue(key)) < begun) {
+      if (source.map.state.isChanged()) {
+        // The new file may have had another value, and have evicted it.
+        noteChange();
+      }
+      copyValue(key);
+    }
+  }
+
+  private void noteChange() throws IOException {
+    try {
+      target.map.state.noteChange();
+    } catch (RuntimeException | InternalError e) {
+      throw new NextFileException(e);
+    }
+  }
+
+  /**
+   * Copies the values of one segment. A split value is copied with its head, wherever its parts
+   * are. If there is no room, less useful values are evicted.
    *
    * @param isTooOld tells by the creation time of a value whether to leave the value out
-   * @return how many values could not be copied
+   * @throws NextFileException if the new file has failed
    */
-  public long copySegment(int segment, LongPredicate isTooOld) throws IOException {
+  public void copySegment(int segment, LongPredicate isTooOld) throws IOException {
     source.map.check(segment);
-    int segments = source.map.geometry.segments();
-    bytesToCopy = source.liveBytes() * (segments - segment - 1) / segments;
+    begun = segment + 1;
     if (source.map.state.counts.records(segment) == 0) {
-      return 0;
+      return;
     }
     makeRoom(segment);
     List<byte[]> heads = new ArrayList<>();
-    long[] lost = {0};
     long unreadable =
         reader.read(
             segment,
@@ -115,17 +217,14 @@ public final class Rebuild implements AutoCloseable {
               }
               if (record.kind() == Envelope.HEAD) {
                 heads.add(record.storedKey());
-              } else if (!copyRecord(record.storedKey(), record.record())) {
-                lost[0]++;
+              } else if (!inNextFile(() -> target.putCopy(record.storedKey(), record.record()))) {
+                lost++;
               }
             });
-    damaged.add(unreadable);
+    damaged += unreadable;
     for (byte[] head : heads) {
-      if (!target.map.contains(head) && !copySplit(head)) {
-        lost[0]++;
-      }
+      copyValue(StoredKey.keyOf(head));
     }
-    return lost[0];
   }
 
   /**
@@ -156,41 +255,49 @@ public final class Rebuild implements AutoCloseable {
     }
   }
 
-  private boolean copyRecord(byte[] storedKey, byte[] record) {
-    if (target.map.contains(storedKey)) {
-      return true;
-    }
-    boolean fitted = target.putCopy(storedKey, record);
-    dropIfInvalidated(storedKey);
-    return fitted;
-  }
-
-  private boolean copySplit(byte[] head) {
-    byte[] key = StoredKey.keyOf(head);
+  /** Copies the value of a key, or removes the one that was copied before if there is none now. */
+  private void copyValue(byte[] key) {
+    StoredValue value = null;
+    boolean isDamaged = false;
     try {
-      StoredValue value = source.read(key);
-      if (value == null || value.isInvalidated()) {
-        return true;
-      }
-      // First into segments that have room: the parts go to other ones with each attempt.
-      boolean fitted =
-          !target.isTooLarge(value.payload())
-              && (target.put(key, value.payload(), value.created(), /* evict= */ false)
-                  || target.put(key, value.payload(), value.created(), /* evict= */ true));
-      dropIfInvalidated(head);
-      return fitted;
+      value = source.read(key);
     } catch (DamagedEntryException e) {
-      return false;
+      isDamaged = true;
+    }
+    StoredValue there = value == null || value.isInvalidated() ? null : value;
+    boolean isCopied = inNextFile(() -> there != null ? put(key, there) : remove(key));
+    if (!isCopied || isDamaged) {
+      lost++;
     }
   }
 
-  /**
-   * Removes the copy of a value that was invalidated meanwhile. An invalidation marks the old file
-   * first. If it came before the copy could be found, only the old file shows it.
-   */
-  private void dropIfInvalidated(byte[] storedKey) {
-    if (source.map.isInvalidated(storedKey)) {
-      target.remove(StoredKey.keyOf(storedKey));
+  private boolean put(byte[] key, StoredValue value) {
+    byte[] content = value.payload();
+    // First into segments that have room: the parts of a split value go to other ones with each
+    // attempt.
+    boolean fitted =
+        !target.isTooLarge(content)
+            && (target.put(key, content, value.created(), /* evict= */ false)
+                || target.put(key, content, value.created(), /* evict= */ true));
+    return fitted || !remove(key);
+  }
+
+  private boolean remove(byte[] key) {
+    if (target.contains(key)) {
+      target.invalidate(key);
+      target.remove(key);
+    }
+    return true;
+  }
+
+  /** Runs a step in the new file. */
+  private static boolean inNextFile(BooleanSupplier step) {
+    try {
+      return step.getAsBoolean();
+    } catch (StoreBusyException e) {
+      throw e;
+    } catch (RuntimeException | InternalError | LinkageError | AssertionError e) {
+      throw new NextFileException(e);
     }
   }
 }

@@ -310,7 +310,7 @@ public final class ValueTable {
   }
 
   /** Whether a value is above the limit, or too many others would be evicted for it. */
-  boolean isTooLarge(byte[] value) {
+  public boolean isTooLarge(byte[] value) {
     return value.length > Math.min(maxValue, map.geometry.dataBytes() / 2);
   }
 

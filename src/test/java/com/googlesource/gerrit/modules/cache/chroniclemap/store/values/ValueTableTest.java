@@ -93,10 +93,9 @@ class ValueTableTest {
     for (int i = 0; i < 20; i++) {
       assertThat(from.put(new byte[] {'v', (byte) i}, value, 5, /* evict= */ false)).isTrue();
     }
-    LongAdder damaged = new LongAdder();
-    try (Rebuild rebuild = new Rebuild(from, temp.resolve("source"), to, damaged)) {
+    try (Rebuild rebuild = new Rebuild(from, temp.resolve("source"), to)) {
       for (int i = 0; i < source.geometry.segments(); i++) {
-        assertThat(rebuild.copySegment(i, created -> false)).isEqualTo(0);
+        rebuild.copySegment(i, created -> false);
       }
     } finally {
       source.close();
