@@ -52,7 +52,8 @@ final class FileHolder {
 
   /**
    * Held while a file comes into use, is replaced or fails. So a thread that reports a failure goes
-   * on only when nobody can use the file any more. The holder waits for nothing but the disk.
+   * on only when nobody can use the file any more. The holder waits for nothing but the disk and
+   * the invalidations under way.
    */
   private final Object switching = new Object();
 
@@ -64,9 +65,9 @@ final class FileHolder {
 
   /**
    * The file that was copied to the current one, until the disk has all of it; null if there is
-   * none. If it fails, the copy may be wrong, too. Guarded by {@link #switching}.
+   * none. If it fails, the copy may be wrong, too. Changed under {@link #switching}.
    */
-  private Generation copied;
+  private volatile Generation copied;
 
   /** The last file that failed; null if none has. */
   private volatile Generation givenUp;
@@ -212,6 +213,7 @@ final class FileHolder {
     synchronized (switching) {
       boolean isUsed = file == cleared;
       if (isUsed) {
+        copied = null;
         var unused = replaceByEmpty(cleared, bytes);
       }
       return isUsed;
@@ -232,7 +234,6 @@ final class FileHolder {
         context.generations.discard(made);
       }
     }
-    context.generations.delete(old);
     return made;
   }
 
@@ -296,6 +297,8 @@ final class FileHolder {
             file = made;
           }
         });
+    // At once: if the newer file is deleted, a start must not find this one.
+    context.generations.delete(old);
     if (old.bytes() != made.bytes()) {
       logger.atInfo().log(
           "Cache %s went from %d to %d bytes", context.settings.name(), old.bytes(), made.bytes());
@@ -332,12 +335,16 @@ final class FileHolder {
    * change that it misses until then has to be reported to {@link #noteMissed}.
    */
   void fail(Generation failed, Throwable cause) {
+    boolean unused = failIfUsed(failed, cause);
+  }
+
+  private boolean failIfUsed(Generation failed, Throwable cause) {
     boolean isLost;
     Generation failing;
     synchronized (switching) {
       failing = failed == copied ? file : failed;
       if (failed == null || failing == null || file != failing) {
-        return;
+        return false;
       }
       // Before the file is null: a removal that finds no file counts as done, and its caller looks
       // for the fault.
@@ -363,6 +370,7 @@ final class FileHolder {
             : "its file cannot be used now; it is kept and opened again later, and the cache is in"
                 + " memory only until then");
     whenFailed.accept(failing);
+    return true;
   }
 
   /**
@@ -391,6 +399,10 @@ final class FileHolder {
    * @param all see {@link Generation#force}
    */
   void force(boolean all) {
+    Generation old = copied;
+    if (old != null) {
+      boolean unused = force(old, /* all= */ false);
+    }
     Generation forced = file;
     while (forced != null) {
       boolean unused = force(forced, all);
@@ -420,17 +432,17 @@ final class FileHolder {
       }
       return false;
     } catch (IOException | RuntimeException | InternalError | LinkageError e) {
-      fail(forced, e);
-      if (state == StoreState.CLOSED && LostContentException.in(e).isPresent()) {
-        // The store was closed while the disk was still writing.
+      boolean wasUsed = failIfUsed(forced, e);
+      if (!wasUsed && isOver() && LostContentException.in(e).isPresent()) {
+        // The store was closed, or failed for another reason, while the disk was still writing.
         markForDiscard();
       }
       return false;
     }
   }
 
-  /** Goes on with a copy alone. To be called once the file that was copied is on disk. */
-  void forget(Generation old) {
+  /** Notes that a file that was copied does not matter any more, as the disk has all of it. */
+  void endCopied(Generation old) {
     synchronized (switching) {
       copied = copied == old ? null : copied;
     }
@@ -451,7 +463,9 @@ final class FileHolder {
   void checkAll(Generation checked) {
     try {
       int segments = checked.state().counts.segments;
-      for (int i = 0; i < segments && uses(checked) && checked.state().counts.unchecked() > 0; i++) {
+      for (int i = 0;
+          i < segments && uses(checked) && checked.state().counts.unchecked() > 0;
+          i++) {
         long begun = System.nanoTime();
         checked.check(i);
         LockSupport.parkNanos(2 * (System.nanoTime() - begun));

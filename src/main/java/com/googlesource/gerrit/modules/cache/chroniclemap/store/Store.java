@@ -594,7 +594,11 @@ public final class Store {
     switch (change.outcome) {
       case WRITTEN, OVER -> {}
       case WAITS -> writeLater(key, hasRoom);
-      case BUSY, EARLY -> forgetOlderAfterCrash(key);
+      case BUSY, EARLY -> {
+        forgetOlderAfterCrash(key);
+        // The write itself may still be queued.
+        writeLater(key, hasRoom);
+      }
     }
     boolean olderMayBeThere = change.outcome == Outcome.BUSY || change.outcome == Outcome.EARLY;
     if (change.outcome == Outcome.OVER || (olderMayBeThere && holder.isOver())) {
@@ -661,8 +665,17 @@ public final class Store {
 
   private boolean isGone(HashedKey key) {
     Generation file = holder.file();
-    StoredValue older = file == null ? null : findInFile(key.bytes);
-    return older == null || older.isInvalidated();
+    try {
+      StoredValue older = file == null ? null : file.read(key.bytes);
+      return older == null || older.isInvalidated();
+    } catch (DamagedEntryException e) {
+      return e.certain;
+    } catch (StoreBusyException e) {
+      return false;
+    } catch (RuntimeException | InternalError | LinkageError e) {
+      holder.fail(file, e);
+      return false;
+    }
   }
 
   private Outcome invalidateOlder(Generation file, HashedKey key) {

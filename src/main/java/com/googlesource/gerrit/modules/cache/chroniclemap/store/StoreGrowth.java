@@ -79,7 +79,17 @@ final class StoreGrowth {
   private volatile long refusedUntil = System.nanoTime();
 
   /** A file that is copied to another one. */
-  private record Copying(Generation file, Generation made, Rebuild rebuild) {}
+  private static final class Copying {
+    final Generation file;
+    final Generation made;
+    final Rebuild rebuild;
+
+    Copying(Generation file, Generation made) throws IOException {
+      this.file = file;
+      this.made = made;
+      this.rebuild = file.beginRebuild(made);
+    }
+  }
 
   /** Null unless a file is copied. Changed under the writer lock. */
   private volatile Copying copying;
@@ -293,8 +303,8 @@ final class StoreGrowth {
     }
     Copying mine = null;
     try {
-      mine = made == null ? null : begin(file, made);
-      return mine != null && copyAll(mine, progress) && finish(mine);
+      mine = made == null ? null : beginCopy(file, made);
+      return mine != null && copyAll(mine, progress) && switchOver(mine);
     } catch (IOException | StoreBusyException | Rebuild.NextFileException | OutOfMemoryError e) {
       // A clear may have abandoned it, and deleted what was to be forced.
       if (mine == null || mine == copying) {
@@ -303,18 +313,18 @@ final class StoreGrowth {
     } catch (RuntimeException | Error e) {
       holder.fail(file, e);
     } finally {
-      end(file);
+      endCopy(file);
     }
     return false;
   }
 
   /** Returns null if the file is not in use any more. */
-  private Copying begin(Generation file, Generation made) throws IOException {
+  private Copying beginCopy(Generation file, Generation made) throws IOException {
     Copying begun = null;
     context.lock.lock();
     try {
       if (holder.uses(file)) {
-        begun = new Copying(file, made, file.beginRebuild(made));
+        begun = new Copying(file, made);
         copying = begun;
       }
     } finally {
@@ -327,7 +337,7 @@ final class StoreGrowth {
   }
 
   /** Ends the copy of a file, if one is running. */
-  private void end(Generation file) {
+  private void endCopy(Generation file) {
     context.lock.lock();
     try {
       abandon(file);
@@ -358,7 +368,7 @@ final class StoreGrowth {
 
   /** Copies all values but a few; returns false if the copy was abandoned or cancelled. */
   private boolean copyAll(Copying mine, Progress progress) throws IOException {
-    int segments = mine.file.state().segments;
+    int segments = mine.file.state().counts.segments;
     for (int i = 0; i < segments; i++) {
       int segment = i;
       context.lock.giveWay();
@@ -377,10 +387,11 @@ final class StoreGrowth {
       mine.made.force(/* all= */ false);
     }
     copyChanged(mine);
-    return true;
+    // At least once, as the first of them has the new file note on disk that it was changed.
+    return whileCopying(mine, () -> mine.rebuild.copyChanged(FEW));
   }
 
-  /** Copies what was changed meanwhile, but for a few keys, which {@link #finish} copies. */
+  /** Copies what was changed meanwhile, but for a few keys, which {@link #switchOver} copies. */
   private void copyChanged(Copying mine) throws IOException {
     int before = Integer.MAX_VALUE;
     // Until they are changed as fast as they are copied, or their segments are busy.
@@ -408,7 +419,7 @@ final class StoreGrowth {
   }
 
   /** Has the copy take the place of the file; returns false if it was abandoned. */
-  private boolean finish(Copying mine) throws IOException {
+  private boolean switchOver(Copying mine) throws IOException {
     context.lock.lock();
     try {
       if (copying != mine || !holder.replaceByCopy(mine.file, mine.made, mine.rebuild::complete)) {
@@ -422,11 +433,13 @@ final class StoreGrowth {
     }
     context.counts.growths.increment();
     context.counts.notStored.add(mine.rebuild.lost());
-    boolean unused = holder.force(mine.file, /* all= */ false);
-    holder.forget(mine.file);
-    context.generations.delete(mine.file);
-    // Without the lock, as this waits for readers.
-    context.generations.unmap(mine.file);
+    try {
+      boolean unused = holder.force(mine.file, /* all= */ false);
+    } finally {
+      holder.endCopied(mine.file);
+      // Without the lock, as this waits for readers.
+      context.generations.unmap(mine.file);
+    }
     return true;
   }
 

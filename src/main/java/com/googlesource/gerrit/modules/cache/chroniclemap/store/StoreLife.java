@@ -181,7 +181,7 @@ final class StoreLife {
    */
   void healIfDue() {
     synchronized (healing) {
-      // A growth that is still creating the next file of the failed one ends soon.
+      // A growth that is still creating the next file of the failed one, or forcing it, ends soon.
       if (closed || holder.state() != StoreState.FAILED || growth.isRunning()) {
         return;
       }

@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrites;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
@@ -31,6 +32,7 @@ import java.util.concurrent.locks.ReentrantLock;
  *   <li>this one
  *   <li>that of a key in {@link PendingWrites}, held while the key's write is changed
  *   <li>the one of {@link FileHolder}, under which the file and the state change
+ *   <li>the one of {@link Generation#invalidate}, which a change only tries to take
  * </ol>
  *
  * <p>A thread that waits for the end of a {@link StoreGrowth} holds none of them, as the growth

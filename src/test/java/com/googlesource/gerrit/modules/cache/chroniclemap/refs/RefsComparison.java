@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import static com.google.common.truth.Truth.assertWithMessage;
 
+import com.google.common.collect.ImmutableList;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.FileNames;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.JGitPackedRefs;
 import java.io.IOException;
@@ -34,28 +35,28 @@ import org.eclipse.jgit.lib.RefDatabase;
 public final class RefsComparison {
   private static final String CANNOT_NAME = "throws: can't name the file";
 
-  public static final String[] NAMES = {
-    "HEAD",
-    "refs/heads/a",
-    "refs/heads/a/b",
-    "refs/heads/a/b/c",
-    "refs/heads/a-b",
-    "refs/heads/master",
-    "refs/heads/\u00e9",
-    "refs/heads/\uff5e",
-    JGitPackedRefs.TRUSTS_SORTED ? "refs/heads/\u4e2d" : "refs/heads/\ud83d\ude00",
-    "refs/tags/t1",
-    "refs/tags/t2",
-    "refs/tags/t",
-    "refs/changes/01/1/meta",
-    "refs/changes/01/1/1",
-    "refs/changes/01/1/2",
-    "refs/meta/config",
-    "refs/sym/one",
-    "refs/sym/two",
-    "ORIG_HEAD",
-    "refs/x"
-  };
+  public static final ImmutableList<String> NAMES =
+      ImmutableList.of(
+          "HEAD",
+          "refs/heads/a",
+          "refs/heads/a/b",
+          "refs/heads/a/b/c",
+          "refs/heads/a-b",
+          "refs/heads/master",
+          "refs/heads/\u00e9",
+          "refs/heads/\uff5e",
+          JGitPackedRefs.TRUSTS_SORTED ? "refs/heads/\u4e2d" : "refs/heads/\ud83d\ude00",
+          "refs/tags/t1",
+          "refs/tags/t2",
+          "refs/tags/t",
+          "refs/changes/01/1/meta",
+          "refs/changes/01/1/1",
+          "refs/changes/01/1/2",
+          "refs/meta/config",
+          "refs/sym/one",
+          "refs/sym/two",
+          "ORIG_HEAD",
+          "refs/x");
 
   private static final String[] PREFIXES = {
     "",
@@ -201,7 +202,8 @@ public final class RefsComparison {
         after,
         () -> refs.getRefsByPrefix(new String[0]),
         () -> peer.getRefsByPrefix(new String[0]));
-    same(after, () -> refs.exactRef(NAMES), () -> peer.exactRef(NAMES));
+    String[] names = NAMES.toArray(String[]::new);
+    same(after, () -> refs.exactRef(names), () -> peer.exactRef(names));
     same(
         after,
         () -> refs.firstExactRef("refs/none", "refs/x", "refs/tags/t", "HEAD"),

@@ -56,7 +56,7 @@ final class RefsOperations {
   }
 
   private String anyName() {
-    return RefsComparison.NAMES[random.nextInt(RefsComparison.NAMES.length)];
+    return RefsComparison.NAMES.get(random.nextInt(RefsComparison.NAMES.size()));
   }
 
   private ObjectId anyObject() {

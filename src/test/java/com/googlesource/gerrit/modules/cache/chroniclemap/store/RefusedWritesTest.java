@@ -318,6 +318,8 @@ class RefusedWritesTest {
     AtomicBoolean armed = new AtomicBoolean();
     RefusingDisk late =
         new RefusingDisk() {
+          // The step waits for other threads, which must not wait for the disk then.
+          @SuppressWarnings("UnsynchronizedOverridesSynchronized")
           @Override
           public void force(Path file, FileChannel open) throws IOException {
             super.force(file, open);

@@ -23,8 +23,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongPredicate;
 
 /**
- * The counts of a file's segments, in the {@link FileState}: what each segment holds, whether it must
- * be checked before it is used, and which segments were written last and may be half written.
+ * The counts of a file's segments, in the {@link FileState}: what each segment holds, whether it
+ * must be checked before it is used, and which segments were written last and may be half written.
  *
  * <p>The format, little endian:
  *
@@ -34,11 +34,11 @@ import java.util.function.LongPredicate;
  * </pre>
  *
  * <p>The lowest bit of the flags is 1 if the segment is unchecked. The bits above are the minute,
- * since the epoch, before which no value of the segment was made: 0 if that is not known, as in files
- * of older versions; all ones if the segment is empty.
+ * since the epoch, before which no value of the segment was made: 0 if that is not known, as in
+ * files of older versions; all ones if the segment is empty.
  *
- * <p>A segment of 1 MB or more takes 16 bytes here. Unless they say otherwise, methods may be called
- * by any thread.
+ * <p>A segment of 1 MB or more takes 16 bytes here. Unless they say otherwise, methods may be
+ * called by any thread.
  */
 public final class SegmentCounts {
   private static final int WRITTEN_LAST_AT = 320;

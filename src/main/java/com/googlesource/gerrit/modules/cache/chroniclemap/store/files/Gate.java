@@ -63,10 +63,6 @@ final class Gate {
     }
   }
 
-  boolean isShut() {
-    return shut;
-  }
-
   private StampedLock mine() {
     return locks[(int) Thread.currentThread().threadId() & (STRIPES - 1)];
   }

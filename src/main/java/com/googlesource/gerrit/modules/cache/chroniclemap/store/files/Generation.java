@@ -65,7 +65,7 @@ public final class Generation {
   private final StampedLock invalidating = new StampedLock();
 
   /** Whether invalidations are refused, so that those under way end. */
-  private volatile boolean switching;
+  private volatile boolean refusing;
 
   /** Counts the damaged records of all generations. */
   private final LongAdder damaged;
@@ -139,7 +139,7 @@ public final class Generation {
    *     holder of the writer lock
    */
   public void invalidate(byte[] key) {
-    long stamp = switching ? 0 : invalidating.tryReadLock();
+    long stamp = refusing ? 0 : invalidating.tryReadLock();
     if (stamp == 0) {
       throw new StoreBusyException("the file is being replaced");
     }
@@ -213,15 +213,18 @@ public final class Generation {
     }
   }
 
-  /** Runs a step while nobody invalidates a value. */
+  /**
+   * Runs a step while nobody invalidates a value. Waits for the invalidations under way, hence
+   * perhaps for the disk.
+   */
   public void whileNobodyInvalidates(FolderDisk.Step step) throws IOException {
-    switching = true;
+    refusing = true;
     long stamp = invalidating.writeLock();
     try {
       step.run();
     } finally {
       invalidating.unlockWrite(stamp);
-      switching = false;
+      refusing = false;
     }
   }
 
@@ -267,11 +270,6 @@ public final class Generation {
         release();
       }
     }
-  }
-
-  /** Whether {@link #unmap} or {@link #closeCleanly} was called: nothing is written any more. */
-  public boolean isUnmapped() {
-    return gate.isShut();
   }
 
   /** Gives a complete file its final name. */

@@ -181,6 +181,6 @@ public final class GenerationFactory {
       faults.warn(e, "cannot delete", made.name.growingPath());
     }
     // Last: only now the system frees the disk, and the names need not wait for that.
-    made.unmap();
+    unmap(made);
   }
 }

@@ -24,8 +24,9 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
-import java.util.Set;
+import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongPredicate;
@@ -55,10 +56,10 @@ public final class Rebuild implements AutoCloseable {
   private final SegmentReader reader;
 
   /** Keys that were changed in the old file, and not copied since. */
-  private final Set<ByteBuffer> changed = ConcurrentHashMap.newKeySet();
+  private final Map<ByteBuffer, byte[]> changed = new ConcurrentHashMap<>();
 
   /** How many segments were copied, or are being copied. */
-  private int begun;
+  private int segmentsBegun;
 
   /** Whether a change may be missing in the new file for good, which is of no use then. */
   private volatile boolean isBroken;
@@ -89,7 +90,7 @@ public final class Rebuild implements AutoCloseable {
   /** Notes a key after it was changed in the old file; for any thread. */
   public void changed(byte[] key) {
     try {
-      changed.add(ByteBuffer.wrap(key));
+      changed.put(ByteBuffer.wrap(key), key);
     } catch (OutOfMemoryError e) {
       isBroken = true;
       throw e;
@@ -130,7 +131,11 @@ public final class Rebuild implements AutoCloseable {
    */
   public void complete() throws IOException {
     copyChanged(Integer.MAX_VALUE);
-    if (isBroken || !changed.isEmpty()) {
+    throwIf(isBroken || !changed.isEmpty());
+  }
+
+  private static void throwIf(boolean lacksChange) throws IOException {
+    if (lacksChange) {
       throw new IOException("not all that has changed could be copied");
     }
   }
@@ -153,30 +158,30 @@ public final class Rebuild implements AutoCloseable {
    * @throws NextFileException if the new file has failed
    */
   public void copyChanged(int most) throws IOException {
-    int left = most;
-    for (ByteBuffer key : changed) {
-      if (left-- == 0) {
-        return;
-      }
+    Iterator<byte[]> keys = changed.values().iterator();
+    for (int left = most; left > 0 && keys.hasNext(); left--) {
+      byte[] key = keys.next();
       // Before it is read, so that a later change is not taken for this one.
-      changed.remove(key);
+      keys.remove();
       boolean isDone = false;
       try {
-        copyAgain(key.array());
+        copyAgain(key);
         isDone = true;
       } catch (StoreBusyException e) {
-        changed.add(key);
+        changed(key);
         isDone = true;
         return;
       } finally {
-        isBroken |= !isDone;
+        if (!isDone) {
+          isBroken = true;
+        }
       }
     }
   }
 
   private void copyAgain(byte[] key) throws IOException {
     // Otherwise its segment is copied later.
-    if (source.map.segmentOf(StoredKey.ofValue(key)) < begun) {
+    if (source.map.segmentOf(StoredKey.ofValue(key)) < segmentsBegun) {
       if (source.map.state.isChanged()) {
         // The new file may have had another value, and have evicted it.
         noteChange();
@@ -201,8 +206,9 @@ public final class Rebuild implements AutoCloseable {
    * @throws NextFileException if the new file has failed
    */
   public void copySegment(int segment, LongPredicate isTooOld) throws IOException {
+    throwIf(isBroken);
     source.map.check(segment);
-    begun = segment + 1;
+    segmentsBegun = segment + 1;
     if (source.map.state.counts.records(segment) == 0) {
       return;
     }
@@ -265,7 +271,15 @@ public final class Rebuild implements AutoCloseable {
       isDamaged = true;
     }
     StoredValue there = value == null || value.isInvalidated() ? null : value;
-    boolean isCopied = inNextFile(() -> there != null ? put(key, there) : remove(key));
+    boolean isCopied =
+        inNextFile(
+            () -> {
+              if (there != null) {
+                return put(key, there);
+              }
+              remove(key);
+              return true;
+            });
     if (!isCopied || isDamaged) {
       lost++;
     }
@@ -279,15 +293,19 @@ public final class Rebuild implements AutoCloseable {
         !target.isTooLarge(content)
             && (target.put(key, content, value.created(), /* evict= */ false)
                 || target.put(key, content, value.created(), /* evict= */ true));
-    return fitted || !remove(key);
+    if (!fitted) {
+      remove(key);
+    }
+    return fitted;
   }
 
-  private boolean remove(byte[] key) {
+  private void remove(byte[] key) {
     if (target.contains(key)) {
-      target.invalidate(key);
+      if (source.map.state.isChanged()) {
+        target.invalidate(key);
+      }
       target.remove(key);
     }
-    return true;
   }
 
   /** Runs a step in the new file. */

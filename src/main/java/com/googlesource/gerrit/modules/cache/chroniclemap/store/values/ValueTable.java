@@ -95,11 +95,6 @@ public final class ValueTable {
     this.state = map.state;
   }
 
-  /** Whether an older value of a key must not be found any more once a newer one was put. */
-  public boolean invalidatesOldValues() {
-    return !oldValuesStayValid;
-  }
-
   /** Whether the file is so full that a larger one should be made. */
   public boolean isFilling() {
     return !hasRoomFor(0);
@@ -361,7 +356,7 @@ public final class ValueTable {
   }
 
   /** Whether the file would hold this many more bytes without counting as filling. */
-  public boolean hasRoomFor(long bytes) {
+  private boolean hasRoomFor(long bytes) {
     return state.counts.bytes() + bytes <= map.geometry.dataBytes() * FILLING;
   }
 

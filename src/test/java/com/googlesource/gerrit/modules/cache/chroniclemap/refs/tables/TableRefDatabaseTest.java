@@ -131,7 +131,7 @@ class TableRefDatabaseTest {
   static String anyName(Random random) {
     String name;
     do {
-      name = RefsComparison.NAMES[random.nextInt(RefsComparison.NAMES.length)];
+      name = RefsComparison.NAMES.get(random.nextInt(RefsComparison.NAMES.size()));
     } while (name.codePoints().anyMatch(Character::isSupplementaryCodePoint));
     return name;
   }
