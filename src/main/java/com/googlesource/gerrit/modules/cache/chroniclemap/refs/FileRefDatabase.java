@@ -15,17 +15,15 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.EmptyRefFolders;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.FileCounts;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Failures;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RepositoryRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RequestPin;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RefUpdater;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.SharedWrites;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdatableRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
@@ -36,17 +34,13 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Predicate;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.api.PackRefsCommand;
-import org.eclipse.jgit.events.RefsChangedEvent;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.BatchRefUpdate;
 import org.eclipse.jgit.lib.Constants;
-import org.eclipse.jgit.lib.CoreConfig;
-import org.eclipse.jgit.lib.CoreConfig.TrustStat;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.ProgressMonitor;
 import org.eclipse.jgit.lib.Ref;
@@ -68,23 +62,15 @@ import org.eclipse.jgit.lib.ReflogReader;
  * <ul>
  *   <li>the shared database reads it as {@code core.trustPackedRefsStat} says;
  *   <li>the database of one request reads its content less often ({@link RequestPin});
- *   <li>the database of one update reads before locks are taken ({@link #earlyDatabase}).
+ *   <li>the database of updates reads before locks are taken ({@link RepositoryRefs#earlyReader}).
  * </ul>
  *
  * <p>Any thread may call.
  */
-public final class FileRefDatabase extends RefDatabase implements UpdatableRefs {
-  private final FileRepository repository;
-  private final RefDirectory jgit;
-  final PackedRefsFile packedFile;
-  private final RefPaths paths;
-  private final LooseRefs loose;
-  private final TrustStat trustPacked;
+public final class FileRefDatabase extends RefDatabase {
+  final RepositoryRefs common;
   private final Failures failures;
-  private final FileCounts counts;
   private final RefReader reader;
-  private final RefReader lockedReader;
-  private final RefReader earlyReader;
   private final RefUpdater updater;
 
   /** Null unless this is the database of a request. */
@@ -93,13 +79,8 @@ public final class FileRefDatabase extends RefDatabase implements UpdatableRefs 
   /** The shared database, which may be this one. */
   private final FileRefDatabase shared;
 
-  private final AtomicLong seenVersion = new AtomicLong();
-
-  /** The number of updates by this process. */
-  private final AtomicLong writes = new AtomicLong();
-
-  /** Whether any ref or change was noticed: JGit fires no event for the first one. */
-  private volatile boolean hasNoticed;
+  /** The database by which updates look for conflicts. Only the shared database has it. */
+  @Nullable private final FileRefDatabase early;
 
   /**
    * Makes the shared database of a repository.
@@ -115,53 +96,30 @@ public final class FileRefDatabase extends RefDatabase implements UpdatableRefs 
       SharedWrites writes,
       UpdateSettings updates,
       Failures failures) {
-    this.repository = repository;
-    this.jgit = jgit;
-    this.packedFile = packedFile;
+    this.common =
+        new RepositoryRefs(repository, jgit, packedFile, writes.transactions, writes::counted);
     this.failures = failures;
-    this.counts = packedFile.counts;
-    CoreConfig config = repository.getConfig().get(CoreConfig.KEY);
-    this.trustPacked = config.getTrustPackedRefsStat();
-    this.paths = new RefPaths(repository, packedFile.file);
-    this.loose =
-        new LooseRefs(
-            repository,
-            paths,
-            config.getTrustLooseRefStat(),
-            packedFile.looseMemory,
-            packedFile.opener);
-    this.reader =
-        new RefReader(
-            loose, () -> packedFile.current(trustPacked), writes.transactions, writes::counted);
-    this.lockedReader = reader.with(() -> lockedList(trustPacked == TrustStat.NEVER));
-    this.earlyReader = reader.with(this::earlyList);
-    this.updater = new RefUpdater(this, paths, writes, updates);
+    this.reader = common.reader;
+    this.updater = new RefUpdater(common, writes, updates);
     this.pin = null;
     this.shared = this;
+    this.early = new FileRefDatabase(this, common.earlyReader, null);
     updater.recover();
   }
 
   /**
    * Makes another view of a shared database.
    *
-   * @param current provides the current list of this view
    * @param pin null unless the view is for a request
    */
-  FileRefDatabase(FileRefDatabase shared, RefReader.CurrentList current, @Nullable RequestPin pin) {
-    this.repository = shared.repository;
-    this.jgit = shared.jgit;
-    this.packedFile = shared.packedFile;
+  FileRefDatabase(FileRefDatabase shared, RefReader reader, @Nullable RequestPin pin) {
+    this.common = shared.common;
     this.failures = shared.failures;
-    this.counts = shared.counts;
-    this.trustPacked = shared.trustPacked;
-    this.paths = shared.paths;
-    this.loose = shared.loose;
-    this.reader = shared.reader.with(current);
-    this.lockedReader = shared.lockedReader;
-    this.earlyReader = shared.earlyReader;
+    this.reader = reader;
     this.updater = shared.updater;
     this.pin = pin;
     this.shared = shared;
+    this.early = null;
   }
 
   /**
@@ -171,55 +129,8 @@ public final class FileRefDatabase extends RefDatabase implements UpdatableRefs 
    * after an update has begun, and if the attributes of the file have changed.
    */
   public FileRefDatabase forRequest() {
-    RequestPin forThis = new RequestPin(packedFile, trustPacked, jgit);
-    return new FileRefDatabase(this, forThis, forThis);
-  }
-
-  @Override
-  public RefDatabase database() {
-    return this;
-  }
-
-  @Override
-  public FileRepository repository() {
-    return repository;
-  }
-
-  @Override
-  public RefDirectory jgit() {
-    return jgit;
-  }
-
-  @Override
-  public RefReader reader() {
-    return lockedReader;
-  }
-
-  @Override
-  public RefReader earlyReader() {
-    return earlyReader;
-  }
-
-  @Override
-  public RefDatabase earlyDatabase() {
-    return new FileRefDatabase(this, this::earlyList, null);
-  }
-
-  @Nullable
-  private ParsedRefs earlyList() throws IOException {
-    return packedFile.current(trustPacked == TrustStat.NEVER ? TrustStat.AFTER_OPEN : trustPacked);
-  }
-
-  /**
-   * Under locks, the file is opened even if its attributes are trusted. On NFS, a client's old
-   * attributes would hide that another machine has deleted a ref, which has since become a loose
-   * one of the same value. Packing would then delete the only file of that ref.
-   */
-  @Override
-  @Nullable
-  public ParsedRefs lockedList(boolean byContent) throws IOException {
-    TrustStat trust = trustPacked == TrustStat.ALWAYS ? TrustStat.AFTER_OPEN : trustPacked;
-    return byContent ? packedFile.currentByContent() : packedFile.current(trust);
+    RequestPin forThis = new RequestPin(common);
+    return new FileRefDatabase(shared, common.reader.with(forThis), forThis);
   }
 
   // ---- who answers
@@ -231,66 +142,39 @@ public final class FileRefDatabase extends RefDatabase implements UpdatableRefs 
   }
 
   private <T> T ask(Question<T> question, Failures.ToJGit<T> toJGit) throws IOException {
-    counts.lookups.increment();
+    common.packedFile.counts.lookups.increment();
     try {
       T answer = question.ask(reader);
-      fireIfOthersChanged();
+      common.fireIfOthersChanged();
       return answer;
     } catch (RefReader.LeftToJGit e) {
       T answer = toJGit.ask(jgitToRead());
-      fireIfOthersChanged();
+      common.fireIfOthersChanged();
       return answer;
     } catch (FileSystemException e) {
       throw e; // JGit takes some errors of the disk for a missing file
     } catch (IOException e) {
       // Most likely JGit throws the same exception.
       T answer = toJGit.ask(jgitToRead());
-      failures.count(packedFile.file, e);
+      failures.count(common.packedFile.file, e);
       return answer;
     } catch (RuntimeException | OutOfMemoryError e) {
-      failures.count(packedFile.file, e);
+      failures.count(common.packedFile.file, e);
       return toJGit.ask(jgitToRead());
     }
   }
 
   private RefDatabase jgitToRead() {
-    return pin == null ? jgit : pin.jgit();
+    return pin == null ? common.jgit : pin.jgit();
   }
 
   // ---- events
-
-  private void fireIfOthersChanged() {
-    long version = packedFile.version();
-    long seen = shared.seenVersion.get();
-    if (version != seen && shared.seenVersion.compareAndSet(seen, version)) {
-      if (seen != 0) {
-        noticed(true);
-      } else if (packedFile.hasContent()) {
-        sawRefs();
-      }
-    }
-  }
-
-  @Override
-  public void wrote() {
-    // The write's own change of packed-refs is no change by others.
-    shared.seenVersion.set(packedFile.version());
-    shared.writes.incrementAndGet();
-    noticed(true);
-  }
-
-  @Override
-  public void sawRefs() {
-    if (!shared.hasNoticed) {
-      shared.hasNoticed = true;
-    }
-  }
 
   /** Notes a ref that was read. JGit does not notice refs outside of refs/, such as HEAD. */
   @Nullable
   private Ref saw(@Nullable Ref ref) {
     if (ref != null && ref.getStorage().isLoose() && ref.getName().startsWith(Constants.R_REFS)) {
-      sawRefs();
+      common.sawRefs();
     }
     return ref;
   }
@@ -298,17 +182,9 @@ public final class FileRefDatabase extends RefDatabase implements UpdatableRefs 
   /** Notes refs that were listed. If all are listed, JGit notices HEAD even without a target. */
   private List<Ref> saw(String prefix, List<Ref> refs) {
     if (prefix.isEmpty() || !refs.isEmpty()) {
-      sawRefs();
+      common.sawRefs();
     }
     return refs;
-  }
-
-  private void noticed(boolean isChange) {
-    boolean isFirst = !shared.hasNoticed;
-    shared.hasNoticed = true;
-    if (isChange && !isFirst) {
-      repository.fireEvent(new RefsChangedEvent());
-    }
   }
 
   // ---- single refs
@@ -356,7 +232,7 @@ public final class FileRefDatabase extends RefDatabase implements UpdatableRefs 
 
   @Override
   public Ref peel(Ref ref) throws IOException {
-    return loose.peel(ref);
+    return common.loose.peel(ref);
   }
 
   // ---- many refs
@@ -434,14 +310,14 @@ public final class FileRefDatabase extends RefDatabase implements UpdatableRefs 
   @Override
   public Set<Ref> getTipsWithSha1(ObjectId id) throws IOException {
     return ask(
-        refs -> (pin == null ? refs.tips() : pin.tips(refs, shared.writes.get())).of(id),
+        refs -> (pin == null ? refs.tips() : pin.tips(refs)).of(id),
         refs -> refs.getTipsWithSha1(id));
   }
 
   /** Whether parsed lists answer, as far as is known without reading anything. */
   @Override
   public boolean hasFastTipsWithSha1() throws IOException {
-    return !packedFile.isLeftToJGit() && !packedFile.isPaused();
+    return !common.packedFile.isLeftToJGit() && !common.packedFile.isPaused();
   }
 
   // ---- conflicts of names
@@ -449,7 +325,7 @@ public final class FileRefDatabase extends RefDatabase implements UpdatableRefs 
   @Override
   public boolean isNameConflicting(String name) throws IOException {
     boolean isConflicting =
-        paths.mayBeLoose(name + RefPaths.LOCK) // else it can't be made
+        common.paths.mayBeLoose(name + RefPaths.LOCK) // else it can't be made
             && ask(refs -> refs.isNameConflicting(name), refs -> refs.isNameConflicting(name));
     return isConflicting && (shared == this || pin != null || shared.isNameConflicting(name));
   }
@@ -470,12 +346,12 @@ public final class FileRefDatabase extends RefDatabase implements UpdatableRefs 
 
   /** JGit's database for updates by JGit: in a request, the kind that Gerrit itself would use. */
   private RefDirectory jgitToWrite() {
-    return pin == null ? jgit : pin.jgitToWrite();
+    return pin == null ? common.jgit : pin.jgitToWrite();
   }
 
   @Override
   public RefUpdate newUpdate(String name, boolean detach) throws IOException {
-    RefUpdate own = updater.newUpdate(name, detach);
+    RefUpdate own = updater.newUpdate(name, detach, shared.early);
     if (own == null) {
       return jgitToWrite().newUpdate(name, detach);
     }
@@ -491,7 +367,7 @@ public final class FileRefDatabase extends RefDatabase implements UpdatableRefs 
 
   @Override
   public BatchRefUpdate newBatchUpdate() {
-    BatchRefUpdate own = updater.newBatchUpdate();
+    BatchRefUpdate own = updater.newBatchUpdate(shared);
     if (own == null) {
       return jgitToWrite().newBatchUpdate();
     }
@@ -501,7 +377,7 @@ public final class FileRefDatabase extends RefDatabase implements UpdatableRefs 
 
   @Override
   public boolean performsAtomicTransactions() {
-    return jgit.performsAtomicTransactions();
+    return common.jgit.performsAtomicTransactions();
   }
 
   @Override
@@ -511,7 +387,7 @@ public final class FileRefDatabase extends RefDatabase implements UpdatableRefs 
     }
     if (command.isAll()) {
       // JGit's garbage collection does this at its end only if it finds a RefDirectory.
-      EmptyRefFolders.delete(paths.refsFolder);
+      EmptyRefFolders.delete(common.paths.refsFolder);
     }
   }
 
@@ -519,12 +395,12 @@ public final class FileRefDatabase extends RefDatabase implements UpdatableRefs 
 
   @Override
   public void create() throws IOException {
-    jgit.create();
+    common.jgit.create();
   }
 
   @Override
   public void close() {
-    jgit.close();
+    common.jgit.close();
   }
 
   @Override
@@ -532,13 +408,13 @@ public final class FileRefDatabase extends RefDatabase implements UpdatableRefs 
     if (pin != null) {
       pin.lookAnew();
     }
-    packedFile.refresh();
-    loose.refresh();
-    jgit.refresh();
+    common.packedFile.refresh();
+    common.loose.refresh();
+    common.jgit.refresh();
   }
 
   @Override
   public ReflogReader getReflogReader(Ref ref) throws IOException {
-    return jgit.getReflogReader(ref);
+    return common.jgit.getReflogReader(ref);
   }
 }

@@ -99,7 +99,7 @@ class JGitAnswersTest {
   private void assertAnswersLikeJGit(RefReader.CurrentList current, long expectedFailures)
       throws Exception {
     pack("refs/heads/a", "refs/heads/b");
-    RefDatabase refs = new FileRefDatabase(own, current, null);
+    RefDatabase refs = new FileRefDatabase(own, own.common.reader.with(current), null);
     assertThat(refs.exactRef("refs/heads/a").getObjectId().name()).isEqualTo(ID);
     assertThat(names(refs)).containsExactly("refs/heads/a", "refs/heads/b").inOrder();
     assertThat(refs.hasRefs()).isTrue();

@@ -87,15 +87,16 @@ class SymbolicRefsTest {
     boolean[] done = new boolean[1];
     return new FileRefDatabase(
         own,
-        () -> {
-          ParsedRefs list = own.packedFile.current(TrustStat.ALWAYS);
-          if (!done[0]) {
-            done[0] = true;
-            pack(NEW);
-            Files.delete(git.resolve(MASTER));
-          }
-          return list;
-        },
+        own.common.reader.with(
+            () -> {
+              ParsedRefs list = own.common.packedFile.current(TrustStat.ALWAYS);
+              if (!done[0]) {
+                done[0] = true;
+                pack(NEW);
+                Files.delete(git.resolve(MASTER));
+              }
+              return list;
+            }),
         null);
   }
 
@@ -196,7 +197,7 @@ class SymbolicRefsTest {
     }
     assertThat(answers.get(0)).isEqualTo(answers.get(1));
     assertThat(answers.get(0)).contains("refs/heads/b -> refs/heads/a=" + OLD);
-    assertThat(own.packedFile.counts.notParsable.sum()).isEqualTo(0);
+    assertThat(own.common.packedFile.counts.notParsable.sum()).isEqualTo(0);
     assertThat(failures.count.sum()).isEqualTo(0);
   }
 
@@ -214,9 +215,10 @@ class SymbolicRefsTest {
     RefDatabase refs =
         new FileRefDatabase(
             own,
-            () -> {
-              throw new IOException("not to be asked for");
-            },
+            own.common.reader.with(
+                () -> {
+                  throw new IOException("not to be asked for");
+                }),
             null);
     assertThat(id(refs.exactRef("HEAD"))).isEqualTo(NEW);
     assertThat(failures.count.sum()).isEqualTo(0);

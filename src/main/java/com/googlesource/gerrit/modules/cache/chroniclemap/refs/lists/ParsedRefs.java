@@ -99,6 +99,31 @@ public final class ParsedRefs {
     return lookup != null && find(lookup, Lookup.Task.FIND);
   }
 
+  /** What a list has at a name. */
+  public enum At {
+    /** No ref whose name starts with the name. */
+    NOTHING,
+    /** A ref of the name. */
+    REF,
+    /** No ref of the name, but perhaps refs whose names start with it. */
+    OTHERS
+  }
+
+  /** Returns what there is at a name. Costs one search. */
+  public At at(String name) {
+    Lookup lookup = Lookup.startBound(name, false);
+    if (lookup == null || size() == 0) {
+      return lookup == null ? At.OTHERS : At.NOTHING;
+    }
+    int block = blockOf(lookup);
+    if (block < 0) {
+      return At.OTHERS;
+    }
+    lookup.collect(0, 0, List.of());
+    read(block, lookup, Lookup.Task.PREFIX);
+    return lookup.found ? At.REF : lookup.atEnd ? At.NOTHING : At.OTHERS;
+  }
+
   private boolean find(Lookup lookup, Lookup.Task task) {
     int block = blockOf(lookup);
     return block >= 0 && read(block, lookup, task).found;

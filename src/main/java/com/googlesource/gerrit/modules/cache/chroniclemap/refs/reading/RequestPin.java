@@ -14,7 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import java.io.IOException;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -38,9 +37,7 @@ import org.eclipse.jgit.lib.RefDatabase;
  * <p>No update starts from this view. Any thread may call.
  */
 public final class RequestPin implements RefReader.CurrentList {
-  private final PackedRefsFile file;
-  private final TrustStat trust;
-  private final RefDirectory jgit;
+  private final RepositoryRefs refs;
 
   /** The number of the reading by content that the next lookup needs. */
   private final AtomicInteger needed = new AtomicInteger(1);
@@ -67,10 +64,8 @@ public final class RequestPin implements RefReader.CurrentList {
    */
   private record KnownTips(int needed, long writes, Tips tips) {}
 
-  public RequestPin(PackedRefsFile file, TrustStat trust, RefDirectory jgit) {
-    this.file = file;
-    this.trust = trust;
-    this.jgit = jgit;
+  public RequestPin(RepositoryRefs refs) {
+    this.refs = refs;
   }
 
   /** Notes that the request may change refs from now on. */
@@ -89,12 +84,12 @@ public final class RequestPin implements RefReader.CurrentList {
    * Returns JGit's database for reading, which has a single state until the request changes refs.
    */
   public RefDatabase jgit() {
-    if (updating || trust != TrustStat.NEVER) {
-      return jgit;
+    if (updating || refs.trustPacked != TrustStat.NEVER) {
+      return refs.jgit;
     }
     RefDatabase made = snapshot;
     if (made == null) {
-      made = jgit.createSnapshottingRefDirectory();
+      made = refs.jgit.createSnapshottingRefDirectory();
       snapshot = made;
     }
     return made;
@@ -104,7 +99,7 @@ public final class RequestPin implements RefReader.CurrentList {
   public RefDirectory jgitToWrite() {
     RefDirectory made = jgitForRequest;
     if (made == null) {
-      made = jgit.createSnapshottingRefDirectory();
+      made = refs.jgit.createSnapshottingRefDirectory();
       jgitForRequest = made;
     }
     return made;
@@ -114,15 +109,14 @@ public final class RequestPin implements RefReader.CurrentList {
    * Returns the refs for lookups by id, which were read since the last update by this request, and
    * since the last one by this module for anybody else. Updates by JGit and by other processes may
    * be missing until then; Gerrit's own cache of refs for a push lacks all updates since its start.
-   *
-   * @param writes the number of updates by this process until now
    */
-  public Tips tips(RefReader refs, long writes) throws IOException {
+  public Tips tips(RefReader reader) throws IOException {
     int now = needed.get();
+    long writes = refs.writes();
     KnownTips known = tips;
     // JGit's updates are not counted.
     if (known == null || known.needed != now || known.writes != writes || jgitForRequest != null) {
-      known = new KnownTips(now, writes, refs.tips());
+      known = new KnownTips(now, writes, reader.tips());
       tips = known;
     }
     return known.tips;
@@ -131,14 +125,14 @@ public final class RequestPin implements RefReader.CurrentList {
   @Override
   @Nullable
   public ParsedRefs get() throws IOException {
-    if (trust != TrustStat.NEVER) {
-      return file.current(trust);
+    if (refs.trustPacked != TrustStat.NEVER) {
+      return refs.packedFile.current(refs.trustPacked);
     }
     int now = needed.get();
     if (met == now) {
-      return file.current(TrustStat.AFTER_OPEN);
+      return refs.packedFile.current(TrustStat.AFTER_OPEN);
     }
-    ParsedRefs list = file.currentByContent();
+    ParsedRefs list = refs.packedFile.currentByContent();
     met = now;
     return list;
   }

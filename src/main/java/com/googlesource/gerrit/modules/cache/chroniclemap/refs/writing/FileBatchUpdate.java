@@ -24,6 +24,7 @@ import static org.eclipse.jgit.transport.ReceiveCommand.Result.REJECTED_OTHER_RE
 
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RepositoryRefs;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -38,6 +39,7 @@ import org.eclipse.jgit.lib.BatchRefUpdate;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.PersonIdent;
 import org.eclipse.jgit.lib.ProgressMonitor;
+import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.ReflogEntry;
 import org.eclipse.jgit.lib.StoredConfig;
 import org.eclipse.jgit.revwalk.RevWalk;
@@ -63,10 +65,10 @@ final class FileBatchUpdate extends BatchRefUpdate {
   static final int MANY = 1000;
 
   private final RefUpdater updater;
-  private final UpdatableRefs refs;
+  private final RepositoryRefs refs;
 
-  FileBatchUpdate(RefUpdater updater) {
-    super(updater.refs.database());
+  FileBatchUpdate(RefUpdater updater, RefDatabase database) {
+    super(database);
     this.updater = updater;
     this.refs = updater.refs;
   }
@@ -106,16 +108,16 @@ final class FileBatchUpdate extends BatchRefUpdate {
     try {
       // JGit lists all refs for this check, HEAD among them.
       refs.sawRefs();
-      updater.paths.checkNames(pending.stream().map(ReceiveCommand::getRefName).toList());
-      checkNames(pending);
+      updater.refs.paths.checkNames(pending.stream().map(ReceiveCommand::getRefName).toList());
+      NameConflicts conflicts = checkNames(pending);
       if (hasObjects(walk, pending) && isFastForward(walk, pending)) {
-        apply(walk, pending);
+        apply(walk, pending, conflicts);
       }
       return true;
     } catch (NameConflicts.RefusedException e) {
       if (e.getSuppressed().length > 0) {
         logger.atSevere().withCause(e).log(
-            "%s: a refused batch was not undone completely", refs.repository().getDirectory());
+            "%s: a refused batch was not undone completely", refs.repository.getDirectory());
       }
       reject(e.command, LOCK_FAILURE, null);
       return true;
@@ -125,19 +127,21 @@ final class FileBatchUpdate extends BatchRefUpdate {
   }
 
   /** Refuses name conflicts. If attributes are not trusted, the content has to confirm them. */
-  private void checkNames(List<ReceiveCommand> pending) throws IOException {
-    RefReader early = refs.earlyReader();
-    RefReader reader = refs.reader();
+  private NameConflicts checkNames(List<ReceiveCommand> pending) throws IOException {
+    NameConflicts conflicts = new NameConflicts(pending);
     try {
-      NameConflicts.before(early.loose(), pending).refuse(early.packed());
+      conflicts.checkLoose(refs.loose);
+      conflicts.refuse(refs.earlyReader.packed());
     } catch (NameConflicts.RefusedException e) {
-      NameConflicts.before(reader.loose(), pending).refuse(reader.packed());
+      conflicts.checkLoose(refs.loose);
+      conflicts.refuse(refs.lockedReader.packed());
     }
+    return conflicts;
   }
 
   private void executeByJGit(RevWalk walk, ProgressMonitor monitor, @Nullable List<String> options)
       throws IOException {
-    BatchRefUpdate batch = refs.jgit().newBatchUpdate();
+    BatchRefUpdate batch = refs.jgit.newBatchUpdate();
     batch.addCommand(getCommands());
     batch.setAtomic(true);
     batch.setAllowNonFastForwards(isAllowNonFastForwards());
@@ -176,18 +180,18 @@ final class FileBatchUpdate extends BatchRefUpdate {
     return true;
   }
 
-  private void apply(RevWalk walk, List<ReceiveCommand> pending) throws IOException {
-    List<ReceiveCommand> sorted = new ArrayList<>(pending);
-    sorted.sort(comparing(ReceiveCommand::getRefName));
+  private void apply(RevWalk walk, List<ReceiveCommand> pending, NameConflicts conflicts)
+      throws IOException {
+    List<ReceiveCommand> sorted = conflicts.sorted;
     Set<String> names = new HashSet<>();
     for (ReceiveCommand command : sorted) {
       if (!names.add(command.getRefName())) {
         throw new IOException("Duplicate ref: " + command.getRefName());
       }
     }
-    StoredConfig config = refs.repository().getConfig();
+    StoredConfig config = refs.repository.getConfig();
     try {
-      apply(walk, sorted, names, config);
+      apply(walk, conflicts, names, config);
     } catch (LockedRefs.Refused e) {
       reject(command(sorted, e.name), LOCK_FAILURE, null);
       return;
@@ -196,26 +200,26 @@ final class FileBatchUpdate extends BatchRefUpdate {
       return;
     } finally {
       // Deleted and packed refs and locks leave empty folders. Those of loose refs are not empty.
-      updater.paths.deleteEmptyParents(names);
+      updater.refs.paths.deleteEmptyParents(names);
     }
     refs.wrote();
     pending.forEach(command -> command.setResult(OK));
     writeLogs(pending, config);
   }
 
-  private void apply(
-      RevWalk walk, List<ReceiveCommand> sorted, Set<String> names, StoredConfig config)
+  private void apply(RevWalk walk, NameConflicts conflicts, Set<String> names, StoredConfig config)
       throws IOException, LockedRefs.Refused {
+    List<ReceiveCommand> sorted = conflicts.sorted;
     List<Journal.Entry> entries =
         sorted.stream().map(c -> new Journal.Entry(c.getRefName(), c.getNewId())).toList();
-    boolean areNested = NameConflicts.areNested(sorted);
+    boolean areNested = conflicts.areNested();
     boolean rewrites = updater.isAtomicByRewrite() || sorted.size() > MANY || areNested;
     if (!rewrites) {
       try (LockedRefs locks = updater.lock(entries, LOCK_WAIT_MILLIS)) {
         // Recovery could not complete a batch whose locks are plain files.
         rewrites = locks.isPlain();
         if (!rewrites) {
-          new LooseTransaction(updater, locks, sorted, updater.isDurable(config)).run();
+          new LooseTransaction(updater, locks, conflicts, updater.isDurable(config)).run();
         }
       }
     }
@@ -229,7 +233,7 @@ final class FileBatchUpdate extends BatchRefUpdate {
         if (left != null) {
           throw new NameConflicts.RefusedException(command(sorted, left));
         }
-        new PackedTransaction(updater, locks, sorted, walk).run();
+        new PackedTransaction(updater, locks, conflicts, walk).run();
       }
     }
   }
@@ -277,9 +281,9 @@ final class FileBatchUpdate extends BatchRefUpdate {
       message = message.isEmpty() ? result : message + ": " + result;
     }
     PersonIdent ident =
-        getRefLogIdent() != null ? getRefLogIdent() : new PersonIdent(refs.repository());
+        getRefLogIdent() != null ? getRefLogIdent() : new PersonIdent(refs.repository);
     ReflogWriter unused =
-        new ReflogWriter(refs.jgit(), force)
+        new ReflogWriter(refs.jgit, force)
             .log(name, command.getOldId(), command.getNewId(), ident, message);
   }
 

@@ -18,6 +18,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedEdits;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RepositoryRefs;
 import java.io.IOException;
 import java.util.List;
 import org.eclipse.jgit.annotations.Nullable;
@@ -41,7 +42,8 @@ import org.eclipse.jgit.transport.ReceiveCommand;
  */
 final class FileRefUpdate extends RefUpdate {
   private final RefUpdater updater;
-  private final UpdatableRefs refs;
+  private final RepositoryRefs refs;
+  private final RefDatabase early;
 
   private boolean dereferences;
   @Nullable private LockedRefs locks;
@@ -54,20 +56,26 @@ final class FileRefUpdate extends RefUpdate {
 
   @Nullable private ParsedRefs packed;
 
-  FileRefUpdate(RefUpdater updater, Ref ref) {
+  /**
+   * Makes an update.
+   *
+   * @param early looks for conflicts of names before the ref is locked
+   */
+  FileRefUpdate(RefUpdater updater, Ref ref, RefDatabase early) {
     super(ref);
     this.updater = updater;
     this.refs = updater.refs;
+    this.early = early;
   }
 
   @Override
   protected RefDatabase getRefDatabase() {
-    return refs.earlyDatabase();
+    return early;
   }
 
   @Override
   protected Repository getRepository() {
-    return refs.repository();
+    return refs.repository;
   }
 
   @Override
@@ -90,9 +98,9 @@ final class FileRefUpdate extends RefUpdate {
   private RefReader.ToWrite read(String name) throws IOException {
     RefReader.ToWrite read;
     try {
-      read = refs.reader().refToWrite(name, this::findConflicts);
+      read = refs.lockedReader.refToWrite(name, this::findConflicts);
     } catch (RefReader.LeftToJGit e) {
-      read = new RefReader.ToWrite(refs.jgit().exactRef(name), null);
+      read = new RefReader.ToWrite(refs.jgit.exactRef(name), null);
     }
     if (read.ref() != null) {
       refs.sawRefs();
@@ -102,7 +110,8 @@ final class FileRefUpdate extends RefUpdate {
 
   private void findConflicts() throws IOException {
     String name = locks.names.get(0);
-    conflicts = updater.conflicts(List.of(ReceiveCommand.link(ObjectId.zeroId(), name, name)));
+    conflicts = new NameConflicts(List.of(ReceiveCommand.link(ObjectId.zeroId(), name, name)));
+    updater.checkUnderLocks(conflicts);
   }
 
   @Override
@@ -123,7 +132,7 @@ final class FileRefUpdate extends RefUpdate {
         conflicts.refuse(null);
       }
       if (packed == null) {
-        return refs.jgit().isNameConflicting(locks.names.get(0));
+        return refs.jgit.isNameConflicting(locks.names.get(0));
       }
       conflicts.refuse(packed);
       return false;
@@ -159,12 +168,12 @@ final class FileRefUpdate extends RefUpdate {
   }
 
   private void log(String message, boolean deref) throws IOException {
-    StoredConfig config = refs.repository().getConfig();
+    StoredConfig config = refs.repository.getConfig();
     boolean force = isForceRefLog();
     // An update through a symbolic ref is logged if either of the two refs has a log.
     if (updater.isLogged(getRef().getName(), force, config)
         || (deref && updater.isLogged(getRef().getLeaf().getName(), force, config))) {
-      ReflogWriter unused = new ReflogWriter(refs.jgit(), force).log(this, message, deref);
+      ReflogWriter unused = new ReflogWriter(refs.jgit, force).log(this, message, deref);
     }
   }
 
@@ -238,14 +247,14 @@ final class FileRefUpdate extends RefUpdate {
       syncFolders(durable);
     } finally {
       unlock(); // else the lock file would keep the folder
-      RefPaths.deleteEmptyParents(updater.paths.loose(name), name);
+      RefPaths.deleteEmptyParents(updater.refs.paths.loose(name), name);
       refs.wrote();
     }
     return status;
   }
 
   private Result deleteByJGit() throws IOException {
-    RefUpdate update = refs.jgit().newUpdate(getName(), isDetachingSymbolicRef());
+    RefUpdate update = refs.jgit.newUpdate(getName(), isDetachingSymbolicRef());
     update.setExpectedOldObjectId(getOldObjectId());
     update.setForceUpdate(true);
     return update.delete();

@@ -56,6 +56,7 @@ import org.eclipse.jgit.transport.ReceiveCommand;
 final class LooseTransaction implements PackedRefsQueue.Request {
   private final RefUpdater updater;
   private final LockedRefs locks;
+  private final NameConflicts conflicts;
   private final List<ReceiveCommand> commands;
   private final boolean durable;
 
@@ -64,8 +65,6 @@ final class LooseTransaction implements PackedRefsQueue.Request {
 
   /** The lines to remove from {@code packed-refs}. */
   private final Map<String, Ref> removed = new HashMap<>();
-
-  private NameConflicts conflicts;
 
   /** Set by the decision. */
   @Nullable private Transactions.Link link;
@@ -76,14 +75,14 @@ final class LooseTransaction implements PackedRefsQueue.Request {
   /**
    * Makes a transaction without preparing anything.
    *
-   * @param commands the commands of the locked refs, in the order of names
+   * @param conflicts those of the commands of the locked refs
    * @param durable whether the changes have to survive a crash of the machine
    */
-  LooseTransaction(
-      RefUpdater updater, LockedRefs locks, List<ReceiveCommand> commands, boolean durable) {
+  LooseTransaction(RefUpdater updater, LockedRefs locks, NameConflicts conflicts, boolean durable) {
     this.updater = updater;
     this.locks = locks;
-    this.commands = commands;
+    this.conflicts = conflicts;
+    this.commands = conflicts.sorted;
     this.durable = durable;
   }
 
@@ -134,17 +133,16 @@ final class LooseTransaction implements PackedRefsQueue.Request {
 
   private void readOldValues() throws IOException {
     // Reads files before the list, so that a ref that is packed meanwhile is found in the list.
-    conflicts = updater.conflicts(commands);
+    updater.checkUnderLocks(conflicts);
     for (ReceiveCommand command : commands) {
-      oldValues.put(
-          command.getRefName(), updater.refs.reader().loose().readFile(command.getRefName()));
+      oldValues.put(command.getRefName(), updater.refs.loose.readFile(command.getRefName()));
     }
-    ParsedRefs packed = updater.refs.reader().packed();
+    ParsedRefs packed = updater.refs.lockedReader.packed();
     for (ReceiveCommand command : commands) {
       String name = command.getRefName();
       Ref old = oldValues.get(name);
       if (old == null) {
-        old = packed.exactRef(name);
+        old = conflicts.packedRef(command, packed);
         oldValues.put(name, old);
       }
       if (old != null) {

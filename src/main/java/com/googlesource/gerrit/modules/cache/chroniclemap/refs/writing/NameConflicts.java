@@ -33,11 +33,13 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.transport.ReceiveCommand;
 
 /**
  * The name conflicts of a batch of commands: a ref can't have the name of a folder of refs. Each
  * prefix that several names share is searched once, so a batch costs some searches for each name.
+ * Packed refs are searched again under the locks only if {@code packed-refs} has another list then.
  *
  * <p>Conflicts are checked twice. The check before the locks gives JGit's verdict: no ref may be
  * above or below a name, unless the batch deletes that ref. The check under the locks holds until
@@ -54,9 +56,12 @@ import org.eclipse.jgit.transport.ReceiveCommand;
  *       LocksAbove}, {@link PackedTransaction#finish}).
  * </ul>
  *
- * <p>Two conflicts are not prevented. JGit looks for other refs before it takes its lock, so it can
- * make a ref in conflict with one made here. Native git can make and pack a ref {@code x/y} between
- * the check and the rename of a ref {@code x} here.
+ * <p>The check before the locks must include packed refs: a batch that they refuse would otherwise
+ * take locks for nothing, and make native git fail that wants one of them.
+ *
+ * <p>For one thread at a time. Two conflicts are not prevented. JGit looks for other refs before it
+ * takes its lock, so it can make a ref in conflict with one made here. Native git can make and pack
+ * a ref {@code x/y} between the check and the rename of a ref {@code x} here.
  */
 final class NameConflicts {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
@@ -74,7 +79,11 @@ final class NameConflicts {
   }
 
   private final List<ReceiveCommand> commands;
-  private final List<ReceiveCommand> sorted;
+
+  /** The commands in the order of names. */
+  final List<ReceiveCommand> sorted;
+
+  private final Map<ReceiveCommand, List<String>> parents = new HashMap<>();
   private final Set<String> made = new HashSet<>();
   private final Set<String> madeFolders = new HashSet<>();
   private final Set<String> deleted = new HashSet<>();
@@ -82,17 +91,30 @@ final class NameConflicts {
   /** The commands in conflict with others of the batch, with loose refs, or with others' locks. */
   private final Set<ReceiveCommand> bad = new HashSet<>();
 
-  private NameConflicts(List<ReceiveCommand> commands) {
+  /**
+   * The packed refs that were searched last, the commands in conflict with them, and names that
+   * they do not have. As lists do not change, none of this has to be searched again in the same
+   * list.
+   */
+  @Nullable private ParsedRefs searched;
+
+  private final Set<ReceiveCommand> badInPacked = new HashSet<>();
+  private final Set<String> notPacked = new HashSet<>();
+
+  /** Makes the conflicts of a batch, without looking for any. */
+  NameConflicts(List<ReceiveCommand> commands) {
     this.commands = commands;
     this.sorted = new ArrayList<>(commands);
     sorted.sort(Comparator.comparing(ReceiveCommand::getRefName));
     for (ReceiveCommand command : commands) {
       String name = command.getRefName();
+      List<String> above = RefReader.parents(name);
+      parents.put(command, above);
       if (deletes(command)) {
         deleted.add(name);
       } else {
         made.add(name);
-        madeFolders.addAll(RefReader.parents(name));
+        madeFolders.addAll(above);
       }
     }
   }
@@ -101,49 +123,57 @@ final class NameConflicts {
     return command.getType() == ReceiveCommand.Type.DELETE;
   }
 
-  /** Whether one name of a batch is below another one. Deletions count too. */
-  static boolean areNested(List<ReceiveCommand> commands) {
-    Set<String> names = new HashSet<>();
-    commands.forEach(command -> names.add(command.getRefName()));
-    return names.stream()
-        .anyMatch(name -> RefReader.parents(name).stream().anyMatch(names::contains));
+  /** Whether one name of the batch is below another one. Deletions count too. */
+  boolean areNested() {
+    return parents.values().stream()
+        .flatMap(List::stream)
+        .anyMatch(parent -> made.contains(parent) || deleted.contains(parent));
   }
 
   // ---- files are read before the list, in which refs that are packed meanwhile are found
 
   /** Checks the batch itself and loose refs. */
-  static NameConflicts before(LooseRefs loose, List<ReceiveCommand> commands) throws IOException {
-    NameConflicts conflicts = new NameConflicts(commands);
-    conflicts.find(
-        parent ->
-            conflicts.made.contains(parent)
-                || (!conflicts.deleted.contains(parent) && loose.readListed(parent) != null),
-        name ->
-            conflicts.madeFolders.contains(name)
-                || loose.scan(name + '/').stream()
-                    .anyMatch(ref -> !conflicts.deleted.contains(ref.getName())),
-        conflicts.bad);
-    return conflicts;
+  void checkLoose(LooseRefs loose) throws IOException {
+    bad.clear();
+    Map<String, Boolean> refs = new HashMap<>();
+    for (ReceiveCommand command : sorted) {
+      String name = command.getRefName();
+      boolean isBad =
+          !deletes(command) && (madeFolders.contains(name) || holdsOthers(loose.scan(name + '/')));
+      for (String parent : parents.get(command)) {
+        if (!isBad && !refs.containsKey(parent)) {
+          refs.put(
+              parent,
+              made.contains(parent)
+                  || (!deleted.contains(parent) && loose.readListed(parent) != null));
+        }
+        isBad = isBad || refs.get(parent);
+      }
+      if (isBad) {
+        bad.add(command);
+      }
+    }
+  }
+
+  private boolean holdsOthers(List<Ref> refs) {
+    return refs.stream().anyMatch(ref -> !deleted.contains(ref.getName()));
   }
 
   /**
    * Checks the files around refs that the caller has locked: all locks above a new ref, and all
    * files below a ref. No loose ref can be above, as the caller's lock is in a folder of that name.
    */
-  static NameConflicts underLocks(RefPaths paths, List<ReceiveCommand> commands)
-      throws IOException {
-    NameConflicts conflicts = new NameConflicts(commands);
+  void checkUnderLocks(RefPaths paths) throws IOException {
+    bad.clear();
     LocksAbove above =
         new LocksAbove(paths, commands.stream().map(ReceiveCommand::getRefName).toList());
     for (ReceiveCommand command : commands) {
-      String name = command.getRefName();
       boolean isNew = command.getType() == ReceiveCommand.Type.CREATE;
-      if ((isNew && above.isLocked(name))
-          || (!deletes(command) && holdsForeign(paths.loose(name), above.own))) {
-        conflicts.bad.add(command);
+      if ((isNew && above.isLocked(command.getRefName(), parents.get(command)))
+          || (!deletes(command) && holdsForeign(paths.loose(command.getRefName()), above.own))) {
+        bad.add(command);
       }
     }
-    return conflicts;
   }
 
   /** Whether there is a conflict by the files alone. */
@@ -171,8 +201,8 @@ final class NameConflicts {
       }
     }
 
-    boolean isLocked(String name) throws IOException {
-      for (String parent : RefReader.parents(name)) {
+    boolean isLocked(String name, List<String> parents) throws IOException {
+      for (String parent : parents) {
         Boolean locked = asked.get(parent);
         if (locked == null) {
           locked = isLocked(lock(paths, parent), name);
@@ -212,29 +242,6 @@ final class NameConflicts {
     return false;
   }
 
-  /** A question about a name that may need the disk. */
-  private interface Question {
-    boolean ask(String name) throws IOException;
-  }
-
-  /** Adds commands whose name is below a ref, or that set a ref with the name of a folder. */
-  private void find(Question isRef, Question isFolder, Set<ReceiveCommand> bad) throws IOException {
-    Map<String, Boolean> refs = new HashMap<>();
-    for (ReceiveCommand command : sorted) {
-      String name = command.getRefName();
-      boolean isBad = !deletes(command) && isFolder.ask(name);
-      for (String parent : RefReader.parents(name)) {
-        if (!isBad && !refs.containsKey(parent)) {
-          refs.put(parent, isRef.ask(parent));
-        }
-        isBad = isBad || refs.get(parent);
-      }
-      if (isBad) {
-        bad.add(command);
-      }
-    }
-  }
-
   // ---- packed refs
 
   /**
@@ -243,22 +250,55 @@ final class NameConflicts {
    * @param packed null for files alone
    * @throws RefusedException if there is a conflict
    */
-  void refuse(@Nullable ParsedRefs packed) throws IOException {
-    Set<ReceiveCommand> all = new HashSet<>(bad);
+  void refuse(@Nullable ParsedRefs packed) throws RefusedException {
     if (packed != null) {
-      find(
-          parent -> !deleted.contains(parent) && packed.contains(parent),
-          name -> isFolder(name + '/', packed),
-          all);
+      search(packed);
     }
     for (ReceiveCommand command : commands) {
-      if (all.contains(command)) {
+      if (bad.contains(command) || (packed != null && badInPacked.contains(command))) {
         throw new RefusedException(command);
       }
     }
   }
 
-  private boolean isFolder(String prefix, ParsedRefs packed) {
-    return packed.refs(prefix).stream().anyMatch(ref -> !deleted.contains(ref.getName()));
+  /** Returns the packed ref of a command, or null. */
+  @Nullable
+  Ref packedRef(ReceiveCommand command, ParsedRefs packed) {
+    String name = command.getRefName();
+    return packed == searched && notPacked.contains(name) ? null : packed.exactRef(name);
+  }
+
+  /**
+   * Searches the packed refs, unless they were searched last. If no packed name starts with the
+   * name of a folder, nothing in that folder is searched for.
+   */
+  private void search(ParsedRefs packed) {
+    if (packed == searched) {
+      return;
+    }
+    badInPacked.clear();
+    notPacked.clear();
+    Map<String, ParsedRefs.At> found = new HashMap<>();
+    for (ReceiveCommand command : sorted) {
+      String name = command.getRefName();
+      boolean isBad = false;
+      boolean mayBePacked = true;
+      for (String parent : parents.get(command)) {
+        if (!isBad && mayBePacked) {
+          ParsedRefs.At at = found.computeIfAbsent(parent, packed::at);
+          isBad = at == ParsedRefs.At.REF && !deleted.contains(parent);
+          mayBePacked = at != ParsedRefs.At.NOTHING;
+        }
+      }
+      if (!mayBePacked) {
+        notPacked.add(name);
+      } else if (!deletes(command)) {
+        isBad = isBad || holdsOthers(packed.refs(name + '/'));
+      }
+      if (isBad) {
+        badInPacked.add(command);
+      }
+    }
+    searched = packed;
   }
 }

@@ -42,6 +42,7 @@ import org.eclipse.jgit.transport.ReceiveCommand;
 final class PackedTransaction implements PackedRefsQueue.Request {
   private final RefUpdater updater;
   private final LockedRefs locks;
+  private final NameConflicts conflicts;
   private final List<ReceiveCommand> commands;
   private final RevWalk walk;
   private final boolean durable;
@@ -49,11 +50,11 @@ final class PackedTransaction implements PackedRefsQueue.Request {
   private final Map<String, Ref> oldValues = new HashMap<>();
   @Nullable private Transactions.Link link;
 
-  PackedTransaction(
-      RefUpdater updater, LockedRefs locks, List<ReceiveCommand> commands, RevWalk walk) {
+  PackedTransaction(RefUpdater updater, LockedRefs locks, NameConflicts conflicts, RevWalk walk) {
     this.updater = updater;
     this.locks = locks;
-    this.commands = commands;
+    this.conflicts = conflicts;
+    this.commands = conflicts.sorted;
     this.walk = walk;
     this.durable = updater.isDurable();
   }
@@ -90,13 +91,14 @@ final class PackedTransaction implements PackedRefsQueue.Request {
     for (int i = 0; i < commands.size(); i++) {
       locks.checkLocked(i);
       ReceiveCommand command = commands.get(i);
-      Ref old = packed.exactRef(command.getRefName());
+      Ref old = conflicts.packedRef(command, packed);
       oldValues.put(command.getRefName(), old);
       if (!LooseTransaction.isAsExpected(command, old)) {
         throw new NameConflicts.RefusedException(command);
       }
     }
-    NameConflicts.underLocks(updater.paths, commands).refuse(packed);
+    conflicts.checkUnderLocks(updater.refs.paths);
+    conflicts.refuse(packed);
     for (ReceiveCommand command : commands) {
       if (NameConflicts.deletes(command)) {
         edits.remove(command.getRefName(), packed);
@@ -125,7 +127,8 @@ final class PackedTransaction implements PackedRefsQueue.Request {
    */
   @Override
   public void finish() throws IOException {
-    NameConflicts.underLocks(updater.paths, commands).refuse(null);
+    conflicts.checkUnderLocks(updater.refs.paths);
+    conflicts.refuse(null);
   }
 
   /**

@@ -19,6 +19,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseFile
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedEdits;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RepositoryRefs;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.DirectoryNotEmptyException;
@@ -56,7 +57,7 @@ import org.eclipse.jgit.lib.ObjectId;
  * <p>All writes are synced, whatever {@code core.fsyncRefFiles} says: recovery is rare, and a
  * second crash is likelier after a first one. Without dead processes, one folder is listed.
  */
-record Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
+record Recovery(RepositoryRefs refs, SharedWrites writes) {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /**
@@ -68,7 +69,7 @@ record Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
     List<Dead> dead = new ArrayList<>();
     try {
       takeDead(dead);
-      Path packedRefsLock = paths.packedRefsLock();
+      Path packedRefsLock = refs.paths.packedRefsLock();
       // This comes first, as the completion of any transaction may have to write packed-refs.
       for (Dead each : dead) {
         for (Journal.Found journal : each.journals) {
@@ -79,7 +80,7 @@ record Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
         finish(each);
       }
     } catch (IOException | RuntimeException e) {
-      failed(paths.transactions, e);
+      failed(refs.paths.transactions, e);
     } finally {
       dead.forEach(Dead::close);
     }
@@ -89,9 +90,9 @@ record Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
   /** Runs at the first use: no rewrite has to wait then before a dead lock is taken for one. */
   void runFirst() {
     try {
-      boolean unused = run(paths.packedRefsLock());
+      boolean unused = run(refs.paths.packedRefsLock());
     } catch (IOException e) {
-      failed(paths.transactions, e);
+      failed(refs.paths.transactions, e);
     }
   }
 
@@ -113,7 +114,8 @@ record Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
    */
   private boolean runForOrphan(Path lock) {
     Path journal =
-        paths.transactions.resolve(Journal.nameOfOrphan(ThreadLocalRandom.current().nextLong()));
+        refs.paths.transactions.resolve(
+            Journal.nameOfOrphan(ThreadLocalRandom.current().nextLong()));
     Path found = journal.resolveSibling(journal.getFileName() + ".orphan");
     try {
       if (!isOrphan(lock)) {
@@ -143,11 +145,13 @@ record Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
    */
   private boolean isOrphan(Path file) throws IOException {
     Origin origin = Journal.originOf(file);
-    if (origin == null || origin.isOfThisBoot() || !Origin.isDead(origin, paths.transactions)) {
+    if (origin == null
+        || origin.isOfThisBoot()
+        || !Origin.isDead(origin, refs.paths.transactions)) {
       return false;
     }
     Object key = Journal.key(file);
-    for (Path other : LooseFile.list(paths.transactions)) {
+    for (Path other : LooseFile.list(refs.paths.transactions)) {
       try {
         if (!other.equals(file) && Journal.key(other).equals(key)) {
           return false;
@@ -177,7 +181,7 @@ record Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
 
   private void takeDead(List<Dead> dead) throws IOException {
     Set<Path> owners = new TreeSet<>();
-    try (DirectoryStream<Path> files = Files.newDirectoryStream(paths.transactions)) {
+    try (DirectoryStream<Path> files = Files.newDirectoryStream(refs.paths.transactions)) {
       for (Path file : files) {
         Optional<Path> owner = JournalOwner.ofOthers(file);
         owner.ifPresent(owners::add);
@@ -208,14 +212,15 @@ record Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
           journals.add(Journal.read(each, files));
         }
       }
-      isDead = !JournalOwner.isLiving(file) && Origin.isDead(origin(journals), paths.transactions);
+      isDead =
+          !JournalOwner.isLiving(file) && Origin.isDead(origin(journals), refs.paths.transactions);
       if (isDead) {
         dead.add(new Dead(owner, journals));
       } else if (!journals.isEmpty()) {
         logger.atWarning().atMostEvery(1, TimeUnit.HOURS).log(
             "%s: nobody here can know whether the process lives that may hold locks of refs by %s;"
                 + " if it does not: refs-safety, By hand, in the documentation",
-            paths.packedRefs.getParent(), file);
+            refs.paths.packedRefs.getParent(), file);
       }
     } finally {
       if (!isDead) {
@@ -269,7 +274,7 @@ record Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
     if (hasMoreNames(journal.anchors())) {
       logger.atInfo().log(
           "%s: a killed process left locks of %s refs, which are deleted; %s",
-          paths.packedRefs.getParent(),
+          refs.paths.packedRefs.getParent(),
           journal.entries().isEmpty() ? "some" : journal.entries().size(),
           journal.isToComplete()
               ? "its transaction was decided and is completed"
@@ -277,7 +282,7 @@ record Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
     }
     for (int i = 0; journal.isToComplete() && i < journal.entries().size(); i++) {
       Journal.Entry entry = journal.entries().get(i);
-      Path lock = RefPaths.lockOf(paths.loose(entry.name()));
+      Path lock = RefPaths.lockOf(refs.paths.loose(entry.name()));
       if (!isOwn(lock, journal)) {
         continue; // this ref is complete
       }
@@ -293,7 +298,7 @@ record Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
     }
     writes.disk.syncFolders(folders.stream().distinct().toList());
     for (Journal.Entry entry : journal.entries()) {
-      deleteIfOwn(RefPaths.lockOf(paths.loose(entry.name())), journal);
+      deleteIfOwn(RefPaths.lockOf(refs.paths.loose(entry.name())), journal);
     }
     if (hasMoreNames(journal.anchors())) {
       deleteUnknownLocks(journal);
@@ -305,7 +310,7 @@ record Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
   private void checkPlaces(Journal.Found journal) throws IOException {
     for (Journal.Entry entry :
         journal.isToComplete() ? journal.entries() : List.<Journal.Entry>of()) {
-      File place = paths.loose(entry.name());
+      File place = refs.paths.loose(entry.name());
       if (!entry.newId().equals(ObjectId.zeroId())
           && place.isDirectory()
           && isOwn(RefPaths.lockOf(place), journal)
@@ -335,11 +340,11 @@ record Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
   /** Looks at all loose refs, but only after a crash of the machine. */
   private void deleteUnknownLocks(Journal.Found journal) throws IOException {
     List<Path> found = new ArrayList<>();
-    try (Stream<Path> files = Files.walk(paths.refsFolder.toPath())) {
+    try (Stream<Path> files = Files.walk(refs.paths.refsFolder.toPath())) {
       files.forEach(found::add);
     }
     // Pseudorefs such as HEAD may be locked too.
-    for (Path folder : paths.foldersOfPseudorefs()) {
+    for (Path folder : refs.paths.foldersOfPseudorefs()) {
       try (Stream<Path> files = Files.list(folder)) {
         files.forEach(found::add);
       }
@@ -387,19 +392,19 @@ record Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
     writes.disk.write(value, Constants.encodeASCII(entry.newId().name() + "\n"));
     writes.disk.syncFiles(List.of(value));
     if (isOwn(lock, journal)) {
-      writes.disk.renameOverEmptyFolders(value, paths.loose(entry.name()));
+      writes.disk.renameOverEmptyFolders(value, refs.paths.loose(entry.name()));
     }
   }
 
   /** Deletes refs that the dead process still has locked when the queue gets to them. */
   private void delete(List<String> names, Journal.Found journal) throws IOException {
-    try (LockedRefs none = writes.locks.lockNothing(paths)) {
+    try (LockedRefs none = writes.locks.lockNothing(refs.paths)) {
       writes.queue.run(
           new PackedRefsQueue.Request() {
             @Override
             public void collect(ParsedRefs packed, PackedEdits edits) throws IOException {
               for (String name : names) {
-                if (isOwn(RefPaths.lockOf(paths.loose(name)), journal)) {
+                if (isOwn(RefPaths.lockOf(refs.paths.loose(name)), journal)) {
                   edits.remove(name, packed);
                 }
               }
@@ -408,8 +413,8 @@ record Recovery(UpdatableRefs refs, RefPaths paths, SharedWrites writes) {
             @Override
             public void finish() throws IOException {
               for (String name : names) {
-                if (isOwn(RefPaths.lockOf(paths.loose(name)), journal)) {
-                  writes.disk.deleteLoose(paths.loose(name));
+                if (isOwn(RefPaths.lockOf(refs.paths.loose(name)), journal)) {
+                  writes.disk.deleteLoose(refs.paths.loose(name));
                 }
               }
             }

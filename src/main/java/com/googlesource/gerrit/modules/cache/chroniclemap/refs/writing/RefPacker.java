@@ -20,6 +20,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedEdits;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RepositoryRefs;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.util.ArrayList;
@@ -71,7 +72,7 @@ final class RefPacker {
   private static final int PACKED_FOR_ONE_LOOSE = 1000;
 
   private final RefUpdater updater;
-  private final UpdatableRefs refs;
+  private final RepositoryRefs refs;
 
   RefPacker(RefUpdater updater) {
     this.updater = updater;
@@ -89,12 +90,12 @@ final class RefPacker {
    * @param maxLoose how many loose refs there may be beside a short list
    */
   void packInBackground(int maxLoose) {
-    refs.repository().incrementOpen();
+    refs.repository.incrementOpen();
     int loose = 0;
     int most = maxLoose;
     try {
       loose = countLoose();
-      int packed = refs.reader().packed().size();
+      int packed = refs.lockedReader.packed().size();
       most = Math.max(maxLoose, packed / PACKED_FOR_ONE_LOOSE);
       if (loose > most) {
         try {
@@ -104,17 +105,17 @@ final class RefPacker {
           most += loose;
         }
       }
-      EmptyRefFolders.delete(updater.paths.refsFolder);
+      EmptyRefFolders.delete(updater.refs.paths.refsFolder);
     } catch (IOException | RuntimeException e) {
-      logger.atWarning().withCause(e).log("cannot pack the refs of %s", refs.repository());
+      logger.atWarning().withCause(e).log("cannot pack the refs of %s", refs.repository);
     } finally {
       updater.writes.packed(loose, most);
-      refs.repository().close();
+      refs.repository.close();
     }
   }
 
   private int countLoose() throws IOException {
-    return refs.reader().loose().scanReadable(Constants.R_REFS).size();
+    return refs.loose.scanReadable(Constants.R_REFS).size();
   }
 
   /**
@@ -123,7 +124,7 @@ final class RefPacker {
    * @param all whether to pack all refs; otherwise only tags
    */
   void pack(ProgressMonitor monitor, boolean all) throws IOException {
-    List<Ref> found = refs.reader().loose().scanReadable(all ? Constants.R_REFS : Constants.R_TAGS);
+    List<Ref> found = refs.loose.scanReadable(all ? Constants.R_REFS : Constants.R_TAGS);
     monitor.beginTask(JGitText.get().packRefs, found.size());
     try {
       Map<String, Ref> loose = new LinkedHashMap<>();
@@ -159,7 +160,7 @@ final class RefPacker {
       prune(values, held);
     }
     for (String name : loose.keySet()) {
-      if (refs.reader().loose().readFile(name) != null) {
+      if (refs.loose.readFile(name) != null) {
         return name;
       }
     }
@@ -169,7 +170,7 @@ final class RefPacker {
   private Map<String, Ref> loose(Collection<String> names) throws IOException {
     Map<String, Ref> loose = new LinkedHashMap<>();
     for (String name : new TreeSet<>(names)) {
-      Ref ref = refs.reader().loose().read(name);
+      Ref ref = refs.loose.read(name);
       if (ref != null) {
         loose.put(name, ref);
       }
@@ -182,7 +183,7 @@ final class RefPacker {
     if (values.isEmpty()) {
       return;
     }
-    try (LockedRefs none = updater.writes.locks.lockNothing(updater.paths)) {
+    try (LockedRefs none = updater.writes.locks.lockNothing(updater.refs.paths)) {
       write(none, false, values);
     }
     List<String> names = new ArrayList<>(values.keySet());
@@ -202,7 +203,7 @@ final class RefPacker {
   private Map<String, Peeled> peel(Map<String, Ref> loose) throws IOException {
     Map<String, Peeled> values = new LinkedHashMap<>();
     List<String> broken = new ArrayList<>();
-    try (RevWalk walk = new RevWalk(refs.repository())) {
+    try (RevWalk walk = new RevWalk(refs.repository)) {
       for (Ref ref : loose.values()) {
         if (ref.isSymbolic() || !Journal.isWritable(ref.getName())) {
           continue;
@@ -216,14 +217,14 @@ final class RefPacker {
         } catch (MissingObjectException e) {
           // One broken ref should not keep the others from being packed.
           broken.add(ref.getName());
-          refs.reader().loose().missesObject(ref);
+          refs.loose.missesObject(ref);
         }
       }
     }
     if (!broken.isEmpty()) {
       logger.atWarning().log(
           "%d refs of %s are not packed, as their objects are missing, such as %s",
-          broken.size(), refs.repository(), broken.get(0));
+          broken.size(), refs.repository, broken.get(0));
     }
     return values;
   }
@@ -241,13 +242,13 @@ final class RefPacker {
       Peeled value = entry.getValue();
       if (!locked) {
         // An NFS client caches that a file is missing, and would miss another machine's new lock.
-        refs.reader().loose().refreshFolder(name);
-        if (Files.exists(RefPaths.lockOf(updater.paths.loose(name)))) {
+        refs.loose.refreshFolder(name);
+        if (Files.exists(RefPaths.lockOf(updater.refs.paths.loose(name)))) {
           // The lock holder may be deleting the ref, and have seen that it is not packed.
           continue;
         }
       }
-      Ref now = refs.reader().loose().readFile(name);
+      Ref now = refs.loose.readFile(name);
       if (now == null || now.isSymbolic() || !value.id.equals(now.getObjectId())) {
         continue;
       }
@@ -279,28 +280,28 @@ final class RefPacker {
         pruneOrSkip(names.subList(middle, names.size()), values);
       }
     }
-    updater.paths.deleteEmptyParents(names);
+    updater.refs.paths.deleteEmptyParents(names);
   }
 
   /** Deletes the files of packed refs, under their locks. */
   private void prune(Map<String, Peeled> values, LockedRefs held) throws IOException {
     // The list is read under the locks, so it lacks a ref that was deleted and made again.
-    ParsedRefs packed = refs.reader().packed();
-    NameConflicts.LocksAbove above = new NameConflicts.LocksAbove(updater.paths, held.names);
+    ParsedRefs packed = refs.lockedReader.packed();
+    NameConflicts.LocksAbove above = new NameConflicts.LocksAbove(updater.refs.paths, held.names);
     for (int i = 0; i < held.names.size(); i++) {
       String name = held.names.get(i);
       Peeled value = values.get(name);
       if (value == null) {
         continue;
       }
-      Ref now = refs.reader().loose().readFile(name);
+      Ref now = refs.loose.readFile(name);
       Ref then = packed.exactRef(name);
       if (now != null
           && !now.isSymbolic()
           && value.id.equals(now.getObjectId())
           && then != null
           && value.id.equals(then.getObjectId())
-          && !above.isLocked(name)) {
+          && !above.isLocked(name, RefReader.parents(name))) {
         held.deleteLoose(i);
       }
     }

@@ -18,6 +18,7 @@ import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RepositoryRefs;
 import java.io.File;
 import java.io.IOException;
 import java.util.List;
@@ -32,9 +33,9 @@ import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.ObjectIdRef;
 import org.eclipse.jgit.lib.ProgressMonitor;
 import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.lib.StoredConfig;
-import org.eclipse.jgit.transport.ReceiveCommand;
 
 /**
  * The updater of the refs of one repository. It holds what all updates share: files, settings,
@@ -46,8 +47,7 @@ public final class RefUpdater {
   private static final Config.SectionParser<Boolean> IS_DURABLE =
       config -> config.getBoolean("core", null, "fsyncRefFiles", false);
 
-  final UpdatableRefs refs;
-  final RefPaths paths;
+  final RepositoryRefs refs;
   final SharedWrites writes;
   private final UpdateSettings settings;
   private final Recovery recovery;
@@ -57,13 +57,11 @@ public final class RefUpdater {
    *
    * @param writes shared by all instances of the repository
    */
-  public RefUpdater(
-      UpdatableRefs refs, RefPaths paths, SharedWrites writes, UpdateSettings settings) {
+  public RefUpdater(RepositoryRefs refs, SharedWrites writes, UpdateSettings settings) {
     this.refs = refs;
-    this.paths = paths;
     this.writes = writes;
     this.settings = settings;
-    this.recovery = new Recovery(refs, paths, writes);
+    this.recovery = new Recovery(refs, writes);
   }
 
   /** Whether this module updates refs, not JGit. */
@@ -81,7 +79,7 @@ public final class RefUpdater {
 
   /** Whether updates have to survive a crash of the machine, by the repository's config. */
   boolean isDurable() {
-    return isDurable(refs.repository().getConfig());
+    return isDurable(refs.repository.getConfig());
   }
 
   /**
@@ -100,12 +98,12 @@ public final class RefUpdater {
    * @param config the repository's config
    */
   boolean isLogged(String name, boolean force, StoredConfig config) {
-    return force || makesLog(name, config) || refs.jgit().logFor(name).isFile();
+    return force || makesLog(name, config) || refs.jgit.logFor(name).isFile();
   }
 
   /** Whether a missing log is made, as in JGit and git. */
   private boolean makesLog(String name, StoredConfig config) {
-    boolean bare = refs.repository().isBare();
+    boolean bare = refs.repository.isBare();
     return switch (config.getEnum(
         ConfigConstants.CONFIG_CORE_SECTION,
         null,
@@ -132,11 +130,11 @@ public final class RefUpdater {
       checkName(entry.name(), entry.newId().equals(ObjectId.zeroId()));
     }
     try {
-      return writes.locks.lock(paths, entries, waitMillis);
+      return writes.locks.lock(refs.paths, entries, waitMillis);
     } catch (LockedRefs.Refused e) {
       // Another server on the same folder may have been killed while this one ran.
-      if (recovery.run(RefPaths.lockOf(paths.loose(e.name)))) {
-        return writes.locks.lock(paths, entries, waitMillis);
+      if (recovery.run(RefPaths.lockOf(refs.paths.loose(e.name)))) {
+        return writes.locks.lock(refs.paths, entries, waitMillis);
       }
       throw e;
     }
@@ -147,12 +145,12 @@ public final class RefUpdater {
    *
    * @throws IOException if a file can't be named, or the disk does not tell whether it exists
    */
-  NameConflicts conflicts(List<ReceiveCommand> commands) throws IOException {
-    NameConflicts conflicts = NameConflicts.underLocks(paths, commands);
+  void checkUnderLocks(NameConflicts conflicts) throws IOException {
+    conflicts.checkUnderLocks(refs.paths);
     // A killed process may have left a lock above a new ref that no update ever asks for.
-    return conflicts.isFound() && recovery.run()
-        ? NameConflicts.underLocks(paths, commands)
-        : conflicts;
+    if (conflicts.isFound() && recovery.run()) {
+      conflicts.checkUnderLocks(refs.paths);
+    }
   }
 
   /** Writes {@code packed-refs}, if need be after a recovery. */
@@ -160,7 +158,7 @@ public final class RefUpdater {
     try {
       writes.queue.run(request, terms, refs::lockedList);
     } catch (LockFailedException e) {
-      if (!recovery.run(paths.packedRefsLock())) {
+      if (!recovery.run(refs.paths.packedRefsLock())) {
         throw e;
       }
       writes.queue.run(request, terms, refs::lockedList);
@@ -172,7 +170,7 @@ public final class RefUpdater {
     if (isOwn()) {
       writes.beforeFirstUse(
           () -> {
-            writes.disk.share(SharedMode.of(refs.repository().getConfig()));
+            writes.disk.share(SharedMode.of(refs.repository.getConfig()));
             recovery.runFirst();
           });
     }
@@ -188,9 +186,14 @@ public final class RefUpdater {
     }
   }
 
-  /** Returns an update of a ref; null if JGit must update it. */
+  /**
+   * Returns an update of a ref; null if JGit must update it.
+   *
+   * @param early looks for conflicts of names before the ref is locked. Reads like {@link
+   *     RepositoryRefs#earlyReader}, but confirms conflicts by the content
+   */
   @Nullable
-  public RefUpdate newUpdate(String name, boolean detach) throws IOException {
+  public RefUpdate newUpdate(String name, boolean detach, RefDatabase early) throws IOException {
     if (!isOwn()) {
       return null;
     }
@@ -200,7 +203,7 @@ public final class RefUpdater {
     }
     Ref ref;
     try {
-      ref = refs.earlyReader().refToWrite(name, () -> {}).ref();
+      ref = refs.earlyReader.refToWrite(name, () -> {}).ref();
     } catch (RefReader.LeftToJGit e) {
       return null;
     }
@@ -209,17 +212,21 @@ public final class RefUpdater {
     } else if (!Journal.isWritable(ref.getLeaf().getName())) {
       return null;
     }
-    FileRefUpdate update = new FileRefUpdate(this, ref);
+    FileRefUpdate update = new FileRefUpdate(this, ref, early);
     if (detach && ref.isSymbolic()) {
       update.setDetachingSymbolicRef();
     }
     return update;
   }
 
-  /** Returns an update of several refs; null if JGit must update them. */
+  /**
+   * Returns an update of several refs; null if JGit must update them.
+   *
+   * @param database makes the updates of a batch that is not atomic
+   */
   @Nullable
-  public BatchRefUpdate newBatchUpdate() {
-    return isOwn() ? new FileBatchUpdate(this) : null;
+  public BatchRefUpdate newBatchUpdate(RefDatabase database) {
+    return isOwn() ? new FileBatchUpdate(this, database) : null;
   }
 
   /**
@@ -251,7 +258,7 @@ public final class RefUpdater {
    * failure is only logged: the deletion of a packed ref has already happened.
    */
   void deleteLog(String name) {
-    File log = refs.jgit().logFor(name);
+    File log = refs.jgit.logFor(name);
     try {
       if (log.isFile()) {
         writes.disk.delete(log.toPath());
