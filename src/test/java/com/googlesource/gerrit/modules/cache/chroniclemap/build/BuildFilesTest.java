@@ -25,7 +25,6 @@ import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
@@ -37,18 +36,12 @@ import org.junit.jupiter.api.Test;
 /** Maven and Bazel build the same jar: their files name the same jars. */
 class BuildFilesTest {
   private static final Path BAZEL_JARS = Path.of("external_plugin_deps.bzl");
-  private static final Path BAZEL_MODULES = Path.of("external_plugin_deps.MODULE.bazel");
   private static final Path BAZEL_BUILD = Path.of("BUILD");
 
   private static final Pattern MAVEN_JAR =
       Pattern.compile(
           "maven_jar\\(\\s*name = \"(?<name>[^\"]+)\",\\s*artifact = \"(?<artifact>[^\"]+)\","
               + "(\\s*attach_source = False,)?\\s*sha1 = \"(?<sha1>[0-9a-f]{40})\",\\s*\\)");
-
-  private static final Pattern HTTP_JAR =
-      Pattern.compile(
-          "http_jar\\(\\s*name = \"(?<name>[^\"]+)\",\\s*sha256 = \"(?<sha256>[0-9a-f]{64})\","
-              + "\\s*url = \"https://repo1.maven.org/maven2/(?<path>[^\"]+)\",\\s*\\)");
 
   /** The jars that are in Bazel's list for tests only. Maven has other ways to run them. */
   private static final ImmutableSet<String> FOR_TESTS =
@@ -96,38 +89,6 @@ class BuildFilesTest {
             "junit-platform-commons-"
                 + version(jars.get("junit-platform-console-standalone"))
                 + ".jar");
-  }
-
-  /** Gerrit 3.15 takes jars from modules of Bazel, and older ones from a function. */
-  @Test
-  void modulesOfBazelNameTheSameJars() throws Exception {
-    String text = Files.readString(BAZEL_MODULES);
-    Map<String, String> paths = new LinkedHashMap<>();
-    Map<String, String> sha256s = new LinkedHashMap<>();
-    for (MatchResult match : HTTP_JAR.matcher(text).results().toList()) {
-      paths.put(match.group("name"), match.group("path"));
-      sha256s.put(match.group("path"), match.group("sha256"));
-    }
-    assertThat(paths).hasSize(Splitter.on("\nhttp_jar(").splitToList(text).size() - 1);
-    Map<String, String> expected = new LinkedHashMap<>();
-    bazelJars().forEach((name, jar) -> expected.put(name, pathInRepository(jar.artifact())));
-    assertThat(paths).containsExactlyEntriesIn(expected).inOrder();
-    for (BundledJar jar : BundledJar.fromPom()) {
-      assertWithMessage("sha256 of %s", jar.coordinates())
-          .that(sha256s.get(pathInRepository(jar.coordinates())))
-          .isEqualTo(digest("SHA-256", jar.file()));
-    }
-  }
-
-  private static String pathInRepository(String coordinates) {
-    List<String> parts = Splitter.on(':').splitToList(coordinates);
-    String file = parts.get(1) + "-" + parts.get(2);
-    return String.join(
-        "/",
-        parts.get(0).replace('.', '/'),
-        parts.get(1),
-        parts.get(2),
-        file + (parts.size() > 3 ? "-" + parts.get(3) : "") + ".jar");
   }
 
   @Test
@@ -181,11 +142,7 @@ class BuildFilesTest {
   }
 
   private static String sha1(Path file) throws Exception {
-    return digest("SHA-1", file);
-  }
-
-  private static String digest(String algorithm, Path file) throws Exception {
     return HexFormat.of()
-        .formatHex(MessageDigest.getInstance(algorithm).digest(Files.readAllBytes(file)));
+        .formatHex(MessageDigest.getInstance("SHA-1").digest(Files.readAllBytes(file)));
   }
 }
