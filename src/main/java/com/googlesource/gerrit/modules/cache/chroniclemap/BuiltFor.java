@@ -28,8 +28,9 @@ import java.util.regex.Pattern;
 import org.eclipse.jgit.lib.Config;
 
 /**
- * The Gerrit version for which this jar was built. Gerrit's classes change between minor versions,
- * so a jar for another one would fail at an unforeseeable time. It is refused at the start instead.
+ * A check that this jar was built for the running version of Gerrit. Gerrit's classes change
+ * between minor versions, so a jar for another one would fail at an unforeseeable time. It is
+ * refused at the start instead.
  */
 final class BuiltFor {
   private static final String RESOURCE = "built-for.properties";

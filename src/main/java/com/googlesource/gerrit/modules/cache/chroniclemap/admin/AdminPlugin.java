@@ -83,7 +83,7 @@ final class AdminPlugin extends ServerPlugin {
     }
   }
 
-  /** Starts the plugin and registers what it binds. */
+  /** Starts the plugin and registers its bindings. */
   void register(PluginGuiceEnvironment environment) throws Exception {
     start(environment);
     environment.onStartPlugin(this);

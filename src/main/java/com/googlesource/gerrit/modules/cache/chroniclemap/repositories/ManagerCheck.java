@@ -27,7 +27,7 @@ import java.io.IOException;
  * A check at the start that repositories are opened through this module. They are not if another
  * module creates Gerrit's manager itself, or has a manager that does not ask Gerrit's. A server
  * does not start then, since only slow pushes would show the fault. An offline program logs it and
- * goes on.
+ * continues.
  */
 final class ManagerCheck implements LifecycleListener {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();

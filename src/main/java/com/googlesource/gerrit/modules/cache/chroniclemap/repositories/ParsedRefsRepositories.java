@@ -144,10 +144,10 @@ final class ParsedRefsRepositories {
         }
       } catch (IOException e) {
         logger.atFine().withCause(e).log(
-            "Cannot open %s; Gerrit's own method tells why", name(call));
+            "Cannot open %s; Gerrit's own method reports why", name(call));
       }
     }
-    // Gerrit's own method tells missing repositories from those that cannot be opened.
+    // Gerrit's own method distinguishes missing repositories from those that cannot be opened.
     return call.proceed();
   }
 

@@ -318,7 +318,7 @@ public final class Store {
             return mayWrite
                     && before == null
                     && file != null
-                    && writer.apply(file, k, write, StoreWriter.Room.AS_IT_IS)
+                    && writer.apply(file, k, write, StoreWriter.Room.NONE)
                 ? null
                 : write;
           });
@@ -552,7 +552,7 @@ public final class Store {
       Generation file;
       do {
         file = holder.file();
-        if (mayWrite && file != null && writer.apply(file, key, write, StoreWriter.Room.AS_IT_IS)) {
+        if (mayWrite && file != null && writer.apply(file, key, write, StoreWriter.Room.NONE)) {
           outcome = Outcome.WRITTEN;
         } else {
           outcome = file == null ? Outcome.EARLY : invalidateOlder(file, key);

@@ -51,7 +51,7 @@ final class StoreWriter {
   /** Where a value that does not fit the file may find room. */
   enum Room {
     /** Nowhere. */
-    AS_IT_IS,
+    NONE,
     /** In a larger file, for which the write waits; by eviction if the file cannot grow. */
     AFTER_GROWTH,
     /** In the place of evicted values. */
@@ -198,7 +198,7 @@ final class StoreWriter {
       }
       int length = write.value().length;
       boolean grows = growth.request(file, length);
-      if (room == Room.AS_IT_IS || (room == Room.AFTER_GROWTH && grows)) {
+      if (room == Room.NONE || (room == Room.AFTER_GROWTH && grows)) {
         return false;
       }
       // Nothing is evicted for a value that this file cannot hold, but perhaps the next one can.

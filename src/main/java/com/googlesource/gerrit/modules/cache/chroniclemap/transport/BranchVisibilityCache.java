@@ -45,7 +45,7 @@ import org.eclipse.jgit.lib.Constants;
  * match a pattern with a parameter, Gerrit is always asked.
  *
  * <p>The sections are those that the {@link ProjectControl} in question has read for itself, not
- * the current ones: a change of the rules meanwhile never mixes old and new ones.
+ * the current ones, so a change of the rules during the run never mixes old and new ones.
  *
  * <p>For one thread.
  */
@@ -95,7 +95,7 @@ final class BranchVisibilityCache {
     }
   }
 
-  /** Answers a call of Gerrit's method that tells whether a user may read a ref. */
+  /** Intercepts Gerrit's method that decides whether a user may read a ref. */
   static Object answer(MethodInvocation gerrits) throws Throwable {
     BranchVisibilityCache cache = CURRENT.get();
     return cache == null

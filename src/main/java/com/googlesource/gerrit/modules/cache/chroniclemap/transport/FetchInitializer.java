@@ -66,7 +66,7 @@ record FetchInitializer(TransportCounts counts, RecentLists recent)
   /**
    * The repository's config, but for want-ref. JGit asks when it tells the client its capabilities
    * in git's protocol 2: the kind of transport is set then, and so are Gerrit's hooks. JGit makes
-   * no other call then, so this one also tells {@link WantValidator} of a fetch over SSH.
+   * no other call then, so this one also informs {@link WantValidator} of a fetch over SSH.
    */
   private static final class WantRefOverHttp extends TransferConfig {
     private final UploadPack fetch;

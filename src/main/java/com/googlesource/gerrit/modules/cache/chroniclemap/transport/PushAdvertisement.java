@@ -169,7 +169,7 @@ final class PushAdvertisement implements AdvertiseRefsHook {
 
   private void set(Map<String, Ref> refs, ReceivePack push) throws IOException {
     if (hasGerritsFilter(push)) {
-      // It copies all refs each time they are set, to leave out what is left out here.
+      // It copies all refs each time they are set, to omit those that are omitted here.
       RefFilter gerrits = push.getRefFilter();
       filter = given -> given == refs ? given : gerrits.filter(given);
       push.setRefFilter(filter);

@@ -41,7 +41,7 @@ final class RecentLists {
   private final Deque<Sent> lists = new ArrayDeque<>();
   private int size;
 
-  /** Keeps a list, which must not change any more, and returns it. */
+  /** Keeps a list, which must not change afterwards, and returns it. */
   synchronized Map<String, Ref> add(Project.NameKey project, Map<String, Ref> refs) {
     if (refs.size() < MAX_REFS - LIST_SIZE) {
       lists.addFirst(new Sent(System.nanoTime(), project, refs));

@@ -28,7 +28,7 @@ import net.openhft.posix.PosixAPI;
  * the read proceeds, so that a check or a rebuild of a large cache does not evict pages that
  * requests read.
  *
- * <p>{@code mincore} tells which pages were resident before. It is called for one window of the
+ * <p>{@code mincore} reports which pages were resident before. It is called for one window of the
  * file at a time, and one window ahead because of the system's read-ahead. Runs of other pages are
  * unmapped by {@code MADV_DONTNEED}, which loses nothing of a file, and dropped by {@code
  * posix_fadvise}, which starts to write dirty pages and keeps them. A request that used such a page
@@ -120,8 +120,8 @@ final class BorrowedPages {
   }
 
   /**
-   * Gives back what was read, once that is enough. Should be called without any lock that others
-   * wait for, as it makes a few system calls for each run of pages.
+   * Gives back pages that were read, once they are enough. Should be called without any lock that
+   * others wait for, as it makes a few system calls for each run of pages.
    */
   synchronized void giveBack() {
     attempt(

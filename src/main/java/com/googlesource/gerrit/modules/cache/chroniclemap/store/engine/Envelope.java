@@ -78,7 +78,8 @@ public final class Envelope {
     LONG.set(out, CREATED_OFFSET, created);
     INT.set(out, KIND_OFFSET, kind);
     System.arraycopy(payload, offset, out, HEADER_LENGTH, length);
-    INT.set(out, CRC_OFFSET, checksum(storedKey, kind, created, payload, offset, length));
+    int crc = checksum(storedKey, 0, storedKey.length, kind, created, payload, offset, length);
+    INT.set(out, CRC_OFFSET, crc);
     return out;
   }
 
@@ -131,13 +132,8 @@ public final class Envelope {
                 recordLength - HEADER_LENGTH);
   }
 
-  /** Computes the checksum of a record. */
+  /** Computes the checksum of a record, for a key and a payload within other bytes. */
   static int checksum(
-      byte[] storedKey, int kind, long created, byte[] payload, int offset, int length) {
-    return checksum(storedKey, 0, storedKey.length, kind, created, payload, offset, length);
-  }
-
-  private static int checksum(
       byte[] key,
       int keyOffset,
       int keyLength,

@@ -15,7 +15,9 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
 import java.nio.ByteBuffer;
+import java.util.BitSet;
 import net.openhft.chronicle.hash.impl.VanillaChronicleHash;
+import net.openhft.chronicle.map.MapEntry;
 
 /**
  * The layout of a Chronicle-Map file of one geometry, as far as {@link SegmentReader} and {@link
@@ -111,19 +113,38 @@ record FileLayout(
         : segment.getLong(offset);
   }
 
+  /** Returns which chunks are used, by the bit set at an offset. */
+  BitSet usedChunks(ByteBuffer segment, int offset) {
+    return BitSet.valueOf(segment.slice(offset, freeListBytes)).get(0, chunks);
+  }
+
   /** Number of the first chunk of a slot's entry. */
   long chunkOf(long slot) {
     return (slot >>> keyBits) & mask(chunkBits);
   }
 
-  /** Whether a key ends within a segment. */
-  boolean holdsKey(long offset, long size) {
-    return size >= 0 && size <= segmentBytes && offset + size <= segmentBytes;
-  }
-
-  /** Whether a record has a possible length and ends within a segment. */
-  boolean holdsRecord(long offset, long size) {
-    return size >= Envelope.HEADER_LENGTH && size <= maxRecord && offset + size <= segmentBytes;
+  /**
+   * Returns an entry if its lengths are plausible. Chronicle-Map does not check that they end
+   * within the segment, and when it removes or replaces the entry, it frees as many chunks as they
+   * say, even those of other entries.
+   *
+   * @param entry null if there is none, which is returned
+   */
+  MapEntry<byte[], byte[]> checked(MapEntry<byte[], byte[]> entry) {
+    if (entry == null) {
+      return null;
+    }
+    long key = entry.key().size();
+    // The place of the value is only read if the key's length is plausible.
+    if (key >= 0 && key <= segmentBytes && entry.key().offset() + key <= segmentBytes) {
+      long record = entry.value().size();
+      if (record >= Envelope.HEADER_LENGTH
+          && record <= maxRecord
+          && entry.value().offset() + record <= segmentBytes) {
+        return entry;
+      }
+    }
+    throw new IllegalStateException("damaged segment: a length exceeds its record");
   }
 
   /** Offset of a chunk in its segment, bytes. */

@@ -97,7 +97,9 @@ public final class FileState {
   /** Null once released. Used under this object's lock, or while the store's file is in use. */
   private ByteBuffer buffer;
 
-  /** The state file, to force what is mapped and nothing else; null if it is in memory only. */
+  /**
+   * The mapped state file, to force it even if another file has its name; null if in memory only.
+   */
   private FileChannel channel;
 
   /** The key of the state file that is mapped. */
@@ -316,7 +318,7 @@ public final class FileState {
     }
     VarHandle.releaseFence();
     counts.forgetWrittenLast();
-    // Not the key of what has the name by now, which was not judged.
+    // Not the key of the file that has the name at this moment, which was not judged.
     putText(KEY_AT, storeKey);
     putOpen();
     open = true;
@@ -381,7 +383,7 @@ public final class FileState {
       return;
     }
     if (size != buffer.getLong(FILE_BYTES_AT)) {
-      throw new IOException("the file was cut off at " + size + " bytes");
+      throw new IOException("the store file was truncated to " + size + " bytes");
     }
     buffer.putLong(MODIFIED_AT, modified);
     VarHandle.releaseFence();

@@ -63,7 +63,7 @@ public final class Holes {
       throw new IOException(
           String.format(
               Locale.ROOT,
-              "no %d bytes can be allocated on the volume of %s, where %d bytes are free",
+              "cannot allocate %d bytes on the volume of %s, which has %d bytes free",
               file.length(),
               folder,
               folder.getUsableSpace()),

@@ -32,8 +32,8 @@ import net.openhft.chronicle.map.ChronicleMapBuilder;
 import net.openhft.chronicle.map.VanillaChronicleMap;
 
 /**
- * Creates the file of a Chronicle-Map by Chronicle-Map's own steps, and allocates its disk itself
- * before the file is mapped.
+ * The maker of a Chronicle-Map's file, which takes Chronicle-Map's own steps but allocates the disk
+ * itself before the file is mapped.
  *
  * <p>Chronicle-Map would first ask Java for the file store. It creates no file where Java does not
  * find one, as in a chroot whose root is no mount point, or where less than 110 % of the file are

@@ -22,7 +22,6 @@ import com.google.common.util.concurrent.Striped;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -198,7 +197,7 @@ public final class RecordMap {
     byte[] payload;
     try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
       SegmentLocks.lockForRead(query);
-      MapEntry<byte[], byte[]> entry = entry(query);
+      MapEntry<byte[], byte[]> entry = layout.checked(query.entry());
       if (entry == null) {
         return null;
       }
@@ -214,7 +213,9 @@ public final class RecordMap {
       created = in.readLong(offset + Envelope.CREATED_OFFSET);
       in.read(offset + Envelope.HEADER_LENGTH, payload, 0, payload.length);
     }
-    if (crc != Envelope.checksum(storedKey, kind, created, payload, 0, payload.length)) {
+    if (crc
+        != Envelope.checksum(
+            storedKey, 0, storedKey.length, kind, created, payload, 0, payload.length)) {
       throw new DamagedEntryException("checksum differs", /* certain= */ true);
     }
     return new StoredValue(kind, created, payload);
@@ -294,7 +295,7 @@ public final class RecordMap {
         () -> {
           try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
             SegmentLocks.lockForRead(query);
-            MapEntry<byte[], byte[]> entry = entry(query);
+            MapEntry<byte[], byte[]> entry = layout.checked(query.entry());
             return entry == null ? ifAbsent : question.apply(entry);
           }
         });
@@ -330,25 +331,6 @@ public final class RecordMap {
    */
   public record Put(boolean fitted, byte[] replaced) {}
 
-  private MapEntry<byte[], byte[]> entry(ExternalMapQueryContext<byte[], byte[], ?> query) {
-    MapEntry<byte[], byte[]> entry = query.entry();
-    return entry == null ? null : validated(entry);
-  }
-
-  /**
-   * Returns an entry if its lengths are plausible. Chronicle-Map does not check that they end
-   * within the segment, and when it removes or replaces the entry, it frees as many chunks as they
-   * say, even those of other entries.
-   */
-  private MapEntry<byte[], byte[]> validated(MapEntry<byte[], byte[]> entry) {
-    // The place of the value is only read if the key's length is plausible.
-    if (layout.holdsKey(entry.key().offset(), entry.key().size())
-        && layout.holdsRecord(entry.value().offset(), entry.value().size())) {
-      return entry;
-    }
-    throw new IllegalStateException("damaged segment: a length exceeds its record");
-  }
-
   /**
    * Stores a record made by {@link Envelope#wrap}. If the record does not fit, any older record of
    * the key is removed too, so that it is not taken for the value.
@@ -375,7 +357,7 @@ public final class RecordMap {
   private Put putOnce(byte[] storedKey, byte[] record, boolean same) {
     try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
       SegmentLocks.lockForUpdate(query);
-      MapEntry<byte[], byte[]> entry = entry(query);
+      MapEntry<byte[], byte[]> entry = layout.checked(query.entry());
       long before = entry == null ? 0 : entry.value().size();
       if (entry != null && !same && !isInvalidated(entry) && !isSame(entry, record)) {
         noteChange();
@@ -473,7 +455,7 @@ public final class RecordMap {
   private boolean removeOnce(byte[] storedKey) {
     try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
       SegmentLocks.lockForUpdate(query);
-      MapEntry<byte[], byte[]> entry = entry(query);
+      MapEntry<byte[], byte[]> entry = layout.checked(query.entry());
       if (entry == null) {
         return false;
       }
@@ -588,7 +570,7 @@ public final class RecordMap {
     try (MapSegmentContext<byte[], byte[], ?> segment = map.segmentContext(index)) {
       segment.forEachSegmentEntry(
           entry -> {
-            Data<byte[]> value = validated(entry).value();
+            Data<byte[]> value = layout.checked(entry).value();
             int bytes = Math.toIntExact(entry.key().size() + value.size());
             long created = value.bytes().readLong(value.offset() + Envelope.CREATED_OFFSET);
             scan.record(entry.key().get(), created, bytes);
@@ -623,17 +605,11 @@ public final class RecordMap {
 
   /** The number of the chunk after which none is used. */
   private int endOfUsed(long segmentOffset) throws IOException {
-    ByteBuffer used = ByteBuffer.allocate(layout.freeListBytes()).order(ByteOrder.LITTLE_ENDIAN);
+    ByteBuffer used = ByteBuffer.allocate(layout.freeListBytes());
     if (!SegmentReader.readFully(channel, segmentOffset + layout.freeListOffset(), used)) {
-      throw new IOException("the file was cut off");
+      throw new IOException("the store file was truncated");
     }
-    for (int word = layout.freeListBytes() / Long.BYTES - 1; word >= 0; word--) {
-      long bits = used.getLong(word * Long.BYTES);
-      if (bits != 0) {
-        return Math.min(layout.chunks(), (word << 6) + 64 - Long.numberOfLeadingZeros(bits));
-      }
-    }
-    return 0;
+    return layout.usedChunks(used, 0).length();
   }
 
   /**
@@ -709,7 +685,8 @@ public final class RecordMap {
         file.close();
       }
     } catch (IOException e) {
-      logger.atFine().withCause(e).log("Cannot close a file, which is not used any more");
+      logger.atFine().withCause(e).log(
+          "Cannot close an unused file; its disk is freed when the process ends");
     }
   }
 }

@@ -69,7 +69,7 @@ public final class RecordMapBuilder {
     }
   }
 
-  /** Writes to a new file what is to be written before it is mapped. */
+  /** Allocates the disk of a new file, or writes its indexes, before the file is mapped. */
   private static void fill(Disk disk, Path path, Geometry geometry) throws IOException {
     if (!ChronicleRuntime.allocatesDisk()) {
       Holes.rewrite(disk, path);
@@ -127,7 +127,7 @@ public final class RecordMapBuilder {
       long size = disk.size(path);
       if (size < ((VanillaChronicleHash<?, ?, ?, ?>) map).dataStoreSize()) {
         // An access to memory beyond the end of the file would be a fault.
-        throw new LostContentException("the file was cut off at " + size + " bytes");
+        throw new LostContentException("the store file was truncated to " + size + " bytes");
       }
       channel = disk.open(path, Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE));
       state.checkInPlace(path);

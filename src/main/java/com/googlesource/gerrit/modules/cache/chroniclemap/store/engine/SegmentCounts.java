@@ -203,7 +203,7 @@ public final class SegmentCounts {
   /**
    * Whether a segment may hold a value that is too old; for the writer.
    *
-   * @param isTooOld tells it of a time in milliseconds since the epoch
+   * @param isTooOld whether a time in milliseconds since the epoch is too old
    */
   public boolean mayHoldOld(int segment, LongPredicate isTooOld) {
     int flags = get(segment, FLAGS) & ~UNCHECKED;

@@ -20,6 +20,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.util.Arrays;
+import java.util.BitSet;
 import java.util.function.Consumer;
 
 /**
@@ -78,12 +79,13 @@ public final class SegmentReader implements AutoCloseable {
 
   private void readUsed(long offset) throws IOException {
     read(offset, 0, layout.chunksOffset());
+    BitSet used = layout.usedChunks(buffer, layout.freeListOffset());
     int end = layout.chunksOffset();
-    for (int chunk = nextUsed(0); chunk < layout.chunks(); ) {
+    for (int chunk = used.nextSetBit(0); chunk >= 0; ) {
       int last = chunk;
-      for (int next = nextUsed(chunk + 1);
-          next < layout.chunks() && next - last <= MAX_UNUSED;
-          next = nextUsed(next + 1)) {
+      for (int next = used.nextSetBit(chunk + 1);
+          next >= 0 && next - last <= MAX_UNUSED;
+          next = used.nextSetBit(next + 1)) {
         last = next;
       }
       int start = layout.startOf(chunk);
@@ -91,7 +93,7 @@ public final class SegmentReader implements AutoCloseable {
       Arrays.fill(bytes, end, start, (byte) 0);
       end = layout.startOf(last + 1);
       read(offset, start, end);
-      chunk = nextUsed(last + 1);
+      chunk = used.nextSetBit(last + 1);
     }
     Arrays.fill(bytes, end, bytes.length, (byte) 0);
     buffer.clear();
@@ -112,23 +114,8 @@ public final class SegmentReader implements AutoCloseable {
     buffer.clear().position(start).limit(end);
     if (!readFully(channel, segmentOffset, buffer)) {
       throw new LostContentException(
-          "the file was cut off at " + (segmentOffset + buffer.position()));
+          "the store file was truncated to " + (segmentOffset + buffer.position()) + " bytes");
     }
-  }
-
-  /** The first used chunk from this one on; the number of chunks if there is none. */
-  private int nextUsed(int chunk) {
-    int words = layout.freeListBytes() / Long.BYTES;
-    for (int word = chunk >>> 6; word < words; word++) {
-      long used = buffer.getLong(layout.freeListOffset() + word * Long.BYTES);
-      if (word == chunk >>> 6) {
-        used &= -1L << chunk;
-      }
-      if (used != 0) {
-        return Math.min(layout.chunks(), (word << 6) + Long.numberOfTrailingZeros(used));
-      }
-    }
-    return layout.chunks();
   }
 
   /** Reads until the buffer is full, or returns false if the file ends before that. */

@@ -20,6 +20,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.util.Arrays;
+import java.util.BitSet;
 
 /**
  * The repair of one segment after a kill or a crash of the machine, on a copy of the segment. Keeps
@@ -39,7 +40,7 @@ final class SegmentRepair {
   private final byte[] bytes;
   private final ByteBuffer segment;
   private final ByteBuffer slots;
-  private final long[] used;
+  private final BitSet used = new BitSet();
   private final RecordView record = new RecordView();
   private final RecordView other = new RecordView();
 
@@ -58,7 +59,6 @@ final class SegmentRepair {
     bytes = new byte[layout.segmentBytes()];
     segment = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
     slots = ByteBuffer.allocate(layout.slots() * layout.slotBytes()).order(ByteOrder.LITTLE_ENDIAN);
-    used = new long[layout.freeListBytes() / Long.BYTES];
   }
 
   /**
@@ -70,7 +70,8 @@ final class SegmentRepair {
       throws IOException {
     long offset = layout.segmentsOffset() + (long) index * layout.segmentBytes();
     if (!SegmentReader.readFully(channel, offset, segment.clear())) {
-      throw new LostContentException("the file was cut off at " + (offset + segment.position()));
+      throw new LostContentException(
+          "the store file was truncated to " + (offset + segment.position()) + " bytes");
     }
     if (repairCopy(index)) {
       state.beforeWrite();
@@ -116,7 +117,7 @@ final class SegmentRepair {
     values = 0;
     recordBytes = 0;
     Arrays.fill(slots.array(), (byte) 0);
-    Arrays.fill(used, 0);
+    used.clear();
   }
 
   private enum SlotOutcome {
@@ -193,14 +194,11 @@ final class SegmentRepair {
     if (end > layout.chunks()) {
       return false; // beyond the end of the segment
     }
-    for (long i = chunk; i < end; i++) {
-      int word = (int) (i >>> 6);
-      long bit = 1L << i;
-      if ((used[word] & bit) != 0) {
-        return false; // used by another entry
-      }
-      used[word] |= bit;
+    int next = used.nextSetBit((int) chunk);
+    if (next >= 0 && next < end) {
+      return false; // used by another entry
     }
+    used.set((int) chunk, (int) end);
     return true;
   }
 
@@ -236,8 +234,9 @@ final class SegmentRepair {
   private boolean writeListOfUsed() {
     boolean changed = false;
     int list = layout.freeListOffset();
+    long[] words = Arrays.copyOf(used.toLongArray(), layout.freeListBytes() / Long.BYTES);
     for (int at = layout.countersOffset(); at < list + layout.freeListBytes(); at += Long.BYTES) {
-      long word = at < list ? 0 : used[(at - list) / Long.BYTES];
+      long word = at < list ? 0 : words[(at - list) / Long.BYTES];
       if (segment.getLong(at) != word) {
         segment.putLong(at, word);
         changed = true;

@@ -17,8 +17,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 import java.util.Arrays;
 
 /**
- * The keys as stored in the file. The last byte tells what the record is, so that no key of a cache
- * can be taken for that of a part of another key's value:
+ * The keys as stored in the file. The last byte is the kind of the record, so that no key of a
+ * cache can be taken for that of a part of another key's value:
  *
  * <pre>
  *   value or head   key 00

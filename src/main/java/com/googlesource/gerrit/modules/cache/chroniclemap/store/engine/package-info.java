@@ -21,8 +21,8 @@
  * com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMapBuilder} creates and
  * opens. {@link com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Envelope} defines
  * the format of a record. {@link
- * com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState} tells what may be used
- * after a kill or a crash. {@link
+ * com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState} is the evidence of
+ * what may be used after a kill or a crash. {@link
  * com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileLayout} describes
  * Chronicle-Map's own format to the classes that read it directly.
  */
