@@ -33,7 +33,7 @@ import org.eclipse.jgit.lib.RefDatabase;
 public final class OurRefs implements AutoCloseable {
   private static final long MEMORY_LIMIT = 1 << 30;
   private static final long DISK_LIMIT = 1 << 30;
-  private static final long MOST_WAIT_NANOS = TimeUnit.MINUTES.toNanos(1);
+  private static final long MAX_WAIT_NANOS = TimeUnit.MINUTES.toNanos(1);
   private static final long POLL_MILLIS = 50;
 
   private final Path folder;
@@ -91,7 +91,7 @@ public final class OurRefs implements AutoCloseable {
     RefsTotals now = cache.totals();
     while (now.disk().orElseThrow().queued() > 0
         || now.disk().orElseThrow().entries() < now.memory().blocks() + now.lists().size()) {
-      if (System.nanoTime() - begun > MOST_WAIT_NANOS) {
+      if (System.nanoTime() - begun > MAX_WAIT_NANOS) {
         throw new IllegalStateException("not all lists come to disk: " + now);
       }
       // Before what is measured: nothing tells of the last write.

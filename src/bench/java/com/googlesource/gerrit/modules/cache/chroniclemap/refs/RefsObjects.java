@@ -42,7 +42,7 @@ public final class RefsObjects {
   private static final int LEAST = 997;
 
   /** JGit can't make a reftable of which so many more refs point to one object. */
-  private static final int MOST_REFS_OF_ONE = 500;
+  private static final int MAX_REFS_OF_ONE = 500;
 
   private final List<ObjectId> commits = new ArrayList<>();
   private final List<ObjectId> tags = new ArrayList<>();
@@ -70,7 +70,7 @@ public final class RefsObjects {
     try (PackInserter objects = repository.getObjectDatabase().newPackInserter()) {
       PersonIdent who = new PersonIdent("A", "a@example.com", Instant.EPOCH, ZoneOffset.UTC);
       ObjectId tree = objects.insert(new TreeFormatter());
-      int count = Math.max(LEAST, refs / MOST_REFS_OF_ONE);
+      int count = Math.max(LEAST, refs / MAX_REFS_OF_ONE);
       for (int i = 0; i < count + more; i++) {
         CommitBuilder commit = new CommitBuilder();
         commit.setTreeId(tree);

@@ -47,7 +47,7 @@ final class RefFaultsMain {
   private static final String HEADER = "# pack-refs with: peeled fully-peeled sorted \n";
   private static final int FIXED = 2000;
   private static final int PAGE = 4096;
-  private static final int MOST_FREE_PAGES = 60;
+  private static final int MAX_FREE_PAGES = 60;
   private static final int PACKS_ONE_IN = 15;
   private static final int CHECKS_ONE_IN = 25;
 
@@ -123,7 +123,7 @@ final class RefFaultsMain {
 
   private void onAFullDisk(int changes) throws Exception {
     for (int i = 0; i < changes; i++) {
-      fill(random.nextInt(MOST_FREE_PAGES));
+      fill(random.nextInt(MAX_FREE_PAGES));
       change(random.nextInt(sets.size()));
       if (random.nextInt(PACKS_ONE_IN) == 0) {
         pack();

@@ -74,7 +74,7 @@ public final class RefsMetrics extends PublishedMetrics {
     Predicate<StoreStats> works = disk -> disk.state() != StoreState.FAILED;
     ToLongFunction<RefsTotals> memoryOnly = r -> r.disk().filter(works).isPresent() ? 0 : 1;
     ToLongFunction<RefsTotals> direct = r -> Sample.directBytes();
-    ToLongFunction<RefsTotals> packedBytes = r -> sum(r.lists(), list -> list.root.textBytes());
+    ToLongFunction<RefsTotals> packedBytes = r -> sum(r.lists(), ParsedRefs::textBytes);
     ToLongFunction<RefsTotals> badRefs = r -> sum(r.reports(), each -> each.badRefs().size());
     ToLongFunction<RefsTotals> tableBytes = r -> sum(r.tables(), TablesFile::bytes);
     t.gauge("projects", "projects in use", "projects", r -> r.reports().size());

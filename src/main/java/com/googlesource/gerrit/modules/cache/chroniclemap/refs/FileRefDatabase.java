@@ -14,14 +14,13 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.EmptyRefFolders;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Failures;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RepositoryRefs;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RequestPin;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RequestView;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RefUpdater;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.SharedWrites;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
@@ -61,7 +60,7 @@ import org.eclipse.jgit.lib.ReflogReader;
  *
  * <ul>
  *   <li>the shared database reads it as {@code core.trustPackedRefsStat} says;
- *   <li>the database of one request reads its content less often ({@link RequestPin});
+ *   <li>the database of one request reads its content less often ({@link RequestView});
  *   <li>the database of updates reads before locks are taken ({@link RepositoryRefs#earlyReader}).
  * </ul>
  *
@@ -74,7 +73,7 @@ public final class FileRefDatabase extends RefDatabase {
   private final RefUpdater updater;
 
   /** Null unless this is the database of a request. */
-  @Nullable private final RequestPin pin;
+  @Nullable private final RequestView view;
 
   /** The shared database, which may be this one. */
   private final FileRefDatabase shared;
@@ -101,7 +100,7 @@ public final class FileRefDatabase extends RefDatabase {
     this.failures = failures;
     this.reader = common.reader;
     this.updater = new RefUpdater(common, writes, updates);
-    this.pin = null;
+    this.view = null;
     this.shared = this;
     this.early = new FileRefDatabase(this, common.earlyReader, null);
     updater.recover();
@@ -110,14 +109,14 @@ public final class FileRefDatabase extends RefDatabase {
   /**
    * Makes another view of a shared database.
    *
-   * @param pin null unless the view is for a request
+   * @param view null unless the view is for a request
    */
-  FileRefDatabase(FileRefDatabase shared, RefReader reader, @Nullable RequestPin pin) {
+  FileRefDatabase(FileRefDatabase shared, RefReader reader, @Nullable RequestView view) {
     this.common = shared.common;
     this.failures = shared.failures;
     this.reader = reader;
     this.updater = shared.updater;
-    this.pin = pin;
+    this.view = view;
     this.shared = shared;
     this.early = null;
   }
@@ -129,7 +128,7 @@ public final class FileRefDatabase extends RefDatabase {
    * after an update has begun, and if the attributes of the file have changed.
    */
   public FileRefDatabase forRequest() {
-    RequestPin forThis = new RequestPin(common);
+    RequestView forThis = new RequestView(common);
     return new FileRefDatabase(shared, common.reader.with(forThis), forThis);
   }
 
@@ -165,7 +164,7 @@ public final class FileRefDatabase extends RefDatabase {
   }
 
   private RefDatabase jgitToRead() {
-    return pin == null ? common.jgit : pin.jgit();
+    return view == null ? common.jgit : view.jgit();
   }
 
   // ---- events
@@ -310,7 +309,7 @@ public final class FileRefDatabase extends RefDatabase {
   @Override
   public Set<Ref> getTipsWithSha1(ObjectId id) throws IOException {
     return ask(
-        refs -> (pin == null ? refs.tips() : pin.tips(refs)).of(id),
+        refs -> (view == null ? refs.refsById() : view.refsById(refs)).of(id),
         refs -> refs.getTipsWithSha1(id));
   }
 
@@ -327,7 +326,7 @@ public final class FileRefDatabase extends RefDatabase {
     boolean isConflicting =
         common.paths.mayBeLoose(name + RefPaths.LOCK) // else it can't be made
             && ask(refs -> refs.isNameConflicting(name), refs -> refs.isNameConflicting(name));
-    return isConflicting && (shared == this || pin != null || shared.isNameConflicting(name));
+    return isConflicting && (shared == this || view != null || shared.isNameConflicting(name));
   }
 
   @Override
@@ -339,14 +338,14 @@ public final class FileRefDatabase extends RefDatabase {
 
   /** Notes the start of an update in a request. */
   private void beginUpdate() {
-    if (pin != null) {
-      pin.beginUpdate();
+    if (view != null) {
+      view.beginUpdate();
     }
   }
 
   /** JGit's database for updates by JGit: in a request, the kind that Gerrit itself would use. */
   private RefDirectory jgitToWrite() {
-    return pin == null ? common.jgit : pin.jgitToWrite();
+    return view == null ? common.jgit : view.jgitToWrite();
   }
 
   @Override
@@ -387,7 +386,7 @@ public final class FileRefDatabase extends RefDatabase {
     }
     if (command.isAll()) {
       // JGit's garbage collection does this at its end only if it finds a RefDirectory.
-      EmptyRefFolders.delete(common.paths.refsFolder);
+      common.paths.deleteOldEmptyFolders();
     }
   }
 
@@ -405,8 +404,8 @@ public final class FileRefDatabase extends RefDatabase {
 
   @Override
   public void refresh() {
-    if (pin != null) {
-      pin.lookAnew();
+    if (view != null) {
+      view.requireRead();
     }
     common.packedFile.refresh();
     common.loose.refresh();

@@ -19,22 +19,17 @@ import static com.google.common.util.concurrent.Uninterruptibles.awaitTerminatio
 import com.google.common.collect.MapMaker;
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.FileCounts;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.Opener;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.NfsRevalidation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.BlockFormat;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListTiers;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Root;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.SecretFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.SiteKey;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Failures;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.TableRefDatabase;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.TablesFile;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.Origin;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RefDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RefLocks;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.SharedWrites;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.JvmFlags;
@@ -87,9 +82,6 @@ public final class PackedRefsCache implements AutoCloseable {
   private static final Cleaner CLEANER = Cleaner.create();
 
   private static final String STORE = "packed_refs";
-
-  /** The combined version of roots and blocks. */
-  private static final int STORE_VERSION = (Root.VERSION << 8) | BlockFormat.VERSION;
 
   private static final long UPKEEP_SECONDS = 1;
   private static final long JOURNAL_SECONDS = 10;
@@ -177,7 +169,8 @@ public final class PackedRefsCache implements AutoCloseable {
     ListTiers lists = open();
     PackedRefsFile file =
         files.computeIfAbsent(
-            packedRefs, path -> new PackedRefsFile(path, lists, this::remember, Opener.OF_SYSTEM));
+            packedRefs,
+            path -> new PackedRefsFile(path, lists, this::remember, NfsRevalidation.OF_SYSTEM));
     SharedWrites shared = writes.computeIfAbsent(packedRefs, path -> newWrites(file));
     return new FileRefDatabase(repository, jgit, file, shared, updates, failures);
   }
@@ -190,7 +183,7 @@ public final class PackedRefsCache implements AutoCloseable {
    *     while it is mapped
    */
   public RefDatabase ofTables(FileRepository repository, FileReftableDatabase jgit) {
-    if (!Origin.isLocal(repository.getCommonDirectory().toPath())) {
+    if (!RefDisk.isLocal(repository.getCommonDirectory().toPath())) {
       return jgit;
     }
     TableRefDatabase made = new TableRefDatabase(repository, jgit, tableLookups, failures);
@@ -201,8 +194,7 @@ public final class PackedRefsCache implements AutoCloseable {
   /** Makes a writer. Its journals are closed when it is garbage, as only its users hold it. */
   private SharedWrites newWrites(PackedRefsFile file) {
     SharedWrites made = new SharedWrites(file, new RefDisk(), writer, packing);
-    RefLocks locks = made.locks;
-    var unused = CLEANER.register(made, locks::close);
+    var unused = CLEANER.register(made, made.closing());
     return made;
   }
 
@@ -229,7 +221,7 @@ public final class PackedRefsCache implements AutoCloseable {
     }
     SharedWrites shared = writes.get(packedRefs);
     if (shared != null) {
-      shared.locks.close();
+      shared.close();
     }
   }
 
@@ -269,21 +261,22 @@ public final class PackedRefsCache implements AutoCloseable {
   private synchronized ListTiers openOnce() {
     if (tiers == null) {
       Optional<ListDisk> disk = Optional.empty();
-      byte[] secret = null;
+      SiteKey key = null;
       try {
         disk = openDisk();
-        secret = disk.isPresent() ? SecretFile.readOrMake(directory.path) : null;
+        key = disk.isPresent() ? SiteKey.of(directory.path) : null;
       } catch (StoreUnavailableException | IOException | RuntimeException | LinkageError e) {
         disk = Optional.empty();
         memoryOnlyReason = String.valueOf(e.getMessage());
         closeDirectory();
       }
-      SiteKey key = new SiteKey(secret != null ? secret : SecretFile.random());
-      ListTiers made = new ListTiers(key, memory, disk.orElse(null), System::nanoTime);
+      ListTiers made =
+          new ListTiers(
+              key != null ? key : SiteKey.random(), memory, disk.orElse(null), System::nanoTime);
       if (!closed) {
         repeat(made::upkeep, UPKEEP_SECONDS);
         repeat(this::keep, KEEP_SECONDS);
-        repeat(() -> writes.values().forEach(each -> each.locks.upkeep()), JOURNAL_SECONDS);
+        repeat(() -> writes.values().forEach(each -> each.upkeep()), JOURNAL_SECONDS);
       }
       tiers = made;
     }
@@ -312,7 +305,7 @@ public final class PackedRefsCache implements AutoCloseable {
     directory = StoreDirectory.open(folder);
     Store store =
         directory.openStore(
-            new StoreSettings(STORE, STORE_VERSION, settings.diskLimit(), Optional.empty()));
+            new StoreSettings(STORE, ListDisk.VERSION, settings.diskLimit(), Optional.empty()));
     return Optional.of(new ListDisk(store));
   }
 
@@ -413,7 +406,7 @@ public final class PackedRefsCache implements AutoCloseable {
       closeDirectory();
       // Another program may need the memory. Remaining users have their lists made again.
       List.copyOf(files.values()).forEach(this::forget);
-      writes.values().forEach(each -> each.locks.close());
+      writes.values().forEach(each -> each.close());
       if (interrupted) {
         Thread.currentThread().interrupt();
       }
@@ -443,7 +436,7 @@ public final class PackedRefsCache implements AutoCloseable {
         counts,
         list != null,
         list == null ? 0 : list.size(),
-        list == null ? 0 : list.root.textBytes(),
+        list == null ? 0 : list.textBytes(),
         list == null ? 0 : list.blockBytes(),
         list == null ? 0 : list.blocks(),
         leftReason(file),

@@ -70,7 +70,7 @@ class BackgroundPackingTest {
 
   @AfterEach
   void close() {
-    writes.locks.close();
+    writes.close();
     test.close();
   }
 

@@ -77,7 +77,7 @@ class BadRefsContractTest {
 
   @AfterEach
   void close() {
-    writes.locks.close();
+    writes.close();
     test.close();
   }
 

@@ -16,7 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import static com.google.common.truth.Truth.assertThat;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.Opener;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.NfsRevalidation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Differential;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
@@ -80,7 +80,7 @@ class FileRefDatabaseTest {
             testRefs.folder().resolve("packed-refs").toFile(),
             new ListTiers(Differential.KEY, memory, null, System::nanoTime),
             used -> {},
-            Opener.OF_SYSTEM);
+            NfsRevalidation.OF_SYSTEM);
     RefDirectory jgit = (RefDirectory) repository.getRefDatabase();
     database =
         new FileRefDatabase(

@@ -16,7 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import static com.google.common.truth.Truth.assertThat;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.Opener;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.NfsRevalidation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Differential;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
@@ -76,7 +76,7 @@ class JGitAnswersTest {
             folder.resolve("r.git/packed-refs").toFile(),
             new ListTiers(Differential.KEY, memory, null, System::nanoTime),
             used -> {},
-            Opener.OF_SYSTEM);
+            NfsRevalidation.OF_SYSTEM);
     own =
         new FileRefDatabase(
             repository, jgit, file, TestRefs.writes(file), UpdateSettings.DEFAULT, failures);

@@ -212,7 +212,7 @@ class NestedNamesRaceTest {
     }
 
     void close() {
-      writes.locks.close();
+      writes.close();
     }
   }
 

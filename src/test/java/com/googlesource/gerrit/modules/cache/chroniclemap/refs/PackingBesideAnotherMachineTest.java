@@ -16,7 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import static com.google.common.truth.Truth.assertThat;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.Opener;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.NfsRevalidation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Differential;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
@@ -59,7 +59,7 @@ class PackingBesideAnotherMachineTest {
   }
 
   /** Packs all refs. What the other machine has done is seen when a folder is opened. */
-  private RefDatabase pack(Opener otherMachine) throws IOException {
+  private RefDatabase pack(NfsRevalidation otherMachine) throws IOException {
     PackedRefsFile packed =
         new PackedRefsFile(
             file("packed-refs").toFile(),

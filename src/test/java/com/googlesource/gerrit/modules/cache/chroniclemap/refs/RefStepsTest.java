@@ -155,7 +155,7 @@ class RefStepsTest {
 
     /** Those that a process keeps for its next transactions. */
     void closeJournals() {
-      writes.locks.close();
+      writes.close();
     }
 
     private ObjectId id(Integer number) {

@@ -18,7 +18,7 @@ import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.Opener;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.NfsRevalidation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Differential;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
@@ -91,7 +91,7 @@ class RefsByPrefixTest {
             repository.folder().resolve("packed-refs").toFile(),
             new ListTiers(Differential.KEY, new ListMemory(1 << 20), null, System::nanoTime),
             used -> {},
-            Opener.OF_SYSTEM);
+            NfsRevalidation.OF_SYSTEM);
     return new FileRefDatabase(
         repository.repository(),
         (RefDirectory) repository.repository().getRefDatabase(),

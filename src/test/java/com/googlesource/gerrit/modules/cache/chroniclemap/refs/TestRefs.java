@@ -17,7 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.Opener;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.NfsRevalidation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Differential;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
@@ -203,7 +203,7 @@ public final class TestRefs implements Closeable {
         folder.resolve("packed-refs").toFile(),
         new ListTiers(Differential.KEY, new ListMemory(1 << 30), null, System::nanoTime),
         used -> {},
-        Opener.OF_SYSTEM);
+        NfsRevalidation.OF_SYSTEM);
   }
 
   /**

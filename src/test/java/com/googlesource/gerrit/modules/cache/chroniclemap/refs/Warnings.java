@@ -20,7 +20,7 @@ import org.apache.log4j.AppenderSkeleton;
 import org.apache.log4j.Logger;
 import org.apache.log4j.spi.LoggingEvent;
 
-/** The warnings that a class of this package logs while this is open. For one thread. */
+/** The warnings that a class of the refs logs while this is open. For one thread. */
 public final class Warnings extends AppenderSkeleton implements AutoCloseable {
   private final Logger logger;
   public final List<String> texts = new ArrayList<>();

@@ -48,11 +48,11 @@ import org.eclipse.jgit.util.RawParseUtils;
  */
 public final class LooseFile {
   /** How often a file is opened that others replace meanwhile; as often as JGit does. */
-  public static final int MOST_ATTEMPTS = 5;
+  static final int MAX_ATTEMPTS = 5;
 
   private static final String BROKEN = "broken ref: neither an id nor symbolic";
 
-  private static final int MOST = 4096;
+  private static final int MAX_BYTES = 4096;
 
   /** Room for an id and its line end, which nearly all of these files contain. */
   private static final int USUAL = 64;
@@ -154,7 +154,7 @@ public final class LooseFile {
   }
 
   /** Returns a failure to read a file as one that names the file. */
-  public static FileSystemException unreadable(File file, IOException why) {
+  static FileSystemException unreadable(File file, IOException why) {
     return why instanceof FileSystemException named
         ? named
         : unreadable(file, why.getMessage(), why);
@@ -169,7 +169,7 @@ public final class LooseFile {
   /**
    * Whether the failure to read a file that exists may be one of the file that had its name before.
    */
-  public static boolean isOfAnotherFile(IOException e) {
+  static boolean isOfAnotherFile(IOException e) {
     return e instanceof FileNotFoundException
         || e instanceof NoSuchFileException
         || FileUtils.isStaleFileHandleInCausalChain(e);
@@ -189,7 +189,7 @@ public final class LooseFile {
         if (!isThere(file)) {
           return null;
         }
-        if (attempt == MOST_ATTEMPTS || !isOfAnotherFile(e)) {
+        if (attempt == MAX_ATTEMPTS || !isOfAnotherFile(e)) {
           throw unreadable(file, e);
         }
       }
@@ -205,7 +205,7 @@ public final class LooseFile {
       if (length >= Constants.OBJECT_ID_STRING_LENGTH && !isSymbolic(usual)) {
         return usual;
       }
-      byte[] rest = in.readNBytes(MOST - length);
+      byte[] rest = in.readNBytes(MAX_BYTES - length);
       byte[] all = Arrays.copyOf(usual, length + rest.length);
       System.arraycopy(rest, 0, all, length, rest.length);
       return all;
@@ -215,7 +215,7 @@ public final class LooseFile {
   private static Ref parse(String name, File file, byte[] content) throws FileSystemException {
     if (isSymbolic(content)) {
       int end = trimmed(content);
-      if (end <= SYMBOLIC.length || content.length == MOST) { // the target may be incomplete
+      if (end <= SYMBOLIC.length || content.length == MAX_BYTES) { // the target may be incomplete
         throw unreadable(file, BROKEN, null);
       }
       String target = RawParseUtils.decode(content, SYMBOLIC.length, end);

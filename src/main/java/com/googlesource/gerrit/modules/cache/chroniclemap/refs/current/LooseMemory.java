@@ -38,16 +38,16 @@ import org.eclipse.jgit.util.FS.FileStoreAttributes;
  * attributes are not kept and the file is read again.
  *
  * <p>The memory holds the refs that are loose and about as many that are gone (see {@link #sweep}),
- * but never more than {@value #MOST}. Further refs are not kept. Any thread may call, and none
+ * but never more than {@value #MAX_REFS}. Further refs are not kept. Any thread may call, and none
  * waits for another.
  */
 public final class LooseMemory {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /** Each ref takes 244 bytes of heap with its name (measured), 24 MB for a repository at most. */
-  public static final int MOST = 100_000;
+  public static final int MAX_REFS = 100_000;
 
-  private static final int MOST_BAD = 100;
+  private static final int MAX_BAD = 100;
 
   /** So long, a bad ref is reported that nobody has met again. */
   private static final long BAD_NANOS = TimeUnit.HOURS.toNanos(1);
@@ -64,7 +64,7 @@ public final class LooseMemory {
   private final AtomicBoolean sweeping = new AtomicBoolean();
   private final AtomicLong turnedAway = new AtomicLong();
 
-  /** What was found bad by the name of the ref or file, {@value #MOST_BAD} names at most. */
+  /** What was found bad by the name of the ref or file, {@value #MAX_BAD} names at most. */
   private final ConcurrentHashMap<String, Bad> bad = new ConcurrentHashMap<>();
 
   /** The number of refs at which the next sweep is due. */
@@ -186,7 +186,7 @@ public final class LooseMemory {
 
   /** Notes a bad ref, and logs its name once. */
   void bad(String name, String why, @Nullable Ref ref) {
-    if ((bad.size() < MOST_BAD || bad.containsKey(name))
+    if ((bad.size() < MAX_BAD || bad.containsKey(name))
         && bad.put(name, new Bad(why, ref, System.nanoTime())) == null) {
       logger.atWarning().log("%s in %s is bad: %s", name, refsFolder.getParent(), why);
     }
@@ -218,7 +218,7 @@ public final class LooseMemory {
   }
 
   /** Forgets all. */
-  public void clear() {
+  void clear() {
     refs.clear();
     bad.clear();
     sweepAt = SPARE;

@@ -61,7 +61,11 @@ import org.eclipse.jgit.revwalk.RevWalk;
  * @param memory shared by all instances of the repository
  */
 public record LooseRefs(
-    FileRepository repository, RefPaths paths, TrustStat trust, LooseMemory memory, Opener opener) {
+    FileRepository repository,
+    RefPaths paths,
+    TrustStat trust,
+    LooseMemory memory,
+    NfsRevalidation nfs) {
   /** What Java decodes bytes to that the encoding of file names lacks. */
   private static final char UNDECODED = '\ufffd';
 
@@ -236,7 +240,7 @@ public record LooseRefs(
 
   /** Whether a name has more bytes than any ref's: 4096. */
   public static boolean isTooLong(String name) {
-    return FileNames.isLonger(name, RefPaths.MOST_BYTES);
+    return FileNames.isLonger(name, RefPaths.MAX_BYTES);
   }
 
   /** Whether a name leads to no other file than that of the ref, and to no lock file. */
@@ -293,7 +297,7 @@ public record LooseRefs(
    * network file system looks up the names in it again.
    */
   public void refreshFolder(String name) throws IOException {
-    opener.openFolder(paths.loose(name).getParentFile().toPath());
+    nfs.openFolder(paths.loose(name).getParentFile().toPath());
   }
 
   /**
@@ -317,7 +321,7 @@ public record LooseRefs(
         if (!refs && !expected && LooseFile.isNoFolder(folder)) {
           return false;
         }
-        opener.openFolder(folder);
+        nfs.openFolder(folder);
       }
     } catch (InvalidPathException e) {
       return true; // File accepts more names than Path

@@ -30,7 +30,7 @@ final class MemoryPause {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   static final long FIRST_NANOS = TimeUnit.MINUTES.toNanos(1);
-  static final long MOST_NANOS = TimeUnit.HOURS.toNanos(1);
+  static final long MAX_NANOS = TimeUnit.HOURS.toNanos(1);
 
   private final LongSupplier nanoTime;
 
@@ -51,7 +51,7 @@ final class MemoryPause {
   /** Begins a pause, as there was no memory. */
   synchronized void begin(File file, OutOfMemoryError cause) {
     boolean first = length == 0;
-    long next = first ? FIRST_NANOS : Math.min(MOST_NANOS, 2 * length);
+    long next = first ? FIRST_NANOS : Math.min(MAX_NANOS, 2 * length);
     end = nanoTime.getAsLong() + next;
     length = next;
     if (first) {

@@ -16,9 +16,9 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.current;
 
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ContentDigest;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Draft;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.EditedText;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.FileText;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListBuilder;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListTiers;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedEdits;
@@ -69,7 +69,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
   public final File file;
   private final ListTiers tiers;
   private final Consumer<PackedRefsFile> remember;
-  public final Opener opener;
+  public final NfsRevalidation nfs;
 
   /** The result of the last reading. Written under this object's lock. */
   private volatile State state;
@@ -135,16 +135,16 @@ public final class PackedRefsFile implements ListMemory.Holder {
   /**
    * Makes a file that has not been read yet.
    *
-   * @param opener opens what a network file system has to look at again
+   * @param nfs opens what a network file system has to look at again
    */
   public PackedRefsFile(
-      File file, ListTiers tiers, Consumer<PackedRefsFile> remember, Opener opener) {
-    this.opener = opener;
+      File file, ListTiers tiers, Consumer<PackedRefsFile> remember, NfsRevalidation nfs) {
+    this.nfs = nfs;
     this.file = file;
     this.tiers = tiers;
     this.remember = remember;
     this.looseMemory =
-        new LooseMemory(new File(file.getParentFile(), Constants.R_REFS), LooseMemory.MOST);
+        new LooseMemory(new File(file.getParentFile(), Constants.R_REFS), LooseMemory.MAX_REFS);
     this.pause = new MemoryPause(tiers.nanoTime);
     this.state = new State(null, null, null);
   }
@@ -185,7 +185,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
   }
 
   @Override
-  public synchronized void leave(ParsedRefs list) {
+  public synchronized void onEvicted(ParsedRefs list) {
     if (state.list == list) {
       state = new State(null, null, state.digest);
     }
@@ -193,7 +193,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
   }
 
   @Override
-  public void isBeside(long enough) {
+  public void onOversized(long enough) {
     if (!isSizeLogged.getAndSet(true)) {
       logger.atWarning().log(
           "The parsed ref list of %s is larger than cache.packed_refs.memoryLimit. It is held in"
@@ -203,7 +203,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
   }
 
   @Override
-  public synchronized void take(ParsedRefs list, ParsedRefs copy) {
+  public synchronized void onReplaced(ParsedRefs list, ParsedRefs copy) {
     if (state.list == list) {
       state = new State(state.stamp, copy, state.digest);
     }
@@ -216,7 +216,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
     ParsedRefs list = state.list;
     tiers.memory.release(this);
     if (list != null) {
-      leave(list);
+      onEvicted(list);
     }
   }
 
@@ -269,7 +269,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
   /** Whether the file existed and was not empty at the last reading. */
   public boolean hasContent() {
     State last = state;
-    return last.list == null ? last.isAnswer() : last.list.root.textBytes() > 0;
+    return last.list == null ? last.isAnswer() : last.list.textBytes() > 0;
   }
 
   /** Has the next lookup read the content, whatever the attributes are. */
@@ -296,16 +296,16 @@ public final class PackedRefsFile implements ListMemory.Holder {
   private void refreshFolder() throws IOException {
     Path path = file.toPath();
     Path target = RefPaths.behindLinks(path);
-    opener.openFolder(path.getParent());
+    nfs.openFolder(path.getParent());
     if (!target.equals(path)) {
-      opener.openFolder(target.getParent());
+      nfs.openFolder(target.getParent());
     }
   }
 
   /** Opens the file, which has some network file systems refresh its attributes. */
   private void refreshAttributes() throws IOException {
     try {
-      opener.open(file.toPath());
+      nfs.open(file.toPath());
     } catch (FileNotFoundException | NoSuchFileException e) {
       // The attributes will show this, too.
     }
@@ -341,7 +341,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
     }
     State before = state;
     State after = null;
-    List<Runnable> tell = List.of();
+    List<Runnable> afterUnlock = List.of();
     try {
       after = read(before, stamped);
       return after;
@@ -355,8 +355,8 @@ public final class PackedRefsFile implements ListMemory.Holder {
           if (after != null && mine > finished) {
             after = mine < stampsFrom ? after.withoutStamp() : after;
             if (after.list == null || after.list != state.list) {
-              tell = new ArrayList<>();
-              holdIfItMay(after, tell);
+              afterUnlock = new ArrayList<>();
+              holdIfItMay(after, afterUnlock);
             } else {
               state = after;
             }
@@ -370,7 +370,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
           notifyAll();
         }
       }
-      tell.forEach(Runnable::run);
+      afterUnlock.forEach(Runnable::run);
     }
   }
 
@@ -383,9 +383,9 @@ public final class PackedRefsFile implements ListMemory.Holder {
    * Takes another list. If there is no memory for the list, only the current caller gets it. The
    * caller holds this object's lock.
    */
-  private void holdIfItMay(State after, List<Runnable> tell) {
+  private void holdIfItMay(State after, List<Runnable> afterUnlock) {
     try {
-      hold(after, tell);
+      hold(after, afterUnlock);
       pause.over();
     } catch (OutOfMemoryError e) {
       // The state before is no answer to the threads that waited for this reading.
@@ -395,13 +395,13 @@ public final class PackedRefsFile implements ListMemory.Holder {
   }
 
   /** Takes another list. The caller holds this object's lock. */
-  private void hold(State after, List<Runnable> tell) {
+  private void hold(State after, List<Runnable> afterUnlock) {
     if (after.list == null) {
       tiers.memory.release(this);
       state = after;
       return;
     }
-    ParsedRefs held = tiers.hold(this, after.list, tell);
+    ParsedRefs held = tiers.hold(this, after.list, afterUnlock);
     if (state.list != null) {
       held.inheritFrom(state.list);
     }
@@ -434,16 +434,16 @@ public final class PackedRefsFile implements ListMemory.Holder {
    * @param refsChanged whether the value of any ref has changed, and not only its place
    */
   public void published(ParsedRefs list, FileStamp stamp, boolean refsChanged) {
-    List<Runnable> tell = new ArrayList<>();
+    List<Runnable> afterUnlock = new ArrayList<>();
     synchronized (this) {
       finished = ++begun;
-      holdIfItMay(new State(stamp, list, list.digest()), tell);
+      holdIfItMay(new State(stamp, list, list.digest()), afterUnlock);
       if (refsChanged) {
         version++;
       }
       notifyAll();
     }
-    tell.forEach(Runnable::run);
+    afterUnlock.forEach(Runnable::run);
   }
 
   /**
@@ -460,13 +460,13 @@ public final class PackedRefsFile implements ListMemory.Holder {
     PackedRefsReader reader = tiers.readers.take();
     try (ReadableByteChannel old = open(list)) {
       long begunAt = System.nanoTime();
-      Draft draft = tiers.memory.draft();
-      ParsedRefs made = reader.readEdited(list, edits, old, out, draft);
+      ListBuilder builder = tiers.memory.builder();
+      ParsedRefs made = reader.readEdited(list, edits, old, out, builder);
       if (made == null) {
         throw new IOException("what was written for " + file + " is not a packed-refs file");
       }
       if (made != list) {
-        counts.parsed(made.blocks(), draft.made(), System.nanoTime() - begunAt);
+        counts.parsed(made.blocks(), builder.made(), System.nanoTime() - begunAt);
       }
       return made;
     } finally {
@@ -498,7 +498,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
           if (!FileText.isThere(file)) {
             return new State(FileStamp.missing(file), tiers.none, tiers.none.digest());
           }
-          if (attempt == LooseFile.MOST_ATTEMPTS || !LooseFile.isOfAnotherFile(e)) {
+          if (attempt == LooseFile.MAX_ATTEMPTS || !LooseFile.isOfAnotherFile(e)) {
             throw LooseFile.unreadable(file, e);
           }
         }
@@ -521,7 +521,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
     if (old != null && isUnchanged(text, old)) {
       return stamp == null ? before : new State(stamp, old, old.digest());
     }
-    Draft draft = tiers.memory.draft();
+    ListBuilder builder = tiers.memory.builder();
     if (old == null || old.size() == 0) {
       // Another repository, another process or an earlier run may have parsed it.
       ContentDigest digest =
@@ -529,7 +529,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
       if (before.leftToJGit && digest.equals(before.digest)) {
         return stamp == null ? before : new State(stamp, null, digest, true);
       }
-      ParsedRefs known = digest == null ? null : tiers.find(digest, draft);
+      ParsedRefs known = digest == null ? null : tiers.find(digest, builder);
       if (known != null) {
         if (known != old) {
           counts.found.increment();
@@ -539,7 +539,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
       text.rewind();
     }
     long begunAt = System.nanoTime();
-    ParsedRefs list = reader.read(text, draft, old);
+    ParsedRefs list = reader.read(text, builder, old);
     if (list == null) {
       return leaveToJGit(text, reader, stamp);
     }
@@ -547,7 +547,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
       // The stamp of the state before, if there is one, is still valid for this content.
       return stamp == null ? before : new State(stamp, old, old.digest());
     }
-    counts.parsed(list.blocks(), draft.made(), System.nanoTime() - begunAt);
+    counts.parsed(list.blocks(), builder.made(), System.nanoTime() - begunAt);
     return new State(stamp, list, list.digest());
   }
 

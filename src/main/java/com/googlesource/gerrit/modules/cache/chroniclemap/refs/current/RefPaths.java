@@ -40,15 +40,15 @@ public final class RefPaths {
   public static final String LOCK = ".lock";
 
   /** The longest name of a ref in bytes, which is also the longest path of Linux. */
-  static final int MOST_BYTES = 4096;
+  static final int MAX_BYTES = 4096;
 
   /** The longest name of a file in bytes, in all usual file systems. */
-  private static final int MOST_FILE_NAME = 255;
+  private static final int MAX_FILE_NAME = 255;
 
   /** A folder in the repository, as git and JGit look for refs only in {@code refs/}. */
   private static final String TRANSACTIONS = "cache-chroniclemap";
 
-  private static final int MOST_LINKS = 5;
+  private static final int MAX_LINKS = 5;
 
   private final File gitFolder;
   final File commonFolder;
@@ -95,11 +95,11 @@ public final class RefPaths {
    * tell which part is too long, nor whether a folder is in the way.
    */
   public boolean mayBeLoose(String name) {
-    return name.length() <= MOST_FILE_NAME / 3
-        || (!FileNames.isLonger(commonFolder.getPath() + '/' + name, MOST_BYTES - 1)
+    return name.length() <= MAX_FILE_NAME / 3
+        || (!FileNames.isLonger(commonFolder.getPath() + '/' + name, MAX_BYTES - 1)
             && Splitter.on('/')
                 .splitToStream(name)
-                .noneMatch(part -> FileNames.isLonger(part, MOST_FILE_NAME)));
+                .noneMatch(part -> FileNames.isLonger(part, MAX_FILE_NAME)));
   }
 
   /**
@@ -124,13 +124,13 @@ public final class RefPaths {
 
   /**
    * Returns the file to which symbolic links lead, which may be missing. Like native git, follows
-   * {@value #MOST_LINKS} links at most.
+   * {@value #MAX_LINKS} links at most.
    *
    * @throws IOException if a link can't be read
    */
   public static Path behindLinks(Path file) throws IOException {
     Path target = file;
-    for (int links = 0; links < MOST_LINKS; links++) {
+    for (int links = 0; links < MAX_LINKS; links++) {
       BasicFileAttributes found = LooseFile.attributesIfThere(target, LinkOption.NOFOLLOW_LINKS);
       if (found == null || !found.isSymbolicLink()) {
         break;
@@ -148,6 +148,11 @@ public final class RefPaths {
   /** The lock file of {@code packed-refs}: beside the file to which symbolic links lead. */
   public Path packedRefsLock() throws IOException {
     return lockOf(behindLinks(packedRefs.toPath()).toFile());
+  }
+
+  /** Deletes all empty folders of refs that are not new. */
+  public void deleteOldEmptyFolders() {
+    EmptyRefFolders.delete(refsFolder);
   }
 
   /** Deletes the empty folders above the loose files of refs, each folder once. */

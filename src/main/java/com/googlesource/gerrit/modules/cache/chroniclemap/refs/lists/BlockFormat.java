@@ -15,8 +15,8 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
 /** The layout of a block, as specified in {@code resources/Documentation/refs-format.md}. */
-public final class BlockFormat {
-  public static final byte VERSION = 3;
+final class BlockFormat {
+  static final byte VERSION = 3;
 
   /** Flag: the file's header declares {@code peeled}; see {@link PackedRefsTraits}. */
   static final int PEELED = 1;
@@ -25,52 +25,52 @@ public final class BlockFormat {
   static final int FULLY_PEELED = 1 << 1;
 
   /** The flags of the header. All blocks of a list and its root have the same. */
-  public static final int FLAGS = PEELED | FULLY_PEELED;
+  static final int FLAGS = PEELED | FULLY_PEELED;
 
   /**
    * Flag of blocks and roots: the names ascend by bytes, and not by UTF-16 units, which are JGit's
    * order.
    */
-  public static final int BYTES_ONLY = 1 << 3;
+  static final int BYTES_ONLY = 1 << 3;
 
   /** Flag of blocks and roots: the names ascend by UTF-16 units, and not by bytes. */
-  public static final int UTF16_ONLY = 1 << 4;
+  static final int UTF16_ONLY = 1 << 4;
 
   /** The size of an object id, which is always a SHA-1 in JGit. */
-  public static final int ID_BYTES = 20;
+  static final int ID_BYTES = 20;
 
-  public static final int VERSION_AT = 0;
-  public static final int FLAGS_AT = 1;
-  public static final int COUNT_AT = 2;
-  public static final int TAGS_AT = 4;
+  static final int VERSION_AT = 0;
+  static final int FLAGS_AT = 1;
+  static final int COUNT_AT = 2;
+  static final int TAGS_AT = 4;
 
   /** The distance of restart points, which are the entries with a full name. */
-  public static final int RESTART_EVERY = 8;
+  static final int RESTART_EVERY = 8;
 
   /** In the byte of the shared length: the length is in the next two bytes. */
-  public static final int LONG_SHARED = 0xFF;
+  static final int LONG_SHARED = 0xFF;
 
   /** In the byte of the suffix length: the length is in the next two bytes. */
-  public static final int LONG_SUFFIX = 0x7F;
+  static final int LONG_SUFFIX = 0x7F;
 
   /** In the byte of the suffix length: a peeled id follows the suffix. */
-  public static final int HAS_PEELED_ID = 0x80;
+  static final int HAS_PEELED_ID = 0x80;
 
   /** The number of zeros at the end, which allow loads of eight bytes anywhere. */
-  public static final int PADDING = 8;
+  static final int PADDING = 8;
 
   private BlockFormat() {}
 
   /** The position of the offsets of the restart points, behind eight tags for each point. */
-  public static int restartsAt(int count) {
+  static int restartsAt(int count) {
     return TAGS_AT + restarts(count) * RESTART_EVERY;
   }
 
-  public static int idsAt(int count) {
+  static int idsAt(int count) {
     return restartsAt(count) + restarts(count) * Short.BYTES;
   }
 
-  public static int restarts(int count) {
+  static int restarts(int count) {
     return (count + RESTART_EVERY - 1) / RESTART_EVERY;
   }
 }

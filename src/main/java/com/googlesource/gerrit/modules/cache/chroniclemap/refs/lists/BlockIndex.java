@@ -50,7 +50,7 @@ final class BlockIndex {
   long find(long idHi, long idLo) {
     int at = slot(idHi, idLo) * SLOT;
     int slab = table.getInt(at + SLAB_AT);
-    return slab == 0 ? -1 : HeldBlocks.place(slab - 1, table.getInt(at + START_AT));
+    return slab == 0 ? -1 : ListBlocks.place(slab - 1, table.getInt(at + START_AT));
   }
 
   /**

@@ -38,7 +38,7 @@ public record ContentDigest(long hi, long lo) {
    *
    * @param ids 16 bytes each, between position and limit, which do not move
    */
-  public static ContentDigest of(ByteBuffer ids) {
+  static ContentDigest of(ByteBuffer ids) {
     Hasher hasher = Hashing.sha256().newHasher().putByte(DOMAIN).putBytes(ids.duplicate());
     ByteBuffer result = ByteBuffer.wrap(hasher.hash().asBytes());
     return new ContentDigest(result.getLong(), result.getLong());

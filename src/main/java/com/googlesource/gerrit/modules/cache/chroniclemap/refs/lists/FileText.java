@@ -38,7 +38,7 @@ import org.eclipse.jgit.annotations.Nullable;
  */
 public final class FileText implements TextSource, Closeable {
   /** The size of a read by {@link RandomAccessFile}. Java allocates memory for larger reads. */
-  private static final int MOST = 64 << 10;
+  private static final int MAX_PART = 64 << 10;
 
   @Nullable private final FileChannel channel;
   @Nullable private final RandomAccessFile file;
@@ -58,7 +58,7 @@ public final class FileText implements TextSource, Closeable {
     if (!byChannel) {
       channel = null;
       file = new RandomAccessFile(path, "r");
-      part = new byte[MOST];
+      part = new byte[MAX_PART];
     } else {
       // A channel could open a folder, too.
       if (!isThere(path)) {
@@ -73,8 +73,8 @@ public final class FileText implements TextSource, Closeable {
   /**
    * Whether a file exists.
    *
-   * @throws IOException if the disk does not tell, or if the name is that of a folder. The file
-   *     must not count as missing then
+   * @throws IOException if the disk does not afterUnlock, or if the name is that of a folder. The
+   *     file must not count as missing then
    */
   public static boolean isThere(File file) throws IOException {
     Path path = file.toPath();
@@ -107,7 +107,7 @@ public final class FileText implements TextSource, Closeable {
     if (channel != null) {
       return channel.read(target);
     }
-    int n = file.read(part, 0, Math.min(target.remaining(), MOST));
+    int n = file.read(part, 0, Math.min(target.remaining(), MAX_PART));
     if (n > 0) {
       target.put(part, 0, n);
     }

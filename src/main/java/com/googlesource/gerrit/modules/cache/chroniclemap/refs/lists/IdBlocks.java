@@ -32,7 +32,7 @@ import org.eclipse.jgit.lib.AnyObjectId;
  */
 record IdBlocks(IdIndex index, int[] numbers, int[] unknown) {
   /** So many blocks are read as fast as an index answers (10 microseconds). */
-  static final int FEW = 16;
+  static final int MAX_UNINDEXED_BLOCKS = 16;
 
   /** Makes the blocks of the list of which the index was made. */
   static IdBlocks of(IdIndex index) {
@@ -54,7 +54,7 @@ record IdBlocks(IdIndex index, int[] numbers, int[] unknown) {
         known.set(now[i]);
       }
     }
-    if (other.blocks - known.cardinality() > FEW) {
+    if (other.blocks - known.cardinality() > MAX_UNINDEXED_BLOCKS) {
       return null;
     }
     known.flip(0, other.blocks);

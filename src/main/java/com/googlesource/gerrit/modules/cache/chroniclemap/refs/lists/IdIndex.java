@@ -55,7 +55,7 @@ record IdIndex(ByteBuffer memory, int buckets, int blocks) {
   private static final int ENTRY_BYTES = 6;
 
   /** Of a list in which each ref has an id of its own. */
-  static final long LEAST_BYTES_A_REF = ENTRY_BYTES;
+  static final long MIN_BYTES_A_REF = ENTRY_BYTES;
 
   /** As each entry is read with the two bytes behind it. */
   private static final int PADDING = 2;

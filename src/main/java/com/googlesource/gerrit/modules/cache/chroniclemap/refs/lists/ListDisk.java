@@ -28,7 +28,7 @@ import org.eclipse.jgit.annotations.Nullable;
  *
  * <ul>
  *   <li>{@link #load} returns a complete list or none. If a block is missing, the blocks that were
- *       loaded before are in the draft and can be reused.
+ *       loaded before are in the builder and can be reused.
  *   <li>{@link #write} puts all blocks before the root. Values for which the store has no room are
  *       missing later, which is harmless.
  *   <li>The store evicts the values that were not read for the longest time. {@link #keep} reads a
@@ -39,6 +39,9 @@ import org.eclipse.jgit.annotations.Nullable;
  * object was made.
  */
 public final class ListDisk {
+  /** The combined version of roots and blocks, which is that of the store. */
+  public static final int VERSION = (Root.VERSION << 8) | BlockFormat.VERSION;
+
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /**
@@ -70,7 +73,7 @@ public final class ListDisk {
 
   /** Returns the list of a content, or null if the disk does not have all of its parts. */
   @Nullable
-  ParsedRefs load(ContentDigest digest, Draft draft) {
+  ParsedRefs load(ContentDigest digest, ListBuilder builder) {
     Value value = store.read(key(digest.hi(), digest.lo()));
     if (value == null) {
       return null;
@@ -78,19 +81,19 @@ public final class ListDisk {
     try {
       Root root = root(value.bytes(), digest);
       for (int i = 0; root != null && i < root.blocks; i++) {
-        if (!draft.share(root.idHi(i), root.idLo(i))) {
+        if (!builder.share(root.idHi(i), root.idLo(i))) {
           Value block = store.read(key(root.idHi(i), root.idLo(i)));
           if (block == null) {
             return null;
           }
-          draft.put(root.idHi(i), root.idLo(i), ByteBuffer.wrap(block.bytes()));
+          builder.put(root.idHi(i), root.idLo(i), ByteBuffer.wrap(block.bytes()));
         }
       }
       if (root == null) {
         return null;
       }
       loads.increment();
-      return draft.finish(root, null, /* onDisk= */ true);
+      return builder.finish(root, null, /* onDisk= */ true);
     } catch (RuntimeException e) {
       // The checksums are right, so another version of this module may have written the list.
       logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
@@ -110,7 +113,7 @@ public final class ListDisk {
 
   /** Writes those parts of a list that were not written yet. */
   synchronized void write(ParsedRefs list) {
-    HeldBlocks held = list.held;
+    ListBlocks held = list.held;
     if (held.rootOnDisk) {
       return;
     }
@@ -158,7 +161,7 @@ public final class ListDisk {
 
   /** Keeps a list that is in use on disk, and restores its evicted parts. */
   public synchronized void keep(ParsedRefs list) {
-    HeldBlocks held = list.held;
+    ListBlocks held = list.held;
     if (!held.rootOnDisk) {
       write(list);
       return;

@@ -62,17 +62,17 @@ public final class ListMemory {
     ParsedRefs lastList();
 
     /** Called without any lock, after the list was evicted. */
-    void leave(ParsedRefs list);
+    void onEvicted(ParsedRefs list);
 
     /**
      * Called without any lock, when the holder's list is held in addition to the bound.
      *
      * @param enough a bound, in bytes, that the list would not exceed
      */
-    void isBeside(long enough);
+    void onOversized(long enough);
 
     /** Called without any lock, after a list was replaced by a copy. */
-    void take(ParsedRefs list, ParsedRefs copy);
+    void onReplaced(ParsedRefs list, ParsedRefs copy);
   }
 
   /** A block in memory. */
@@ -88,7 +88,7 @@ public final class ListMemory {
   }
 
   /** The most heap for Ref objects that are kept: an eighth of what the process may have. */
-  private static final long MOST_MADE_BYTES = Runtime.getRuntime().maxMemory() / 8;
+  private static final long MAX_MADE_BYTES = Runtime.getRuntime().maxMemory() / 8;
 
   /** How long Ref objects are kept that nobody asks for. */
   private static final int MADE_SECONDS = 600;
@@ -158,7 +158,7 @@ public final class ListMemory {
   }
 
   /** Advances the time. Must be called every second. */
-  public synchronized void tick() {
+  synchronized void tick() {
     now++;
     seconds++;
     if (madeBytes.get() > 0) {
@@ -170,7 +170,7 @@ public final class ListMemory {
 
   /** Takes room for Ref objects. Returns false if there is none. */
   boolean reserveMade(long size) {
-    if (madeBytes.addAndGet(size) <= MOST_MADE_BYTES) {
+    if (madeBytes.addAndGet(size) <= MAX_MADE_BYTES) {
       return true;
     }
     madeBytes.addAndGet(-size);
@@ -183,13 +183,13 @@ public final class ListMemory {
    * longest time if there was no room for others. The caller holds this object's lock.
    */
   private void forgetMade() {
-    long left = madeIsFull ? MOST_MADE_BYTES / 2 : MOST_MADE_BYTES;
+    long left = madeIsFull ? MAX_MADE_BYTES / 2 : MAX_MADE_BYTES;
     madeIsFull = false;
     long bytes = 0;
-    record Used(MadeRefs made, int lastUse, long bytes) {}
+    record Used(RefObjectCache made, int lastUse, long bytes) {}
     List<Used> latestFirst = new ArrayList<>();
     for (Shared shared : lists.values()) {
-      MadeRefs made = shared.list.made;
+      RefObjectCache made = shared.list.made;
       latestFirst.add(new Used(made, made.lastUse, made.bytes()));
     }
     latestFirst.sort(Comparator.comparingInt(Used::lastUse).reversed());
@@ -215,7 +215,7 @@ public final class ListMemory {
    */
   boolean mayIndexIds(ParsedRefs list) {
     return System.nanoTime() - noIdIndexUntil >= 0
-        && isWithinBound(list.size() * IdIndex.LEAST_BYTES_A_REF);
+        && isWithinBound(list.size() * IdIndex.MIN_BYTES_A_REF);
   }
 
   /**
@@ -250,19 +250,19 @@ public final class ListMemory {
     return indexes.stream().mapToLong(IdIndex::bytes).sum();
   }
 
-  public Draft draft() {
-    return new Draft(this, true);
+  public ListBuilder builder() {
+    return new ListBuilder(this, true);
   }
 
   /** Finds the list of a content; null if no holder has it. */
   @Nullable
-  public synchronized ParsedRefs find(ContentDigest digest) {
+  synchronized ParsedRefs find(ContentDigest digest) {
     Shared shared = lists.get(digest);
     return shared == null ? null : shared.list;
   }
 
   @Nullable
-  public synchronized HeldBlock find(long idHi, long idLo) {
+  synchronized HeldBlock find(long idHi, long idLo) {
     long place = index.find(idHi, idLo);
     if (place < 0) {
       return null;
@@ -273,12 +273,12 @@ public final class ListMemory {
   /**
    * Gives a holder a list, in place of its former list.
    *
-   * @param tell gets calls of holders, which the caller has to run without any lock
+   * @param afterUnlock gets calls of holders, which the caller has to run without any lock
    * @return the list, or an equal list of other holders
    * @throws OutOfMemoryError if the list is larger than the bound and another such list is held, or
    *     if there is not enough memory. The holder then has either no list or its former list
    */
-  public synchronized ParsedRefs hold(Holder holder, ParsedRefs list, List<Runnable> tell) {
+  synchronized ParsedRefs hold(Holder holder, ParsedRefs list, List<Runnable> afterUnlock) {
     now++;
     Shared before = holders.get(holder);
     Shared shared = lists.get(list.digest());
@@ -295,7 +295,7 @@ public final class ListMemory {
       drop(before);
     }
     if (bounded() > limit) {
-      makeRoom(holder, shared, tell);
+      makeRoom(holder, shared, afterUnlock);
     }
     return shared.list;
   }
@@ -323,14 +323,14 @@ public final class ListMemory {
     return ownBytes(shared) > LEFT * limit;
   }
 
-  private void makeRoom(Holder holder, Shared shared, List<Runnable> tell) {
+  private void makeRoom(Holder holder, Shared shared, List<Runnable> afterUnlock) {
     if (beside == null) {
       holdBeside(
           lists.values().stream()
               .filter(this::isTooLarge)
               .max(Comparator.comparingLong(this::ownBytes))
               .orElse(null),
-          tell);
+          afterUnlock);
     } else if (shared != beside && isTooLarge(shared)) {
       long enough = limit + besideBytes + ownBytes(shared);
       release(holder);
@@ -341,18 +341,18 @@ public final class ListMemory {
               + "m or more");
     }
     if (bounded() > limit) {
-      evict(holder, tell);
+      evict(holder, afterUnlock);
     }
   }
 
-  private void holdBeside(@Nullable Shared shared, List<Runnable> tell) {
+  private void holdBeside(@Nullable Shared shared, List<Runnable> afterUnlock) {
     beside = shared;
     besideBytes = shared == null ? 0 : ownBytes(shared);
     long enough = limit + besideBytes;
     holders.forEach(
         (holder, held) -> {
           if (held == shared) {
-            tell.add(() -> holder.isBeside(enough));
+            afterUnlock.add(() -> holder.onOversized(enough));
           }
         });
   }
@@ -362,7 +362,7 @@ public final class ListMemory {
    *
    * @return the holders, which have to take the copy
    */
-  public synchronized List<Holder> replace(ParsedRefs list, ParsedRefs copy) {
+  synchronized List<Holder> replace(ParsedRefs list, ParsedRefs copy) {
     List<Holder> having = new ArrayList<>();
     Shared shared = lists.get(list.digest());
     if (shared == null || shared.list != list) {
@@ -398,7 +398,7 @@ public final class ListMemory {
     }
   }
 
-  private void evict(Holder staying, List<Runnable> tell) {
+  private void evict(Holder staying, List<Runnable> afterUnlock) {
     record Candidate(Holder holder, long lastUse) {}
     List<Candidate> candidates = new ArrayList<>();
     holders.forEach(
@@ -413,7 +413,7 @@ public final class ListMemory {
         return;
       }
       Shared shared = holders.remove(candidate.holder);
-      tell.add(() -> candidate.holder.leave(shared.list));
+      afterUnlock.add(() -> candidate.holder.onEvicted(shared.list));
       drop(shared);
       evictions++;
     }
@@ -431,7 +431,7 @@ public final class ListMemory {
     }
   }
 
-  private static int newBlocks(HeldBlocks blocks) {
+  private static int newBlocks(ListBlocks blocks) {
     int count = 0;
     for (Slab slab : blocks.slabs) {
       count += slab.users == 0 ? slab.blocks() : 0;
@@ -439,7 +439,7 @@ public final class ListMemory {
     return count;
   }
 
-  private void enter(HeldBlocks blocks) {
+  private void enter(ListBlocks blocks) {
     for (Slab slab : blocks.slabs) {
       if (slab.users++ == 0) {
         bytes += slab.bytes();
@@ -461,7 +461,7 @@ public final class ListMemory {
     }
   }
 
-  private void exit(HeldBlocks blocks) {
+  private void exit(ListBlocks blocks) {
     for (Slab slab : blocks.slabs) {
       if (--slab.users == 0) {
         bytes -= slab.bytes();

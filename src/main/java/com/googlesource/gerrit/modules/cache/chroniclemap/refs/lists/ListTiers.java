@@ -34,13 +34,13 @@ public final class ListTiers {
   private static final int READERS = 4;
 
   /** How many threads at most help one that compares a file with its list. */
-  private static final int MOST_HELPERS = 3;
+  private static final int MAX_HELPERS = 3;
 
   /** One part in so many of the memory's bound is for evicted lists that are not written yet. */
   private static final int UNWRITTEN_SHARE = 8;
 
   /** The least size of that part in bytes. */
-  private static final long LEAST_UNWRITTEN = 4 << 20;
+  private static final long MIN_UNWRITTEN = 4 << 20;
 
   public final LongSupplier nanoTime;
   public final ListMemory memory;
@@ -73,7 +73,7 @@ public final class ListTiers {
     this.readers = new ReaderPool(key, READERS);
     this.check =
         new SharedCheck(
-            readers, Math.min(MOST_HELPERS, Runtime.getRuntime().availableProcessors() / 2));
+            readers, Math.min(MAX_HELPERS, Runtime.getRuntime().availableProcessors() / 2));
     PackedRefsReader reader = readers.take();
     none = reader.none();
     readers.giveBack(reader);
@@ -93,12 +93,12 @@ public final class ListTiers {
 
   /** Finds the list of a content that was parsed before; null if there is none. */
   @Nullable
-  public ParsedRefs find(ContentDigest digest, Draft draft) {
+  public ParsedRefs find(ContentDigest digest, ListBuilder builder) {
     if (digest.equals(none.digest())) {
       return none;
     }
     ParsedRefs list = memory.find(digest);
-    return list == null && disk != null ? disk.load(digest, draft) : list;
+    return list == null && disk != null ? disk.load(digest, builder) : list;
   }
 
   /** Notes that a file has a new list, which has to be written. */
@@ -108,12 +108,12 @@ public final class ListTiers {
 
   /** Notes that a list was evicted from memory. */
   public void left(ParsedRefs list) {
-    HeldBlocks held = list.held;
+    ListBlocks held = list.held;
     if (disk == null || held.rootOnDisk || closed) {
       return;
     }
     long bytes = bytes(list);
-    long most = Math.max(LEAST_UNWRITTEN, memory.limit / UNWRITTEN_SHARE);
+    long most = Math.max(MIN_UNWRITTEN, memory.limit / UNWRITTEN_SHARE);
     long waiting = unwrittenBytes.addAndGet(bytes);
     // One list is accepted whatever its size, or it would never be written.
     if (waiting == bytes || waiting <= most) {
@@ -155,36 +155,36 @@ public final class ListTiers {
 
   /** Returns the list, or a copy in fewer slabs that has replaced the list. */
   ParsedRefs gather(ParsedRefs list) {
-    HeldBlocks held = list.held;
+    ListBlocks held = list.held;
     Set<Slab> scattered = held.toGather();
     if (scattered.isEmpty()) {
       return list;
     }
     // It does not depend on the blocks of the memory.
-    Draft draft = new Draft(memory, false);
+    ListBuilder builder = new ListBuilder(memory, false);
     for (int i = 0; i < list.blocks(); i++) {
       Slab slab = held.slab(i);
       if (scattered.contains(slab)) {
         int start = held.start(i);
-        draft.put(
+        builder.put(
             list.root.idHi(i),
             list.root.idLo(i),
             slab.memory.duplicate().limit(start + slab.lengthAt(start)).position(start));
       }
     }
-    ParsedRefs copy = draft.finish(list.root, list, held.rootOnDisk);
+    ParsedRefs copy = builder.finish(list.root, list, held.rootOnDisk);
     copy.inheritFrom(list);
     List<ListMemory.Holder> holders = memory.replace(list, copy);
-    holders.forEach(holder -> holder.take(list, copy));
+    holders.forEach(holder -> holder.onReplaced(list, copy));
     return holders.isEmpty() ? list : copy;
   }
 
   /** Gives a holder a list, as {@link ListMemory#hold} does. */
-  public ParsedRefs hold(ListMemory.Holder holder, ParsedRefs list, List<Runnable> tell) {
+  public ParsedRefs hold(ListMemory.Holder holder, ParsedRefs list, List<Runnable> afterUnlock) {
     if (list == none) {
       memory.release(holder);
       return list;
     }
-    return memory.hold(holder, list, tell);
+    return memory.hold(holder, list, afterUnlock);
   }
 }

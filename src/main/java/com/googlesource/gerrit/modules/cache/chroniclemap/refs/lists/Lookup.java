@@ -26,7 +26,7 @@ import org.eclipse.jgit.lib.Ref;
  */
 final class Lookup {
   /** The most refs of a prefix that are made at once. More refs are made on demand. */
-  static final int FEW = 64;
+  static final int MAX_REFS_AT_ONCE = 64;
 
   /** What a lookup does with a block. */
   enum Task {

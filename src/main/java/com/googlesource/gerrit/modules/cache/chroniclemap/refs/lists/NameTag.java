@@ -22,7 +22,7 @@ import java.nio.ByteOrder;
  * A one-byte hash of a name, made of the name's length and its last sixteen bytes, which usually
  * differ within a block. Equal names have equal tags. A collision only costs time.
  */
-public final class NameTag {
+final class NameTag {
   private static final long A = 0x9E3779B97F4A7C15L;
   private static final long B = 0xC2B2AE3D27D4EB4FL;
   private static final int TOP_BYTE = 56;
@@ -37,7 +37,7 @@ public final class NameTag {
    *
    * @param text has at least 8 readable bytes after the start of the name
    */
-  public static int of(byte[] text, int nameAt, int length) {
+  static int of(byte[] text, int nameAt, int length) {
     long first;
     long last = 0;
     if (length < Long.BYTES) {

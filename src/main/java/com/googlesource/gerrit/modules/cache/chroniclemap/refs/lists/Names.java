@@ -24,10 +24,10 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
  */
 public final class Names {
   /** The longest name that is parsed. No file system allows a loose ref with a longer name. */
-  public static final int MAX_BYTES = 4096;
+  static final int MAX_BYTES = 4096;
 
   /** The lowest byte in a regular name. Lower bytes are line ends or invalid for git itself. */
-  public static final int FIRST_PLAIN = 0x0E;
+  static final int FIRST_PLAIN = 0x0E;
 
   /** A byte that occurs in no name and is greater than all bytes that do. */
   static final byte AFTER_ALL = (byte) 0xFF;
@@ -55,7 +55,7 @@ public final class Names {
   }
 
   /** The order of two names that ascend in neither order, as in no regular file. */
-  public static final int NO_ORDER = -1;
+  static final int NO_ORDER = -1;
 
   /**
    * Returns in which order two names ascend, by their first different bytes; of a name's end, a
@@ -64,7 +64,7 @@ public final class Names {
    * @return 0 for both orders, as nearly always; {@link BlockFormat#BYTES_ONLY}, {@link
    *     BlockFormat#UTF16_ONLY} or {@link #NO_ORDER}
    */
-  public static int order(byte a, byte b) {
+  static int order(byte a, byte b) {
     boolean bytes = compareBytes(a, b, false) < 0;
     boolean utf16 = compareBytes(a, b, true) < 0;
     return utf16

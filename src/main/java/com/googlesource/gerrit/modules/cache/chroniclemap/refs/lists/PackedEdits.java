@@ -33,7 +33,7 @@ public final class PackedEdits {
    * @param id null if the ref has to be removed
    * @param peeled the peeled id of a tag; null for any other ref
    */
-  public record Edit(byte[] name, @Nullable ObjectId id, @Nullable ObjectId peeled) {}
+  record Edit(byte[] name, @Nullable ObjectId id, @Nullable ObjectId peeled) {}
 
   private final Map<String, Edit> edits = new HashMap<>();
 

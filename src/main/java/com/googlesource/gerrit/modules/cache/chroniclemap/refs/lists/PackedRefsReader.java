@@ -179,49 +179,53 @@ public final class PackedRefsReader {
    * @param list the list of the old content
    * @param from the old content
    * @param to gets the new content, which is useless if this method fails
-   * @param draft gets the blocks of a new list
+   * @param builder gets the blocks of a new list
    * @return {@code list} if the content has not changed, or else the new list; null if the new
    *     content is not regular
    * @throws EditedText.ChangedException if the list is not the old content's
    */
   @Nullable
   public ParsedRefs readEdited(
-      ParsedRefs list, PackedEdits edits, ReadableByteChannel from, FileChannel to, Draft draft)
+      ParsedRefs list,
+      PackedEdits edits,
+      ReadableByteChannel from,
+      FileChannel to,
+      ListBuilder builder)
       throws IOException {
     if (copies == null) {
       copies = EditedText.buffer();
     }
     Root root = list.root;
-    return read(new EditedText(root, key, from, edits.inOrderOf(root), to, copies), draft, list);
+    return read(new EditedText(root, key, from, edits.inOrderOf(root), to, copies), builder, list);
   }
 
   /**
    * Reads a content.
    *
    * @param from at its start
-   * @param draft gets the blocks of a new list
+   * @param builder gets the blocks of a new list
    * @param old a list whose blocks may be reused, or null
    * @return {@code old} if the content has not changed. Otherwise the new list, with which the
-   *     draft is finished; null if the content is not regular
+   *     builder is finished; null if the content is not regular
    */
   @Nullable
-  public ParsedRefs read(TextSource from, Draft draft, @Nullable ParsedRefs old)
+  public ParsedRefs read(TextSource from, ListBuilder builder, @Nullable ParsedRefs old)
       throws IOException {
-    int flags = readInto(from, draft, old);
+    int flags = readInto(from, builder, old);
     if (flags < 0) {
       return null;
     }
     if (old != null && parsedBlocks == 0 && reusedBlocks == old.root.blocks) {
       return old;
     }
-    return draft.finish(rootWriter.finish(flags), old, /* onDisk= */ false);
+    return builder.finish(rootWriter.finish(flags), old, /* onDisk= */ false);
   }
 
   /** Makes the list of a file without refs, such as a missing file. */
-  public ParsedRefs none() {
+  ParsedRefs none() {
     rootWriter.start();
     // Marked as on disk, as nothing of this list has to be written.
-    return new Draft(new ListMemory(0), true)
+    return new ListBuilder(new ListMemory(0), true)
         .finish(rootWriter.finish(0), null, /* onDisk= */ true);
   }
 
@@ -289,7 +293,7 @@ public final class PackedRefsReader {
    *
    * @return the flags of the header, or -1 if the file is not regular
    */
-  private int readInto(TextSource from, Draft draft, @Nullable ParsedRefs oldList)
+  private int readInto(TextSource from, ListBuilder builder, @Nullable ParsedRefs oldList)
       throws IOException {
     open(from);
     rootWriter.start();
@@ -328,7 +332,7 @@ public final class PackedRefsReader {
       }
       int start = position;
       if (!parseChunk(refsAt, flags & BlockFormat.FLAGS)
-          || !finishChunk(draft, start, refsAt, flags & BlockFormat.FLAGS)) {
+          || !finishChunk(builder, start, refsAt, flags & BlockFormat.FLAGS)) {
         return -1;
       }
       if (old != null) {
@@ -394,7 +398,7 @@ public final class PackedRefsReader {
   }
 
   /** Finishes a chunk. Returns false if the names so far ascend in no common order. */
-  private boolean finishChunk(Draft draft, int start, int refsAt, int flags) {
+  private boolean finishChunk(ListBuilder builder, int start, int refsAt, int flags) {
     int length = position - start;
     hash.of(direct, start, length, flags);
     int fenceLength = 0;
@@ -404,7 +408,7 @@ public final class PackedRefsReader {
       System.arraycopy(
           window, nameAt, rootWriter.fence(fenceLength), rootWriter.fenceAt(), fenceLength);
     }
-    draft.put(hash.hi, hash.lo, writer.finish());
+    builder.put(hash.hi, hash.lo, writer.finish());
     parsedBlocks++;
     int order = orderOfFirst | (writer.flags & ~BlockFormat.FLAGS);
     return rootWriter.add(hash.hi, hash.lo, writer.count, length, fenceLength, order);

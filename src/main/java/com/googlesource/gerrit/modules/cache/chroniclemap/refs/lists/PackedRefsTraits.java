@@ -28,8 +28,8 @@ import java.util.Arrays;
  *   <li>{@code sorted}: the names ascend
  * </ul>
  */
-public final class PackedRefsTraits {
-  public static final String HEADER = "# pack-refs with:";
+final class PackedRefsTraits {
+  static final String HEADER = "# pack-refs with:";
 
   private static final byte[] HEADER_BYTES = HEADER.getBytes(US_ASCII);
   private static final byte[] PEELED = " peeled".getBytes(US_ASCII);
@@ -55,7 +55,7 @@ public final class PackedRefsTraits {
   }
 
   /** Returns the header, with its line feed, of a list with these flags. */
-  public static String header(int flags) {
+  static String header(int flags) {
     return HEADER
         + ((flags & BlockFormat.PEELED) != 0 ? " peeled" : "")
         + ((flags & BlockFormat.FULLY_PEELED) != 0 ? " fully-peeled" : "")
@@ -64,12 +64,12 @@ public final class PackedRefsTraits {
   }
 
   /** Whether a line is a header. */
-  public static boolean isHeader(byte[] text, int line, int lineEnd) {
+  static boolean isHeader(byte[] text, int line, int lineEnd) {
     return startsWith(text, line, lineEnd, HEADER_BYTES);
   }
 
   /** Returns the traits of a header as flags of a {@link Root}. */
-  public static int flags(byte[] text, int line, int lineEnd) {
+  static int flags(byte[] text, int line, int lineEnd) {
     int flags = Root.HEADER;
     for (int i = line + HEADER_BYTES.length; i < lineEnd; i++) {
       if (startsWith(text, i, lineEnd, PEELED)) {

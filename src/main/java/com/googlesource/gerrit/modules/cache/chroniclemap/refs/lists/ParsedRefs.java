@@ -36,24 +36,24 @@ import org.eclipse.jgit.lib.RefComparator;
  */
 public final class ParsedRefs {
   /** The blocks. */
-  public final HeldBlocks held;
+  final ListBlocks held;
 
-  public final Root root;
+  final Root root;
   private final ListMemory memory;
 
   /** Made or inherited on demand. */
   @Nullable private volatile IdBlocks ids;
 
   /** The Ref objects of this list that are kept. */
-  final MadeRefs made;
+  final RefObjectCache made;
 
   /**
    * Makes a list.
    *
    * @param memory bounds what is made on demand
    */
-  public ParsedRefs(Root root, HeldBlocks held, ListMemory memory) {
-    this.made = new MadeRefs(memory, root.blocks);
+  ParsedRefs(Root root, ListBlocks held, ListMemory memory) {
+    this.made = new RefObjectCache(memory, root.blocks);
     this.held = held;
     this.root = root;
     this.memory = memory;
@@ -67,6 +67,16 @@ public final class ParsedRefs {
   /** Number of refs. */
   public int size() {
     return root.refs;
+  }
+
+  /** Bytes of the text. */
+  public long textBytes() {
+    return root.textBytes();
+  }
+
+  /** Whether the file has JGit's order, so that {@link #rank} and {@link #search} work. */
+  public boolean isInJGitsOrder() {
+    return root.utf16;
   }
 
   /** Number of blocks. */
@@ -243,7 +253,7 @@ public final class ParsedRefs {
     }
     int block = Math.max(0, blockOf(lookup));
     List<Ref> few = new ArrayList<>(4);
-    lookup.collect(0, Lookup.FEW, few);
+    lookup.collect(0, Lookup.MAX_REFS_AT_ONCE, few);
     if (read(block, lookup, Lookup.Task.PREFIX).atEnd) {
       inOrder(few);
       return Collections.unmodifiableList(few);
@@ -287,7 +297,7 @@ public final class ParsedRefs {
   }
 
   private boolean isWorthAnIndex() {
-    return blocks() > IdBlocks.FEW && memory.mayIndexIds(this);
+    return blocks() > IdBlocks.MAX_UNINDEXED_BLOCKS && memory.mayIndexIds(this);
   }
 
   /** Makes the index. Others wait, as reading all blocks would take them about as long. */
@@ -303,7 +313,7 @@ public final class ParsedRefs {
   /** Takes from an older list what it knows of the blocks that this list has too. */
   public void inheritFrom(ParsedRefs older) {
     IdBlocks known = older.ids;
-    boolean takesIds = known != null && ids == null && blocks() > IdBlocks.FEW;
+    boolean takesIds = known != null && ids == null && blocks() > IdBlocks.MAX_UNINDEXED_BLOCKS;
     boolean takesMade = !older.made.isEmpty() && made.isEmpty();
     if (takesIds || takesMade) {
       int[] moved = older.root.moved(root);
@@ -324,7 +334,7 @@ public final class ParsedRefs {
   }
 
   /** The {@link Names#order} of the names within a block. */
-  public int orderWithin(int block) {
+  int orderWithin(int block) {
     return root.ascendsInBothOrders()
         ? 0
         : held.slab(block).memory.get(held.start(block) + BlockFormat.FLAGS_AT)

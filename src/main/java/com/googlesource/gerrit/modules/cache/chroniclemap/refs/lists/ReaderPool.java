@@ -30,7 +30,7 @@ public final class ReaderPool {
    *
    * @param kept the largest number of idle readers
    */
-  public ReaderPool(SiteKey key, int kept) {
+  ReaderPool(SiteKey key, int kept) {
     this.key = key;
     this.free = new ArrayBlockingQueue<>(kept);
   }

@@ -27,27 +27,27 @@ import java.util.Map;
  *
  * <p>Immutable. Any thread may read.
  */
-public final class Root {
-  public static final byte VERSION = 3;
+final class Root {
+  static final byte VERSION = 3;
 
   // Flags in addition to those of BlockFormat.
 
   /** Flag: the header declares {@code sorted}. */
-  public static final int SORTED = 1 << 5;
+  static final int SORTED = 1 << 5;
 
   /** Flag: there is a header. */
-  public static final int HEADER = 1 << 6;
+  static final int HEADER = 1 << 6;
 
-  public static final int VERSION_AT = 0;
-  public static final int FLAGS_AT = 1;
-  public static final int BLOCKS_AT = 4;
-  public static final int REFS_AT = 8;
-  public static final int TEXT_BYTES_AT = 16;
-  public static final int DIGEST_HI_AT = 24;
-  public static final int DIGEST_LO_AT = 32;
-  public static final int IDS_AT = 40;
-  public static final int ID_BYTES = 2 * Long.BYTES;
-  public static final int PADDING = 8;
+  static final int VERSION_AT = 0;
+  static final int FLAGS_AT = 1;
+  static final int BLOCKS_AT = 4;
+  static final int REFS_AT = 8;
+  static final int TEXT_BYTES_AT = 16;
+  static final int DIGEST_HI_AT = 24;
+  static final int DIGEST_LO_AT = 32;
+  static final int IDS_AT = 40;
+  static final int ID_BYTES = 2 * Long.BYTES;
+  static final int PADDING = 8;
 
   private static final VarHandle WORD =
       MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
@@ -57,12 +57,12 @@ public final class Root {
       MethodHandles.byteArrayViewVarHandle(short[].class, ByteOrder.LITTLE_ENDIAN);
 
   /** The whole root, to be stored. Must not be changed. */
-  public final byte[] bytes;
+  final byte[] bytes;
 
   /** All flags. */
-  public final int flags;
+  final int flags;
 
-  public final int blocks;
+  final int blocks;
   final int refs;
   private final int firstsAt;
   private final int fencesAt;
@@ -73,14 +73,14 @@ public final class Root {
    * Whether names ascend in JGit's order, which is that of {@link String#compareTo}. If not, they
    * ascend by bytes, as native git sorts.
    */
-  public final boolean utf16;
+  final boolean utf16;
 
   /**
    * Makes a root of its bytes.
    *
    * @param bytes the whole root, which must not change any more
    */
-  public Root(byte[] bytes) {
+  Root(byte[] bytes) {
     this.bytes = bytes;
     if (bytes[VERSION_AT] != VERSION) {
       throw new IllegalStateException("not a root of this format");
@@ -96,7 +96,7 @@ public final class Root {
   }
 
   /** Whether all names ascend both by bytes and in JGit's order, as in nearly all lists. */
-  public boolean ascendsInBothOrders() {
+  boolean ascendsInBothOrders() {
     return utf16 && ascendsByBytes();
   }
 
@@ -109,28 +109,28 @@ public final class Root {
   }
 
   /** The flags of the header that all blocks of the list have. */
-  public int blockFlags() {
+  int blockFlags() {
     return flags & BlockFormat.FLAGS;
   }
 
   /** Whether names ascend by bytes, as native git expects of a sorted file. */
-  public boolean ascendsByBytes() {
+  boolean ascendsByBytes() {
     return (flags & BlockFormat.UTF16_ONLY) == 0;
   }
 
-  public long textBytes() {
+  long textBytes() {
     return wordAt(TEXT_BYTES_AT);
   }
 
-  public ContentDigest digest() {
+  ContentDigest digest() {
     return new ContentDigest(wordAt(DIGEST_HI_AT), wordAt(DIGEST_LO_AT));
   }
 
-  public long idHi(int block) {
+  long idHi(int block) {
     return wordAt(IDS_AT + block * ID_BYTES);
   }
 
-  public long idLo(int block) {
+  long idLo(int block) {
     return wordAt(IDS_AT + block * ID_BYTES + Long.BYTES);
   }
 
@@ -164,12 +164,12 @@ public final class Root {
   }
 
   /** The number of refs in all blocks before one. For {@link #blocks}, the number of all refs. */
-  public int first(int block) {
+  int first(int block) {
     return intAt(firstsAt + block * Integer.BYTES);
   }
 
   /** The length in bytes of the text from which a block was made. */
-  public int textLength(int block) {
+  int textLength(int block) {
     return (short) SHORT.get(bytes, lengthsAt + block * Short.BYTES) & 0xFFFF;
   }
 
@@ -177,11 +177,11 @@ public final class Root {
     return intAt(fencesAt + block * Integer.BYTES);
   }
 
-  public int fenceLength(int block) {
+  int fenceLength(int block) {
     return fence(block + 1) - fence(block);
   }
 
-  public void copyFence(int block, byte[] target, int offset) {
+  void copyFence(int block, byte[] target, int offset) {
     System.arraycopy(bytes, namesAt + fence(block), target, offset, fenceLength(block));
   }
 
@@ -218,7 +218,7 @@ public final class Root {
    *
    * @param offset the start of the target, which has 8 readable bytes behind its end
    */
-  public int compareFence(int block, byte[] target, int offset, int length) {
+  int compareFence(int block, byte[] target, int offset, int length) {
     int at = namesAt + fence(block);
     int fenceLength = fenceLength(block);
     int end = Math.min(fenceLength, length);
@@ -232,7 +232,7 @@ public final class Root {
    * Compares a name in a text with another name, in the order to be kept by an edit of this list.
    * Names that ascend by bytes have to stay so, as native git relies on that order.
    */
-  public int compareNames(byte[] text, int from, int to, byte[] name) {
+  int compareNames(byte[] text, int from, int to, byte[] name) {
     int match = Arrays.mismatch(text, from, to, name, 0, name.length);
     if (match < 0) {
       return 0;
@@ -244,7 +244,7 @@ public final class Root {
   }
 
   /** Finds the block in whose text a name belongs, in the order of {@link #compareNames}. */
-  public int blockToEdit(byte[] name) {
+  int blockToEdit(byte[] name) {
     byte[] target = Arrays.copyOf(name, name.length + PADDING);
     return Math.max(0, blockOf(target, name.length, !ascendsByBytes()));
   }

@@ -31,14 +31,14 @@ import java.util.Set;
  * The file with the site's secret, which only its owner can read. If the secret is lost, all lists
  * are only parsed again.
  */
-public final class SecretFile {
+final class SecretFile {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
   private static final String NAME = "secret";
 
   private SecretFile() {}
 
   /** Makes a secret that is not stored. */
-  public static byte[] random() {
+  static byte[] random() {
     byte[] secret = new byte[SiteKey.SECRET_BYTES];
     new SecureRandom().nextBytes(secret);
     return secret;
@@ -49,7 +49,7 @@ public final class SecretFile {
    *
    * @throws IOException if a new secret cannot be written
    */
-  public static byte[] readOrMake(Path folder) throws IOException {
+  static byte[] readOrMake(Path folder) throws IOException {
     Path file = folder.resolve(NAME);
     try {
       byte[] secret = Files.readAllBytes(file);

@@ -41,7 +41,7 @@ public final class SharedCheck implements AutoCloseable {
   private final int mostHelpers;
 
   /** Makes a check with at most so many helpers. */
-  public SharedCheck(ReaderPool readers, int mostHelpers) {
+  SharedCheck(ReaderPool readers, int mostHelpers) {
     this.readers = readers;
     this.mostHelpers = mostHelpers;
     this.helpers =

@@ -16,7 +16,9 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.util.Arrays;
 import javax.crypto.Mac;
@@ -30,7 +32,7 @@ import javax.crypto.spec.SecretKeySpec;
  */
 public final class SiteKey {
   /** The size of a site's secret in bytes. */
-  public static final int SECRET_BYTES = 32;
+  static final int SECRET_BYTES = 32;
 
   /** The words of NH, two more than in the longest chunk as the second pass is shifted by two. */
   private static final int NH_WORDS = Chunks.HARD_MAX / Long.BYTES + 2;
@@ -52,7 +54,7 @@ public final class SiteKey {
    *
    * @param secret {@value #SECRET_BYTES} bytes from a secure random source
    */
-  public SiteKey(byte[] secret) {
+  SiteKey(byte[] secret) {
     if (secret.length != SECRET_BYTES) {
       throw new IllegalArgumentException("a secret of " + secret.length + " bytes");
     }
@@ -62,6 +64,20 @@ public final class SiteKey {
     // The factors are odd, so that the multiplication loses no bit of the text.
     boundary0 = words[words.length - 2] | 1;
     boundary1 = words[words.length - 1] | 1;
+  }
+
+  /** Makes a key of a secret that is not stored. */
+  public static SiteKey random() {
+    return new SiteKey(SecretFile.random());
+  }
+
+  /**
+   * Makes the key of a folder that this process has locked.
+   *
+   * @throws IOException if there is no secret yet, and a new one cannot be written
+   */
+  public static SiteKey of(Path folder) throws IOException {
+    return new SiteKey(SecretFile.readOrMake(folder));
   }
 
   /** Expands the secret by HMAC-SHA-256 in counter mode. */

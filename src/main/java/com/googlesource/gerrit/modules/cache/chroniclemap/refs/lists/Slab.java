@@ -22,8 +22,8 @@ import java.util.Arrays;
  * explicitly. The memory stays as long as it is reachable, so readers are safe whatever is evicted
  * meanwhile.
  */
-public final class Slab {
-  public final ByteBuffer memory;
+final class Slab {
+  final ByteBuffer memory;
 
   /** Two words of id for each block. */
   private final long[] ids;
@@ -38,7 +38,7 @@ public final class Slab {
   int number = -1;
 
   /** Whether all blocks have been passed to the disk. */
-  public volatile boolean onDisk;
+  volatile boolean onDisk;
 
   /**
    * Makes a slab.
@@ -51,34 +51,34 @@ public final class Slab {
     this.starts = starts;
   }
 
-  public int blocks() {
+  int blocks() {
     return starts.length - 1;
   }
 
-  public long idHi(int block) {
+  long idHi(int block) {
     return ids[2 * block];
   }
 
-  public long idLo(int block) {
+  long idLo(int block) {
     return ids[2 * block + 1];
   }
 
-  public int start(int block) {
+  int start(int block) {
     return starts[block];
   }
 
-  public int length(int block) {
+  int length(int block) {
     return starts[block + 1] - starts[block];
   }
 
   /** Returns the length of the block with a start. */
-  public int lengthAt(int start) {
+  int lengthAt(int start) {
     int block = Arrays.binarySearch(starts, start);
     return length(block);
   }
 
   /** Bytes of direct memory. */
-  public int bytes() {
+  int bytes() {
     return memory.capacity();
   }
 }

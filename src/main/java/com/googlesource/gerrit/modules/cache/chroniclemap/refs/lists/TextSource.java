@@ -18,7 +18,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 
 /** A readable text of a {@code packed-refs} file. */
-public interface TextSource {
+interface TextSource {
   /**
    * Reads the next bytes into a buffer, and advances its position.
    *

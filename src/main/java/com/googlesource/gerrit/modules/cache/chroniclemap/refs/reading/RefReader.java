@@ -94,13 +94,13 @@ public record RefReader(
   @Nullable
   public Ref exactRef(String name) throws IOException, LeftToJGit {
     Transactions.Moment moment = transactions.now();
-    FollowedRef found = follow(name);
+    ResolvedName found = follow(name);
     return found.resolve(found.isLoose() ? null : packed(), moment.changesSince());
   }
 
   public Map<String, Ref> exactRef(String... names) throws IOException, LeftToJGit {
     Transactions.Moment moment = transactions.now();
-    FollowedRef[] found = new FollowedRef[names.length];
+    ResolvedName[] found = new ResolvedName[names.length];
     for (int i = 0; i < names.length; i++) {
       found[i] = follow(names[i]);
     }
@@ -119,7 +119,7 @@ public record RefReader(
   @Nullable
   public Ref firstExactRef(String... names) throws IOException, LeftToJGit {
     Transactions.Moment moment = transactions.now();
-    List<FollowedRef> found = new ArrayList<>();
+    List<ResolvedName> found = new ArrayList<>();
     IOException failure = null;
     for (int i = 0; i < names.length && failure == null; i++) {
       try {
@@ -133,7 +133,7 @@ public record RefReader(
     }
     ParsedRefs packed = packed();
     Transactions.Changes changes = moment.changesSince();
-    for (FollowedRef each : found) {
+    for (ResolvedName each : found) {
       Ref ref = each.resolve(packed, changes);
       if (ref != null) {
         return ref;
@@ -151,14 +151,14 @@ public record RefReader(
   }
 
   /** Follows a name. A file outside of refs/ that is no ref is ignored, but for HEAD. */
-  private FollowedRef follow(String name) throws IOException {
+  private ResolvedName follow(String name) throws IOException {
     try {
-      return new FollowedRef(name, loose::read);
+      return new ResolvedName(name, loose::read);
     } catch (IOException e) {
       if (!name.contains("/")
           && !name.equals(Constants.HEAD)
           && e.getCause() instanceof InvalidObjectIdException) {
-        return new FollowedRef(name, other -> null);
+        return new ResolvedName(name, other -> null);
       }
       throw e;
     }
@@ -207,7 +207,7 @@ public record RefReader(
     if (over.isEmpty()) {
       return packed.refs(prefix);
     }
-    if (packed.root.utf16) {
+    if (packed.isInJGitsOrder()) {
       return new MergedRefs(over, packed, prefix);
     }
     // The packed refs are in another order than JGit's, so places among them are of no use.
@@ -235,11 +235,11 @@ public record RefReader(
   }
 
   /** Returns all refs, to be looked up by id. */
-  public Tips tips() throws IOException, LeftToJGit {
+  public RefsById refsById() throws IOException, LeftToJGit {
     Transactions.Moment moment = transactions.now();
     ScannedRefs found = ScannedRefs.of(loose, RefDatabase.ALL);
     ParsedRefs packed = packed();
-    return new Tips(packed, overPacked(RefDatabase.ALL, found, packed, moment.changesSince()));
+    return new RefsById(packed, overPacked(RefDatabase.ALL, found, packed, moment.changesSince()));
   }
 
   // ---- conflicts of names
@@ -261,7 +261,7 @@ public record RefReader(
   public boolean isNameConflicting(String name) throws IOException, LeftToJGit {
     String prefix = name + '/';
     Transactions.Moment moment = transactions.now();
-    List<FollowedRef> above = new ArrayList<>();
+    List<ResolvedName> above = new ArrayList<>();
     for (String parent : parents(name)) {
       above.add(follow(parent));
     }
@@ -315,7 +315,7 @@ public record RefReader(
    *     that a ref which is packed meanwhile is found in the list
    */
   public ToWrite refToWrite(String name, Step notLoose) throws IOException, LeftToJGit {
-    FollowedRef followed = new FollowedRef(name, loose::readFile);
+    ResolvedName followed = new ResolvedName(name, loose::readFile);
     ParsedRefs packed = null;
     if (!followed.isLoose()) {
       notLoose.run();

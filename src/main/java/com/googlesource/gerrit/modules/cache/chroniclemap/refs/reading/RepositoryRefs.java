@@ -43,7 +43,7 @@ public final class RepositoryRefs {
   public final LooseRefs loose;
 
   /** How far {@code core.trustPackedRefsStat} trusts the attributes of {@code packed-refs}. */
-  public final TrustStat trustPacked;
+  final TrustStat trustPacked;
 
   /** Reads {@code packed-refs} as {@link #trustPacked} says. */
   public final RefReader reader;
@@ -91,7 +91,7 @@ public final class RepositoryRefs {
             paths,
             config.getTrustLooseRefStat(),
             packedFile.looseMemory,
-            packedFile.opener);
+            packedFile.nfs);
     this.reader =
         new RefReader(loose, () -> packedFile.current(trustPacked), transactions, counted);
     this.lockedReader = reader.with(() -> lockedList(trustPacked == TrustStat.NEVER));
@@ -117,7 +117,7 @@ public final class RepositoryRefs {
   // ---- events
 
   /** The number of updates by this process until now. */
-  public long writes() {
+  long writes() {
     return writes.get();
   }
 

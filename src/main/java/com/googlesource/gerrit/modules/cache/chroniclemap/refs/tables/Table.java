@@ -37,7 +37,7 @@ import org.eclipse.jgit.lib.Constants;
  */
 final class Table {
   /** A smaller file is read, as mapping it would take a page of memory and more time. */
-  private static final int LEAST_MAPPED = 16 << 10;
+  private static final int MIN_MAPPED = 16 << 10;
 
   /** The place of the type of the first block, in front of which is the header. */
   private static final int FIRST_BLOCK_TYPE = TableFormat.HEADER_BYTES;
@@ -133,7 +133,7 @@ final class Table {
   }
 
   private static ByteBuffer content(FileChannel channel, int size) throws IOException {
-    if (size >= LEAST_MAPPED) {
+    if (size >= MIN_MAPPED) {
       return channel.map(FileChannel.MapMode.READ_ONLY, 0, size);
     }
     ByteBuffer bytes = ByteBuffer.allocate(size);

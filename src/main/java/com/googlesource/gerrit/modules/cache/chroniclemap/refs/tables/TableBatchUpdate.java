@@ -53,7 +53,7 @@ final class TableBatchUpdate extends BatchRefUpdate {
   static final String IO_ERROR = "io error";
 
   /** How long an update is tried that others keep from the list. Native git gives up earlier. */
-  private static final Duration MOST_TRIED = Duration.ofSeconds(1);
+  private static final Duration MAX_TRIED = Duration.ofSeconds(1);
 
   private static final Duration PAUSE = Duration.ofMillis(1);
 
@@ -88,7 +88,7 @@ final class TableBatchUpdate extends BatchRefUpdate {
     while (!left.isEmpty()) {
       left = executeOnce(left, walk, monitor);
       begun = begun == 0 ? System.nanoTime() : begun;
-      if (System.nanoTime() - begun > MOST_TRIED.toNanos()) {
+      if (System.nanoTime() - begun > MAX_TRIED.toNanos()) {
         break;
       }
       if (!left.isEmpty()) {
@@ -136,7 +136,7 @@ final class TableBatchUpdate extends BatchRefUpdate {
     try (NewestTables tables = database.newestTables()) {
       Attempt attempt = new Attempt(tables);
       attempt.addCommand(commands);
-      Undisturbed.call(
+      UninterruptedThreads.call(
           () -> {
             attempt.execute(walk, monitor, null);
             return null;

@@ -67,7 +67,7 @@ import org.eclipse.jgit.lib.ReflogReader;
  */
 public final class TableRefDatabase extends RefDatabase {
   /** Attempts for a call of JGit that fails if another thread replaces the tables meanwhile. */
-  private static final int MOST_ATTEMPTS = 10;
+  private static final int MAX_ATTEMPTS = 10;
 
   private final FileRepository repository;
   private final FileReftableDatabase jgit;
@@ -137,7 +137,7 @@ public final class TableRefDatabase extends RefDatabase {
    * with the list without a lock, which fails if another thread replaces them by fewer.
    */
   private <T> T byJGit(Callable<T> question) throws IOException {
-    return Undisturbed.call(
+    return UninterruptedThreads.call(
         () -> {
           // JGit would not see a change between its reading and that of the list's attributes.
           writing.lock();
@@ -147,7 +147,7 @@ public final class TableRefDatabase extends RefDatabase {
                 jgit.refresh();
                 break;
               } catch (IndexOutOfBoundsException e) {
-                if (attempt == MOST_ATTEMPTS) {
+                if (attempt == MAX_ATTEMPTS) {
                   throw e;
                 }
               }
@@ -323,7 +323,7 @@ public final class TableRefDatabase extends RefDatabase {
   @Override
   public void packRefs(ProgressMonitor monitor, PackRefsCommand command) throws IOException {
     try (NewestTables tables = newestTables()) {
-      Undisturbed.call(
+      UninterruptedThreads.call(
           () -> {
             writing.lock();
             try {
@@ -374,22 +374,22 @@ public final class TableRefDatabase extends RefDatabase {
   private record UndisturbedReflog(ReflogReader jgit) implements ReflogReader {
     @Override
     public ReflogEntry getLastEntry() throws IOException {
-      return Undisturbed.call(jgit::getLastEntry);
+      return UninterruptedThreads.call(jgit::getLastEntry);
     }
 
     @Override
     public List<ReflogEntry> getReverseEntries() throws IOException {
-      return Undisturbed.call(jgit::getReverseEntries);
+      return UninterruptedThreads.call(jgit::getReverseEntries);
     }
 
     @Override
     public ReflogEntry getReverseEntry(int number) throws IOException {
-      return Undisturbed.call(() -> jgit.getReverseEntry(number));
+      return UninterruptedThreads.call(() -> jgit.getReverseEntry(number));
     }
 
     @Override
     public List<ReflogEntry> getReverseEntries(int max) throws IOException {
-      return Undisturbed.call(() -> jgit.getReverseEntries(max));
+      return UninterruptedThreads.call(() -> jgit.getReverseEntries(max));
     }
   }
 }

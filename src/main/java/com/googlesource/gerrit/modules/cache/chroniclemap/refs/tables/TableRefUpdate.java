@@ -43,7 +43,7 @@ import org.eclipse.jgit.transport.ReceiveCommand;
  */
 final class TableRefUpdate extends RefUpdate {
   /** How long an update is tried that need not know the old id. */
-  private static final Duration MOST_TRIED = Duration.ofSeconds(1);
+  private static final Duration MAX_TRIED = Duration.ofSeconds(1);
 
   private static final Duration PAUSE = Duration.ofMillis(1);
 
@@ -153,7 +153,7 @@ final class TableRefUpdate extends RefUpdate {
       Result result = executeOnce(command.get(), desired);
       if (result != Result.LOCK_FAILURE
           || !takesAnyOldId
-          || System.nanoTime() - begun > MOST_TRIED.toNanos()) {
+          || System.nanoTime() - begun > MAX_TRIED.toNanos()) {
         return result;
       }
       // Others have changed the ref since it was read, or hold a lock.

@@ -37,7 +37,7 @@ import org.eclipse.jgit.lib.SymbolicRef;
  *
  * <p>Immutable. Any thread may read, without waiting. A lookup searches each table at most.
  */
-public final class TableStack {
+final class TableStack {
   /** About what a ref of a change takes in a table, 20 bytes of it for its id. */
   private static final int LIKELY_BYTES = 30;
 
@@ -65,13 +65,13 @@ public final class TableStack {
 
   /** Returns the ref of that name, or null. A dangling symbolic ref has no object. */
   @Nullable
-  public Ref exactRef(String name) throws IOException {
+  Ref exactRef(String name) throws IOException {
     Ref ref = read(name);
     return ref == null ? null : resolve(ref, 0);
   }
 
   /** Returns whether there is a ref of that name, which may be dangling. */
-  public boolean contains(String name) throws IOException {
+  boolean contains(String name) throws IOException {
     return read(name) != null;
   }
 
@@ -105,14 +105,14 @@ public final class TableStack {
   }
 
   /** Returns the refs whose names start with a prefix, in order, without dangling ones. */
-  public List<Ref> refs(String prefix) throws IOException {
+  List<Ref> refs(String prefix) throws IOException {
     return refs(prefix, Set.of());
   }
 
   /**
    * Like {@link #refs(String)}, without those that start with other prefixes, which cost little.
    */
-  public List<Ref> refs(String prefix, Set<String> excludes) throws IOException {
+  List<Ref> refs(String prefix, Set<String> excludes) throws IOException {
     boolean isAll = prefix.isEmpty() && excludes.isEmpty();
     long bytes = isAll ? Arrays.stream(tables).mapToLong(Table::refBytes).sum() : 0;
     List<Ref> refs = new ArrayList<>((int) (bytes / LIKELY_BYTES));
@@ -153,13 +153,13 @@ public final class TableStack {
   }
 
   /** Returns whether there is a ref whose name starts with a prefix, which may be dangling. */
-  public boolean hasRefs(String prefix) throws IOException {
+  boolean hasRefs(String prefix) throws IOException {
     byte[] start = prefix.getBytes(UTF_8);
     return new MergedCursor(tables, start, start).next();
   }
 
   /** Whether {@link #tips} has an index in each table. */
-  public boolean hasFastTips() {
+  boolean hasFastTips() {
     return Arrays.stream(tables).allMatch(Table::hasIdIndex);
   }
 
@@ -168,7 +168,7 @@ public final class TableStack {
    * call for a table without an index of ids reads all of it, and so does the first call for any
    * table, to find its symbolic refs.
    */
-  public Set<Ref> tips(AnyObjectId id) throws IOException {
+  Set<Ref> tips(AnyObjectId id) throws IOException {
     Set<String> names = new HashSet<>();
     for (Table table : tables) {
       table.addNamesOf(id, names);

@@ -39,13 +39,13 @@ import org.eclipse.jgit.annotations.Nullable;
  */
 public final class TablesFile {
   /** For so long, a list is read again that names a missing table; as long as JGit does. */
-  private static final Duration MOST_WAITED = Duration.ofMillis(2500);
+  private static final Duration MAX_WAIT = Duration.ofMillis(2500);
 
   /** How long a failure is remembered: it may have been one of this moment. */
   private static final Duration FAILED_FOR = Duration.ofSeconds(10);
 
   private final Path folder;
-  public final Path list;
+  final Path list;
   private final AtomicLong changes = new AtomicLong();
 
   /**
@@ -65,7 +65,7 @@ public final class TablesFile {
    *
    * @param folder {@code reftable} in the repository
    */
-  public TablesFile(Path folder) {
+  TablesFile(Path folder) {
     this.folder = folder;
     this.list = folder.resolve("tables.list");
   }
@@ -98,7 +98,7 @@ public final class TablesFile {
    * @throws IOException if it cannot be read otherwise; also at later calls, until it has changed
    *     or some seconds have passed
    */
-  public TableStack stack(boolean readsList) throws IOException {
+  TableStack stack(boolean readsList) throws IOException {
     Known now = known;
     // Without a stack, another thread may have read the list already, before a change that this one
     // has to see, and be about to open its tables.
@@ -148,7 +148,7 @@ public final class TablesFile {
       try {
         return open(names);
       } catch (NoSuchFileException e) {
-        boolean isOver = System.nanoTime() - begun > MOST_WAITED.toNanos();
+        boolean isOver = System.nanoTime() - begun > MAX_WAIT.toNanos();
         if (isOver || readList().equals(names)) {
           throw e;
         }

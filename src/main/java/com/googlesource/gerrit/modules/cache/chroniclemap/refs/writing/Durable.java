@@ -123,7 +123,7 @@ final class Durable {
         Uninterruptibles.getUninterruptibly(each);
       }
     } catch (ExecutionException e) {
-      throw new IOException("the disk does not keep " + paths, e.getCause());
+      throw new IOException("cannot sync " + paths, e.getCause());
     }
   }
 }

@@ -117,7 +117,8 @@ final class FileBatchUpdate extends BatchRefUpdate {
     } catch (NameConflicts.RefusedException e) {
       if (e.getSuppressed().length > 0) {
         logger.atSevere().withCause(e).log(
-            "%s: a refused batch was not undone completely", refs.repository.getDirectory());
+            "%s: a refused batch could not be rolled back completely",
+            refs.repository.getDirectory());
       }
       reject(e.command, LOCK_FAILURE, null);
       return true;

@@ -285,19 +285,19 @@ final class FileRefUpdate extends RefUpdate {
     }
 
     @Override
-    public void undo(Throwable why) {
+    public void rollBackFiles(Throwable why) {
       if (deletesFile && found.getStorage().isLoose()) {
         try {
-          locks.putBack(0, found, durable);
+          locks.rollBackValue(0, found, durable);
         } catch (IOException | RuntimeException | Error e) {
-          why.addSuppressed(new IOException("could not be undone for " + name, e));
+          why.addSuppressed(new IOException("could not be rolled back for " + name, e));
         }
       }
     }
 
     /** Restores the line of a ref that is not loose. Below a loose file, no line is needed. */
     @Override
-    public void restore(ParsedRefs packed, PackedEdits edits) {
+    public void rollBackLines(ParsedRefs packed, PackedEdits edits) {
       if (!found.getStorage().isLoose()) {
         edits.set(name, found.getObjectId(), found.getPeeledObjectId());
       }

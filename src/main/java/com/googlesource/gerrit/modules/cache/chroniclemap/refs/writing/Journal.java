@@ -65,7 +65,7 @@ import org.eclipse.jgit.lib.ObjectId;
  * delete the ref) and its name; {@code end} and the CRC32C of all lines before. Its length grows
  * with the refs of the transaction alone. For one thread at a time.
  */
-public final class Journal implements Closeable {
+final class Journal implements Closeable {
   private static final String TITLE = "cache-chroniclemap ref transaction 2\n";
   private static final String END = "end ";
 
@@ -77,7 +77,7 @@ public final class Journal implements Closeable {
   private static final String ANCHOR = "anchor-";
 
   /** More bytes than the title and the origin have. */
-  private static final int MOST_ORIGIN = 4096;
+  private static final int MAX_ORIGIN = 4096;
 
   private static final AtomicLong COUNT = new AtomicLong();
 
@@ -113,10 +113,10 @@ public final class Journal implements Closeable {
   }
 
   /** A ref and its new value, which is the zero id to delete the ref. */
-  public record Entry(String name, ObjectId newId) {}
+  record Entry(String name, ObjectId newId) {}
 
   /** Whether a ref name can be written to a journal. Every name that git allows can. */
-  public static boolean isWritable(String name) {
+  static boolean isWritable(String name) {
     return CharMatcher.inRange('\0', (char) (' ' - 1)).matchesNoneOf(name)
         && UTF_8.newEncoder().canEncode(name);
   }
@@ -161,7 +161,7 @@ public final class Journal implements Closeable {
   }
 
   /** Identifies a file by more than its name; two links to one file have the same key. */
-  public static Object key(Path file) throws IOException {
+  static Object key(Path file) throws IOException {
     Object key = Files.readAttributes(file, BasicFileAttributes.class).fileKey();
     return key == null ? file : key;
   }
@@ -205,7 +205,7 @@ public final class Journal implements Closeable {
    * @param values the files with the new values of refs
    * @param folders the folders of the locks. If a crash took the locks of a decision, recovery
    *     would take the transaction for completed
-   * @throws IOException if the decision failed; then {@link #undecide} must follow
+   * @throws IOException if the decision failed; then {@link #rollBackDecision} must follow
    */
   void decide(boolean durable, Collection<Path> values, Collection<Path> folders)
       throws IOException {
@@ -230,7 +230,7 @@ public final class Journal implements Closeable {
    *
    * @param durable as given to {@link #decide}
    */
-  void undecide(boolean durable) throws IOException {
+  void rollBackDecision(boolean durable) throws IOException {
     for (String suffix : List.of(DECIDED, DURABLE)) {
       Path decided = Path.of(stem + suffix);
       if (Files.exists(decided)) {
@@ -276,14 +276,14 @@ public final class Journal implements Closeable {
    * @param decided whether the transaction was decided, durably or not
    * @param durable whether it was decided durably
    */
-  public record Found(
+  record Found(
       Path file,
       @Nullable Origin origin,
       List<Entry> entries,
       List<Path> anchors,
       boolean decided,
       boolean durable) {
-    public Path beside(String mark) {
+    Path beside(String mark) {
       return Path.of(stem(file) + "." + mark);
     }
 
@@ -292,7 +292,7 @@ public final class Journal implements Closeable {
      * during the boot in which it was made: after a crash of the machine it may be on disk without
      * later updates of the same refs.
      */
-    public boolean isToComplete() {
+    boolean isToComplete() {
       return !entries.isEmpty()
           && (durable || (decided && origin != null && origin.isOfThisBoot()));
     }
@@ -303,12 +303,12 @@ public final class Journal implements Closeable {
    *
    * @param number differs from those of other such locks
    */
-  public static String nameOfOrphan(long number) {
+  static String nameOfOrphan(long number) {
     return JournalOwner.NOBODY + Long.toHexString(number) + "-0" + PREPARED;
   }
 
   /** Whether a file has the name of a journal. */
-  public static boolean isJournal(Path file) {
+  static boolean isJournal(Path file) {
     String name = file.getFileName().toString();
     return name.endsWith(PREPARED) || name.endsWith(DECIDED) || name.endsWith(DURABLE);
   }
@@ -318,7 +318,7 @@ public final class Journal implements Closeable {
    *
    * @param files all files of the process
    */
-  public static Found read(Path file, List<Path> files) throws IOException {
+  static Found read(Path file, List<Path> files) throws IOException {
     byte[] bytes = Files.readAllBytes(file);
     String text = new String(bytes, UTF_8);
     boolean durable = file.toString().endsWith(DURABLE);
@@ -348,9 +348,9 @@ public final class Journal implements Closeable {
    * anchor; null if the file is another program's lock, or empty.
    */
   @Nullable
-  public static Origin originOf(Path lock) throws IOException {
+  static Origin originOf(Path lock) throws IOException {
     try (InputStream in = Files.newInputStream(lock)) {
-      return origin(new String(in.readNBytes(MOST_ORIGIN), UTF_8));
+      return origin(new String(in.readNBytes(MAX_ORIGIN), UTF_8));
     }
   }
 

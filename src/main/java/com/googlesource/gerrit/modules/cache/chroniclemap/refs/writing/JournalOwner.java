@@ -45,7 +45,7 @@ import org.eclipse.jgit.annotations.Nullable;
  * <p>No other class may open the file: a process loses its lock on a file as soon as it closes that
  * file, however it was opened.
  */
-public final class JournalOwner implements Closeable {
+final class JournalOwner implements Closeable {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   static final String SUFFIX = ".alive";
@@ -204,7 +204,7 @@ public final class JournalOwner implements Closeable {
    * Whether the process named by an owner file is running: one with its PID and start time. It then
    * lives whatever became of its file lock.
    */
-  public static boolean isLiving(Path file) {
+  static boolean isLiving(Path file) {
     String[] parts = file.getFileName().toString().split("-", 3);
     try {
       return ProcessHandle.of(Long.parseLong(parts[0]))
@@ -217,7 +217,7 @@ public final class JournalOwner implements Closeable {
   }
 
   /** The owner file of a file in the folder; empty if that is of this process or of no owner. */
-  public static Optional<Path> ofOthers(Path file) {
+  static Optional<Path> ofOthers(Path file) {
     String name = file.getFileName().toString();
     if (name.startsWith(OWN)) {
       return Optional.empty();
@@ -237,9 +237,9 @@ public final class JournalOwner implements Closeable {
    *
    * @param open keeps the file locked, so that no other recovery takes it; must be closed
    */
-  public record Taken(Path file, RandomAccessFile open) implements Closeable {
+  record Taken(Path file, RandomAccessFile open) implements Closeable {
     /** The other files of the dead process. */
-    public List<Path> files() throws IOException {
+    List<Path> files() throws IOException {
       String start = of(file, "-").getFileName().toString();
       List<Path> found = new ArrayList<>();
       try (DirectoryStream<Path> files =
@@ -262,7 +262,7 @@ public final class JournalOwner implements Closeable {
 
   /** Takes the owner file of another process; null if that lives or another recovery has it. */
   @Nullable
-  public static Taken takeDead(Path file) throws IOException {
+  static Taken takeDead(Path file) throws IOException {
     if (!TAKEN.add(file)) {
       return null;
     }

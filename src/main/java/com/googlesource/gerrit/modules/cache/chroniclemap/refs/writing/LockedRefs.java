@@ -41,7 +41,7 @@ import org.eclipse.jgit.lib.Ref;
 
 /**
  * The refs that one transaction has locked, with their new values. Threads of this process are
- * excluded by {@link HeldNames}, other processes by git's lock files ({@code NAME.lock}).
+ * excluded by {@link ReservedNames}, other processes by git's lock files ({@code NAME.lock}).
  *
  * <p>A lock file is a hard link to an anchor of the transaction's {@link Journal}, which shows the
  * owner of the lock after a process was killed. The new value of a ref is written beside the
@@ -56,17 +56,17 @@ import org.eclipse.jgit.lib.Ref;
  * <p>For one thread at a time: that of the writer or, while the writer waits, that of the {@code
  * PackedRefsQueue}. All costs grow with the refs of the transaction.
  */
-public final class LockedRefs implements Closeable {
+final class LockedRefs implements Closeable {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /** How often to make a folder that other processes delete because it is empty. */
   private static final int FOLDER_ATTEMPTS = 20;
 
   /** The minimum wait for threads of this process. */
-  private static final long LEAST_WAIT_MILLIS = 1000;
+  private static final long MIN_WAIT_MILLIS = 1000;
 
   private static final long FIRST_PAUSE_MILLIS = 1;
-  private static final long LONGEST_PAUSE_MILLIS = 200;
+  private static final long MAX_PAUSE_MILLIS = 200;
 
   /**
    * A lock file.
@@ -86,7 +86,7 @@ public final class LockedRefs implements Closeable {
   private final RefPaths paths;
   private final RefDisk disk;
   private final RefLocks refLocks;
-  public final List<String> names;
+  final List<String> names;
 
   /** Null if no journal can be written. Then all locks are plain files. */
   @Nullable private final Journal journal;
@@ -134,14 +134,14 @@ public final class LockedRefs implements Closeable {
   }
 
   /** Thrown if another lock holder has one of the refs. */
-  public static final class Refused extends Exception {
+  static final class Refused extends Exception {
     private static final long serialVersionUID = 1;
 
     /**
      * The ref that is locked. If a thread of this process holds any of the names, this is the first
      * name.
      */
-    public final String name;
+    final String name;
 
     Refused(String name) {
       super(name, null, false, false);
@@ -157,7 +157,7 @@ public final class LockedRefs implements Closeable {
     paths.checkNames(names); // before a folder is made for one of them
     long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(waitMillis);
     try {
-      long wait = TimeUnit.MILLISECONDS.toNanos(Math.max(waitMillis, LEAST_WAIT_MILLIS));
+      long wait = TimeUnit.MILLISECONDS.toNanos(Math.max(waitMillis, MIN_WAIT_MILLIS));
       if (!refLocks.held.take(names, wait)) {
         throw new Refused(names.get(0));
       }
@@ -187,7 +187,7 @@ public final class LockedRefs implements Closeable {
   }
 
   private void lockFiles(long end) throws IOException, Refused {
-    for (long pause = FIRST_PAUSE_MILLIS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MILLIS)) {
+    for (long pause = FIRST_PAUSE_MILLIS; ; pause = Math.min(2 * pause, MAX_PAUSE_MILLIS)) {
       String refused = tryLockFiles();
       if (refused == null) {
         return;
@@ -268,7 +268,9 @@ public final class LockedRefs implements Closeable {
     }
   }
 
-  /** Returns null if a lock is not this transaction's. If nobody can tell, the journal stays. */
+  /**
+   * Returns null if a lock is not this transaction's. If nobody can afterUnlock, the journal stays.
+   */
   @Nullable
   private Lock ifOwn(Lock lock) throws IOException {
     try {
@@ -335,7 +337,7 @@ public final class LockedRefs implements Closeable {
    *
    * @throws IOException if the disk does not tell
    */
-  public boolean isLocked(int number) throws IOException {
+  boolean isLocked(int number) throws IOException {
     return isOwn(locks.get(number));
   }
 
@@ -344,7 +346,7 @@ public final class LockedRefs implements Closeable {
    *
    * @return false if there is another lock holder
    */
-  public boolean lockPackedRefs() throws IOException {
+  boolean lockPackedRefs() throws IOException {
     packedRefs = RefPaths.behindLinks(paths.packedRefs.toPath());
     packedLock = tryLock(RefPaths.lockOf(packedRefs.toFile()));
     if (packedLock != null && LooseFile.isThere(plainPackedRefs().toFile())) {
@@ -354,12 +356,12 @@ public final class LockedRefs implements Closeable {
   }
 
   /** The file to replace while {@code packed-refs} is locked: behind symbolic links, as in git. */
-  public Path packedRefs() {
+  Path packedRefs() {
     return packedRefs;
   }
 
   /** Unlocks {@code packed-refs}, if it is locked. */
-  public void unlockPackedRefs() {
+  void unlockPackedRefs() {
     if (packedLock != null) {
       unlock(packedLock);
       packedLock = null;
@@ -367,7 +369,7 @@ public final class LockedRefs implements Closeable {
   }
 
   /** A file on the file system of {@code packed-refs}, for its new content. */
-  public Path besidePackedRefs() {
+  Path besidePackedRefs() {
     return journal == null || !packedRefs.equals(paths.packedRefs.toPath())
         ? plainPackedRefs()
         : journal.beside("packed");
@@ -382,14 +384,14 @@ public final class LockedRefs implements Closeable {
    * Whether a lock is a plain file. Recovery could not complete this transaction if the process
    * were killed.
    */
-  public boolean isPlain() {
+  boolean isPlain() {
     return isPlain;
   }
 
   // ---- new values
 
   /** Writes the new value of a ref, which {@link #publish} renames into place. */
-  public void write(int number, ObjectId id) throws IOException {
+  void write(int number, ObjectId id) throws IOException {
     byte[] line = new byte[Constants.OBJECT_ID_STRING_LENGTH + 1];
     id.copyTo(line, 0);
     line[line.length - 1] = '\n';
@@ -397,7 +399,7 @@ public final class LockedRefs implements Closeable {
   }
 
   /** Writes the new content of a loose ref, which {@link #publish} renames into place. */
-  public void write(int number, byte[] content) throws IOException {
+  void write(int number, byte[] content) throws IOException {
     Lock lock = locks.get(number);
     // A plain lock may be on another file system than the journal. It is renamed itself, as by git.
     Path file = lock.isPlain() ? lock.file : journal.beside(Integer.toString(number));
@@ -406,7 +408,7 @@ public final class LockedRefs implements Closeable {
   }
 
   /** Syncs the written values. */
-  public void syncValues() throws IOException {
+  void syncValues() throws IOException {
     disk.syncFiles(written());
   }
 
@@ -418,16 +420,16 @@ public final class LockedRefs implements Closeable {
    * Decides that the new values are published. Not for plain locks.
    *
    * @param durable whether the decision has to survive a crash of the machine
-   * @throws IOException if the decision failed; then {@link #undecide} must follow
+   * @throws IOException if the decision failed; then {@link #rollBackDecision} must follow
    */
-  public void decide(boolean durable) throws IOException {
+  void decide(boolean durable) throws IOException {
     isDurable = durable;
     journal.decide(durable, written(), durable ? folders() : List.of());
   }
 
   /** Takes the decision back, if there is one. All refs must have their old values again. */
-  public void undecide() throws IOException {
-    journal.undecide(isDurable);
+  void rollBackDecision() throws IOException {
+    journal.rollBackDecision(isDurable);
   }
 
   /**
@@ -436,7 +438,7 @@ public final class LockedRefs implements Closeable {
    * @throws IOException if a folder that is not empty has the ref's name, if the lock was lost, or
    *     if the disk fails
    */
-  public void publish(int number) throws IOException {
+  void publish(int number) throws IOException {
     checkLocked(number);
     File target = paths.loose(names.get(number));
     Value value = values[number];
@@ -459,7 +461,7 @@ public final class LockedRefs implements Closeable {
    * @param old a loose ref
    * @param durable whether to sync the file
    */
-  public void putBack(int number, Ref old, boolean durable) throws IOException {
+  void rollBackValue(int number, Ref old, boolean durable) throws IOException {
     write(
         number,
         Constants.encode(
@@ -476,7 +478,7 @@ public final class LockedRefs implements Closeable {
    *
    * @throws IOException if the lock was lost, or if the disk fails
    */
-  public void deleteLoose(int number) throws IOException {
+  void deleteLoose(int number) throws IOException {
     checkLocked(number);
     disk.deleteLoose(paths.loose(names.get(number)));
   }
@@ -485,7 +487,7 @@ public final class LockedRefs implements Closeable {
    * Checks that this transaction still has the lock of a ref. If somebody has deleted the lock
    * file, another process may be changing the ref.
    */
-  public void checkLocked(int number) throws IOException {
+  void checkLocked(int number) throws IOException {
     boolean locked = false;
     try {
       locked = isLocked(number);
@@ -500,7 +502,7 @@ public final class LockedRefs implements Closeable {
   }
 
   /** Syncs the folders of this transaction's refs. */
-  public void syncFolders() throws IOException {
+  void syncFolders() throws IOException {
     disk.syncFolders(folders());
   }
 
@@ -533,7 +535,7 @@ public final class LockedRefs implements Closeable {
       if (!isLost || isOwn(lock)) {
         disk.delete(lock.file);
       } else if (!lock.isPlain() && LooseFile.isThere(lock.file.toFile())) {
-        logger.atWarning().log("%s is left alone, as it may be another process's", lock.file);
+        logger.atWarning().log("lock %s is not deleted, as it may be another process's", lock.file);
       }
     } catch (IOException e) {
       try {

@@ -69,8 +69,8 @@ final class LooseTransaction implements PackedRefsQueue.Request {
   /** Set by the decision. */
   @Nullable private Transactions.Link link;
 
-  /** Whether {@link #restore} was called, by the queue or by {@link #restoreLines}. */
-  private boolean isRestored;
+  /** Whether {@link #rollBackLines} was called, by the queue or by {@link #rollBackPackedRefs}. */
+  private boolean areLinesRolledBack;
 
   /**
    * Makes a transaction without preparing anything.
@@ -120,11 +120,11 @@ final class LooseTransaction implements PackedRefsQueue.Request {
         finish();
       }
     } catch (IOException | RuntimeException | Error e) {
-      if (!isRestored) { // the queue was not used, or failed before its undo
-        undo(e);
-        restoreLines(e);
+      if (!areLinesRolledBack) { // the queue was not used, or failed before its rollback
+        rollBackFiles(e);
+        rollBackPackedRefs(e);
       }
-      undecide(e);
+      rollBackDecision(e);
       throw e;
     }
   }
@@ -215,44 +215,44 @@ final class LooseTransaction implements PackedRefsQueue.Request {
     }
   }
 
-  // ---- undo, under the locks
+  // ---- rollback, under the locks
 
-  /** Tries one step of the undo. If that fails, the other steps still run. */
+  /** Tries one step of the rollback. If that fails, the other steps still run. */
   private static void attempt(String what, Throwable why, RefReader.Step step) {
     try {
       step.run();
     } catch (IOException | RuntimeException | Error e) {
-      why.addSuppressed(new IOException("could not be undone " + what, e));
+      why.addSuppressed(new IOException("could not be rolled back " + what, e));
     }
   }
 
   @Override
-  public void undo(Throwable why) {
+  public void rollBackFiles(Throwable why) {
     if (link == null) {
       return; // no ref has changed
     }
     for (int i = 0; i < commands.size(); i++) {
       int number = i;
-      attempt("for " + commands.get(i).getRefName(), why, () -> undo(number));
+      attempt("for " + commands.get(i).getRefName(), why, () -> rollBackFile(number));
     }
     if (durable) {
       attempt("durably", why, locks::syncFolders);
     }
   }
 
-  private void undo(int number) throws IOException {
+  private void rollBackFile(int number) throws IOException {
     Ref old = oldValues.get(commands.get(number).getRefName());
     if (old != null && old.getStorage().isLoose()) {
-      locks.putBack(number, old, durable);
+      locks.rollBackValue(number, old, durable);
     } else {
       locks.deleteLoose(number);
     }
   }
 
-  private void restoreLines(Throwable why) {
+  private void rollBackPackedRefs(Throwable why) {
     if (link != null) {
       // Not this request, which would publish the new values again.
-      PackedRefsQueue.Request lines = (packed, edits) -> restore(packed, edits);
+      PackedRefsQueue.Request lines = (packed, edits) -> rollBackLines(packed, edits);
       attempt(
           "in packed-refs",
           why,
@@ -262,8 +262,8 @@ final class LooseTransaction implements PackedRefsQueue.Request {
 
   /** Restores removed lines, and the old values of refs whose new values others have packed. */
   @Override
-  public void restore(ParsedRefs packed, PackedEdits edits) {
-    isRestored = true;
+  public void rollBackLines(ParsedRefs packed, PackedEdits edits) {
+    areLinesRolledBack = true;
     for (int i = 0; i < commands.size(); i++) {
       String name = commands.get(i).getRefName();
       Ref old = oldValues.get(name);
@@ -291,7 +291,7 @@ final class LooseTransaction implements PackedRefsQueue.Request {
   }
 
   /** Takes the decision back, or recovery would set the new values if this process were killed. */
-  private void undecide(Throwable why) {
-    attempt("in the journal", why, locks::undecide);
+  private void rollBackDecision(Throwable why) {
+    attempt("in the journal", why, locks::rollBackDecision);
   }
 }

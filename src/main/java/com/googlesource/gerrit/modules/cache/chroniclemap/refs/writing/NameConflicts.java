@@ -46,7 +46,7 @@ import org.eclipse.jgit.transport.ReceiveCommand;
  * the locks are released, whoever else writes:
  *
  * <ul>
- *   <li>Threads of this process can't hold names above or below each other's (HeldNames).
+ *   <li>Threads of this process can't hold names above or below each other's (ReservedNames).
  *   <li>Other processes with this module take their locks before they look for the locks of others,
  *       as is done here. So at least one of two processes sees the other.
  *   <li>Native git looks only for refs, under its lock. If it locks first, its lock is seen here.
@@ -221,7 +221,8 @@ final class NameConflicts {
       }
       if (System.currentTimeMillis() - lock.lastModified() > OLD_MILLIS) {
         logger.atWarning().atMostEvery(1, TimeUnit.MINUTES).log(
-            "%s keeps %s from being made. If a killed git left it, delete it by hand", lock, below);
+            "lock %s prevents the creation of %s; delete it if its git process is dead",
+            lock, below);
       }
       return true;
     }

@@ -18,7 +18,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Set;
 import org.eclipse.jgit.annotations.Nullable;
 
 /**
@@ -32,7 +31,7 @@ import org.eclipse.jgit.annotations.Nullable;
  * @param isLocal whether the file system, as this process sees it, belongs to a single running
  *     system
  */
-public record Origin(String boot, String machine, boolean isLocal) {
+record Origin(String boot, String machine, boolean isLocal) {
   private static final String UNKNOWN = "unknown";
 
   private static final String BOOT = "boot ";
@@ -46,22 +45,6 @@ public record Origin(String boot, String machine, boolean isLocal) {
   private static final String THIS_BOOT = read("/proc/sys/kernel/random/boot_id");
   private static final String THIS_MACHINE = machine(read("/etc/machine-id"));
 
-  /** File systems that only one kernel mounts at a time. */
-  private static final Set<String> LOCAL_TYPES =
-      Set.of(
-          "ext2",
-          "ext3",
-          "ext4",
-          "xfs",
-          "btrfs",
-          "zfs",
-          "tmpfs",
-          "overlay",
-          "f2fs",
-          "jfs",
-          "reiserfs",
-          "bcachefs");
-
   /**
    * Returns the origin of this process.
    *
@@ -69,16 +52,7 @@ public record Origin(String boot, String machine, boolean isLocal) {
    * @param isLocked whether this process shows by a file lock that it lives
    */
   static Origin ofThis(Path folder, boolean isLocked) {
-    return new Origin(isLocked ? THIS_BOOT : UNKNOWN, THIS_MACHINE, isLocal(folder));
-  }
-
-  /** Whether a folder is on a file system that only one kernel mounts at a time. */
-  public static boolean isLocal(Path folder) {
-    try {
-      return LOCAL_TYPES.contains(Files.getFileStore(folder).type());
-    } catch (IOException e) {
-      return false;
-    }
+    return new Origin(isLocked ? THIS_BOOT : UNKNOWN, THIS_MACHINE, RefDisk.isLocal(folder));
   }
 
   private static String read(String file) {
@@ -97,7 +71,7 @@ public record Origin(String boot, String machine, boolean isLocal) {
   }
 
   /** Whether the process ran since the system was last booted. */
-  public boolean isOfThisBoot() {
+  boolean isOfThisBoot() {
     return !boot.equals(UNKNOWN) && boot.equals(THIS_BOOT);
   }
 
@@ -112,13 +86,13 @@ public record Origin(String boot, String machine, boolean isLocal) {
    *     On a shared one it has no locks, as the origin is synced before the first lock
    * @param folder the folder that both processes use
    */
-  public static boolean isDead(@Nullable Origin origin, Path folder) {
+  static boolean isDead(@Nullable Origin origin, Path folder) {
     if (origin == null) {
-      return isLocal(folder);
+      return RefDisk.isLocal(folder);
     }
     return !origin.boot.equals(UNKNOWN)
         && (origin.isOfThisBoot()
-            || (origin.isLocal && isLocal(folder))
+            || (origin.isLocal && RefDisk.isLocal(folder))
             || (!origin.machine.equals(UNKNOWN) && origin.machine.equals(THIS_MACHINE)));
   }
 

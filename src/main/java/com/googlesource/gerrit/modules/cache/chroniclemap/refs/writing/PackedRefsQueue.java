@@ -54,7 +54,7 @@ final class PackedRefsQueue {
   /** As long as JGit tries, so that other processes can hold the lock as they may with JGit. */
   private static final long LOCK_WAIT_MILLIS = 3100;
 
-  private static final long LONGEST_PAUSE_MILLIS = 100;
+  private static final long MAX_PAUSE_MILLIS = 100;
 
   /**
    * A request of one writer. The writing thread calls, in this order:
@@ -66,7 +66,7 @@ final class PackedRefsQueue {
    * </ol>
    *
    * <p>A request that fails in the first two steps is left out, and the others of its group go on.
-   * If anything fails after the decision, undo and restore follow under the same lock, as another
+   * If anything fails after the decision, both rollbacks follow under the same lock, as another
    * process might then hold the lock for long. Then {@link #run} throws.
    */
   interface Request {
@@ -92,12 +92,12 @@ final class PackedRefsQueue {
     /**
      * Gives loose refs their old values.
      *
-     * @param why the failure, to which failures of the undo are added
+     * @param why the failure, to which failures of the rollback are added
      */
-    default void undo(Throwable why) {}
+    default void rollBackFiles(Throwable why) {}
 
     /** Collects the lines that get their old content again. */
-    default void restore(ParsedRefs packed, PackedEdits edits) throws IOException {}
+    default void rollBackLines(ParsedRefs packed, PackedEdits edits) throws IOException {}
   }
 
   /**
@@ -280,21 +280,21 @@ final class PackedRefsQueue {
       }
     } finally {
       try {
-        undo(group, leader, list);
+        rollBack(group, leader, list);
       } finally {
         leader.unlockPackedRefs();
       }
     }
   }
 
-  /** Undoes the requests that were decided and then failed. */
-  private void undo(List<Waiting> group, LockedRefs leader, LockedList list) {
+  /** Rolls back the requests that were decided and then failed. */
+  private void rollBack(List<Waiting> group, LockedRefs leader, LockedList list) {
     List<Waiting> failed =
         group.stream().filter(each -> each.isDecided && !each.succeeded).toList();
     if (failed.isEmpty()) {
       return;
     }
-    failed.forEach(each -> each.request.undo(each.failure));
+    failed.forEach(each -> each.request.rollBackFiles(each.failure));
     Path target = leader.besidePackedRefs();
     try {
       ParsedRefs packed = list.get(true);
@@ -303,13 +303,14 @@ final class PackedRefsQueue {
       }
       PackedEdits edits = new PackedEdits();
       for (Waiting each : failed) {
-        each.request.restore(packed, edits);
+        each.request.rollBackLines(packed, edits);
       }
       publish(failed, writeEdited(packed, edits, target), target, leader.packedRefs());
     } catch (IOException | RuntimeException | Error e) {
       failed.forEach(
           each ->
-              each.failure.addSuppressed(new IOException("could not be undone in packed-refs", e)));
+              each.failure.addSuppressed(
+                  new IOException("could not be rolled back in packed-refs", e)));
     } finally {
       deleteUnused(target);
     }
@@ -395,7 +396,7 @@ final class PackedRefsQueue {
         disk.delete(target);
       }
     } catch (IOException e) {
-      logger.atWarning().withCause(e).log("cannot delete %s", target);
+      logger.atWarning().withCause(e).log("cannot delete the unused file %s", target);
     }
   }
 
@@ -411,9 +412,7 @@ final class PackedRefsQueue {
 
   private void lock(LockedRefs leader) throws IOException {
     long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(LOCK_WAIT_MILLIS);
-    for (long pause = 1;
-        !leader.lockPackedRefs();
-        pause = Math.min(2 * pause, LONGEST_PAUSE_MILLIS)) {
+    for (long pause = 1; !leader.lockPackedRefs(); pause = Math.min(2 * pause, MAX_PAUSE_MILLIS)) {
       if (System.nanoTime() - end >= 0) {
         throw new LockFailedException(file.file);
       }

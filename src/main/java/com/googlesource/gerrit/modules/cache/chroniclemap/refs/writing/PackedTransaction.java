@@ -136,7 +136,7 @@ final class PackedTransaction implements PackedRefsQueue.Request {
    * since {@link #collect}, another holder can only have made a loose file, which hides the line.
    */
   @Override
-  public void restore(ParsedRefs packed, PackedEdits edits) {
+  public void rollBackLines(ParsedRefs packed, PackedEdits edits) {
     oldValues.forEach(
         (name, old) -> {
           if (old == null) {

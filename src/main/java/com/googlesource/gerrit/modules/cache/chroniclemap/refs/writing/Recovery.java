@@ -165,7 +165,8 @@ record Recovery(RepositoryRefs refs, SharedWrites writes) {
 
   private static void failed(Path what, Exception e) {
     logger.atSevere().withCause(e).atMostEvery(1, TimeUnit.MINUTES).log(
-        "cannot finish what a killed process has left in %s", what);
+        "cannot complete the recovery of %s, which a killed process has left; it is tried again",
+        what);
   }
 
   /** The files of a dead process, which this thread has taken. */
@@ -218,8 +219,8 @@ record Recovery(RepositoryRefs refs, SharedWrites writes) {
         dead.add(new Dead(owner, journals));
       } else if (!journals.isEmpty()) {
         logger.atWarning().atMostEvery(1, TimeUnit.HOURS).log(
-            "%s: nobody here can know whether the process lives that may hold locks of refs by %s;"
-                + " if it does not: refs-safety, By hand, in the documentation",
+            "%s: cannot determine whether the process that owns %s is alive, so its locks of refs stay;"
+                + " if it is dead, see refs-safety, By hand, in the documentation",
             refs.paths.packedRefs.getParent(), file);
       }
     } finally {

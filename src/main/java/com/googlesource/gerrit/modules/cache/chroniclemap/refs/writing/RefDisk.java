@@ -32,6 +32,7 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileTime;
 import java.util.Collection;
+import java.util.Set;
 
 /**
  * The disk as the writers of refs use it. Each operation consists of steps, at which the process
@@ -39,10 +40,35 @@ import java.util.Collection;
  * call.
  */
 public class RefDisk {
+  /** File systems that only one kernel mounts at a time. */
+  private static final Set<String> LOCAL_TYPES =
+      Set.of(
+          "ext2",
+          "ext3",
+          "ext4",
+          "xfs",
+          "btrfs",
+          "zfs",
+          "tmpfs",
+          "overlay",
+          "f2fs",
+          "jfs",
+          "reiserfs",
+          "bcachefs");
+
   private volatile SharedMode mode = SharedMode.NONE;
 
+  /** Whether a folder is on a file system that only one kernel mounts at a time. */
+  public static boolean isLocal(Path folder) {
+    try {
+      return LOCAL_TYPES.contains(Files.getFileStore(folder).type());
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
   /** Sets the permissions of all files and folders that are made from now on. */
-  public final void share(SharedMode newMode) {
+  final void share(SharedMode newMode) {
     mode = newMode;
   }
 
@@ -93,7 +119,7 @@ public class RefDisk {
    * @throws FileAlreadyExistsException if the new name is taken
    * @throws NoSuchFileException if its folder is missing
    */
-  public final void link(Path newName, Path file) throws IOException {
+  final void link(Path newName, Path file) throws IOException {
     about("link", newName);
     Files.createLink(newName, file);
   }
@@ -105,7 +131,7 @@ public class RefDisk {
    *
    * @throws IOException if the folder is missing afterwards
    */
-  public final void makeFolders(Path folder) throws IOException {
+  final void makeFolders(Path folder) throws IOException {
     about("make folders", folder);
     if (!make(folder.toFile())) {
       throw new IOException("Creating directories for " + folder + " failed");
@@ -129,7 +155,7 @@ public class RefDisk {
   }
 
   /** Writes a file. An interrupt of the thread has no effect. */
-  public final void write(Path file, byte[] content) throws IOException {
+  final void write(Path file, byte[] content) throws IOException {
     write(file, content, false);
   }
 
@@ -150,7 +176,7 @@ public class RefDisk {
   }
 
   /** Opens a file for new content. An interrupt of the thread closes it. */
-  public final FileChannel openToWrite(Path file) throws IOException {
+  final FileChannel openToWrite(Path file) throws IOException {
     about("open", file);
     return shared(
         FileChannel.open(
@@ -162,19 +188,19 @@ public class RefDisk {
   }
 
   /** Sets the time of the last modification of a file. */
-  public final void setTime(Path file, FileTime time) throws IOException {
+  final void setTime(Path file, FileTime time) throws IOException {
     about("set time", file);
     Files.setLastModifiedTime(file, time);
   }
 
   /** Renames a file, and atomically replaces any file in the new place. */
-  public final void rename(Path file, Path place) throws IOException {
+  final void rename(Path file, Path place) throws IOException {
     about("rename", place);
     Files.move(file, place, StandardCopyOption.ATOMIC_MOVE);
   }
 
   /** Renames a file, and deletes empty folders in the new place. */
-  public final void renameOverEmptyFolders(Path file, File place) throws IOException {
+  final void renameOverEmptyFolders(Path file, File place) throws IOException {
     try {
       rename(file, place.toPath());
     } catch (IOException e) {
@@ -188,7 +214,7 @@ public class RefDisk {
   }
 
   /** Deletes a file, if it exists. */
-  public final void delete(Path file) throws IOException {
+  final void delete(Path file) throws IOException {
     about("delete", file);
     // This is a single system call. Files reads the attributes first, but tells a missing file from
     // a failure.
@@ -202,7 +228,7 @@ public class RefDisk {
    *
    * @throws IOException if it can't be deleted, or the disk does not tell whether it exists
    */
-  public final void deleteLoose(File file) throws IOException {
+  final void deleteLoose(File file) throws IOException {
     if (LooseFile.isThere(file)) {
       delete(file.toPath());
     }
@@ -213,7 +239,7 @@ public class RefDisk {
    *
    * @throws IOException if it contains anything else
    */
-  public final void deleteEmptyFolders(File folder) throws IOException {
+  final void deleteEmptyFolders(File folder) throws IOException {
     about("delete folders", folder.toPath());
     if (!RefPaths.deleteEmptyFolders(folder)) {
       throw new DirectoryNotEmptyException(folder.getPath());
@@ -221,13 +247,13 @@ public class RefDisk {
   }
 
   /** Syncs the content of an open file. */
-  public final void sync(FileChannel open, Path file) throws IOException {
+  final void sync(FileChannel open, Path file) throws IOException {
     about("sync", file);
     open.force(true);
   }
 
   /** Syncs the contents of files. */
-  public final void syncFiles(Collection<Path> files) throws IOException {
+  final void syncFiles(Collection<Path> files) throws IOException {
     aboutToSync(files);
     Durable.files(files);
   }
@@ -240,7 +266,7 @@ public class RefDisk {
   }
 
   /** Syncs the entries of folders. */
-  public final void syncFolders(Collection<Path> folders) throws IOException {
+  final void syncFolders(Collection<Path> folders) throws IOException {
     aboutToSync(folders);
     Durable.folders(folders);
   }

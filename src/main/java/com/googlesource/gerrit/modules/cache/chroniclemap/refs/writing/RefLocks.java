@@ -29,11 +29,11 @@ import org.eclipse.jgit.annotations.Nullable;
  * The locks of the refs of one repository folder, for all writers in this process and all instances
  * of the repository. Any thread may call.
  */
-public final class RefLocks implements Closeable {
+final class RefLocks implements Closeable {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   final RefDisk disk;
-  final HeldNames held = new HeldNames();
+  final ReservedNames held = new ReservedNames();
 
   /**
    * Shows that this process lives while it has journals. Kept some seconds for the next journals.
@@ -48,7 +48,7 @@ public final class RefLocks implements Closeable {
   private final List<LockedRefs> left = new ArrayList<>();
 
   /** How many repositories may have an owner file open that is not in use. */
-  private static final int MOST_OWNERS = 64;
+  private static final int MAX_OWNERS = 64;
 
   /** Those with an owner file, the one used last at the end. Guarded by itself. */
   private static final Set<RefLocks> OWNERS = new LinkedHashSet<>();
@@ -57,7 +57,7 @@ public final class RefLocks implements Closeable {
   private boolean warned;
 
   /** Makes the locks of a repository without touching the disk. */
-  public RefLocks(RefDisk disk) {
+  RefLocks(RefDisk disk) {
     this.disk = disk;
   }
 
@@ -70,13 +70,13 @@ public final class RefLocks implements Closeable {
    * @throws LockedRefs.Refused if there is another lock holder of a ref; none is locked then
    * @throws IOException if a lock can't be made; none is locked then
    */
-  public LockedRefs lock(RefPaths paths, List<Journal.Entry> entries, long waitMillis)
+  LockedRefs lock(RefPaths paths, List<Journal.Entry> entries, long waitMillis)
       throws IOException, LockedRefs.Refused {
     return LockedRefs.lock(paths, this, entries, waitMillis);
   }
 
   /** Begins a transaction without refs, for a writer of {@code packed-refs} alone. */
-  public LockedRefs lockNothing(RefPaths paths) throws IOException {
+  LockedRefs lockNothing(RefPaths paths) throws IOException {
     try {
       return lock(paths, List.of(), 0);
     } catch (LockedRefs.Refused e) {
@@ -147,7 +147,7 @@ public final class RefLocks implements Closeable {
     synchronized (OWNERS) {
       OWNERS.remove(this);
       OWNERS.add(this);
-      tooMany = OWNERS.stream().limit(Math.max(0, OWNERS.size() - MOST_OWNERS)).toList();
+      tooMany = OWNERS.stream().limit(Math.max(0, OWNERS.size() - MAX_OWNERS)).toList();
     }
     tooMany.forEach(RefLocks::closeIdle);
   }
@@ -192,7 +192,7 @@ public final class RefLocks implements Closeable {
    * Tries again to delete locks that could not be deleted, and deletes the owner file if no
    * transaction used it since the last call.
    */
-  public synchronized void upkeep() {
+  synchronized void upkeep() {
     List<LockedRefs> again = List.copyOf(left);
     left.clear();
     again.forEach(LockedRefs::unlockAgain);
@@ -213,7 +213,7 @@ public final class RefLocks implements Closeable {
     try {
       file.close();
     } catch (IOException e) {
-      logger.atSevere().withCause(e).log("cannot delete a file of a transaction that is over");
+      logger.atSevere().withCause(e).log("cannot delete a file of a completed transaction");
     }
   }
 }

@@ -15,7 +15,6 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
 
 import com.google.common.flogger.FluentLogger;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.EmptyRefFolders;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedEdits;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
@@ -105,9 +104,10 @@ final class RefPacker {
           most += loose;
         }
       }
-      EmptyRefFolders.delete(updater.refs.paths.refsFolder);
+      updater.refs.paths.deleteOldEmptyFolders();
     } catch (IOException | RuntimeException e) {
-      logger.atWarning().withCause(e).log("cannot pack the refs of %s", refs.repository);
+      logger.atWarning().withCause(e).log(
+          "cannot pack the loose refs of %s; they stay loose", refs.repository);
     } finally {
       updater.writes.packed(loose, most);
       refs.repository.close();

@@ -264,7 +264,7 @@ public final class RefUpdater {
         writes.disk.delete(log.toPath());
       }
     } catch (IOException e) {
-      logger.atWarning().withCause(e).log("the log of %s stays, which is deleted", name);
+      logger.atWarning().withCause(e).log("ref %s was deleted, but its reflog could not be", name);
     }
     RefPaths.deleteEmptyParents(log, name);
   }

@@ -53,7 +53,7 @@ import org.eclipse.jgit.annotations.Nullable;
  */
 final class ReplacedFiles {
   /** Git reads a file of up to half this size instead of mapping it. */
-  private static final int MOST_BYTES = 64 << 10;
+  private static final int MAX_BYTES = 64 << 10;
 
   /** How far the clock of a local file system may be behind that of this process. */
   private static final long CLOCK_MILLIS = 20;
@@ -79,7 +79,7 @@ final class ReplacedFiles {
     try {
       BasicFileAttributes old = attributes(packedRefs);
       long end = (old.lastModifiedTime().to(TimeUnit.SECONDS) + 1) * 1000 + CLOCK_MILLIS;
-      if (old.size() <= MOST_BYTES && System.currentTimeMillis() < end) {
+      if (old.size() <= MAX_BYTES && System.currentTimeMillis() < end) {
         keep(packedRefs, end - System.currentTimeMillis());
         if (!identity(old).equals(last)) {
           long next = System.currentTimeMillis() / 1000 + 1;
@@ -101,7 +101,7 @@ final class ReplacedFiles {
   }
 
   private static void keep(Path packedRefs, long millis) throws IOException {
-    if (!Origin.isLocal(packedRefs) || !FILES.tryAcquire()) {
+    if (!RefDisk.isLocal(packedRefs) || !FILES.tryAcquire()) {
       LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(millis));
       return;
     }

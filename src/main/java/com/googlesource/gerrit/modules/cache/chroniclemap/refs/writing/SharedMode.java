@@ -33,7 +33,7 @@ import org.eclipse.jgit.lib.Config;
  * @param isExact whether files have exactly these bits, whatever the umask; otherwise the bits are
  *     added to those of the umask
  */
-public record SharedMode(int bits, boolean isExact) {
+record SharedMode(int bits, boolean isExact) {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /** The umask alone decides. */
@@ -52,7 +52,7 @@ public record SharedMode(int bits, boolean isExact) {
    * Reads the setting of a repository. A value that git refuses counts as none: git then refuses
    * every command, so nobody else writes.
    */
-  public static SharedMode of(Config config) {
+  static SharedMode of(Config config) {
     String value = config.getString("core", null, "sharedRepository");
     if (value == null) {
       return NONE;

@@ -29,7 +29,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 public final class SharedWrites {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  public final RefLocks locks;
+  final RefLocks locks;
   public final Transactions transactions = new Transactions();
   final RefDisk disk;
   final PackedRefsQueue queue;
@@ -57,6 +57,21 @@ public final class SharedWrites {
     this.locks = new RefLocks(disk);
     this.queue = new PackedRefsQueue(file, disk, writer);
     this.background = background;
+  }
+
+  /** What closes the journals, without a reference to this object. */
+  public Runnable closing() {
+    return locks::close;
+  }
+
+  /** Closes the journals, which are opened again if they are needed. */
+  public void close() {
+    locks.close();
+  }
+
+  /** Deletes what could not be deleted before. Must be called every few seconds. */
+  public void upkeep() {
+    locks.upkeep();
   }
 
   /** Runs a recovery at the first call. Other callers wait for its end. */
@@ -105,7 +120,8 @@ public final class SharedWrites {
     } catch (RuntimeException | Error e) {
       packing.set(false);
       // The refs are made all the same. The next ones try again.
-      logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log("cannot pack loose refs");
+      logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
+          "cannot start the packing of loose refs; the next new refs try again");
     }
   }
 }

@@ -74,7 +74,7 @@ class LooseRefsTest {
     one = testRefs.commits().get(0);
     two = testRefs.commits().get(1);
     tag = testRefs.tags().get(0);
-    memory = new LooseMemory(file("refs").toFile(), LooseMemory.MOST);
+    memory = new LooseMemory(file("refs").toFile(), LooseMemory.MAX_REFS);
     trust(TrustStat.ALWAYS);
   }
 
@@ -85,7 +85,7 @@ class LooseRefsTest {
             new RefPaths(testRefs.repository(), file("packed-refs").toFile()),
             trust,
             memory,
-            Opener.OF_SYSTEM);
+            NfsRevalidation.OF_SYSTEM);
   }
 
   private Path file(String name) {
@@ -412,7 +412,7 @@ class LooseRefsTest {
             file("packed-refs").toFile(),
             new ListTiers(Differential.KEY, new ListMemory(1 << 20), null, System::nanoTime),
             used -> {},
-            Opener.OF_SYSTEM);
+            NfsRevalidation.OF_SYSTEM);
     for (RefDatabase refs : List.of(newDatabase(packed), testRefs.peer())) {
       assertThat(refs.getTipsWithSha1(one)).hasSize(1);
       assertPeeled(refs.peel(refs.exactRef("HEAD")), one);
@@ -441,7 +441,7 @@ class LooseRefsTest {
             file("packed-refs").toFile(),
             new ListTiers(Differential.KEY, new ListMemory(1 << 20), null, System::nanoTime),
             used -> {},
-            Opener.OF_SYSTEM);
+            NfsRevalidation.OF_SYSTEM);
     RefDirectory jgit = testRefs.peer();
     RefDatabase first = newDatabase(packed);
     RefDatabase second = newDatabase(packed);
@@ -550,10 +550,10 @@ class LooseRefsTest {
   /** Another thread may have made it again by now. */
   @Test
   void aFolderThatWasMissingIsNoFailure(@TempDir Path madeAgain) throws Exception {
-    Opener opener =
+    NfsRevalidation nfs =
         path -> {
           throw new NoSuchFileException(path.toString());
         };
-    opener.openFolder(madeAgain);
+    nfs.openFolder(madeAgain);
   }
 }

@@ -67,7 +67,7 @@ class PackedRefsFileTest {
   @BeforeEach
   void open() {
     path = folder.resolve("packed-refs");
-    file = new PackedRefsFile(path.toFile(), tiers, used -> {}, Opener.OF_SYSTEM);
+    file = new PackedRefsFile(path.toFile(), tiers, used -> {}, NfsRevalidation.OF_SYSTEM);
   }
 
   /** As git does: a new file in the place of the old one. */
@@ -231,7 +231,7 @@ class PackedRefsFileTest {
             new ListTiers(
                 Differential.KEY, new ListMemory(1 << 30, this::allocate), null, now::get),
             used -> {},
-            Opener.OF_SYSTEM);
+            NfsRevalidation.OF_SYSTEM);
 
     private ByteBuffer allocate(int size) {
       tries.incrementAndGet();
@@ -260,9 +260,9 @@ class PackedRefsFileTest {
       assertThat(memory.tries.get()).isEqualTo(tries);
       memory.now.incrementAndGet();
       assertThat(memory.file.isPaused()).isFalse();
-      pause = Math.min(MemoryPause.MOST_NANOS, 2 * pause);
+      pause = Math.min(MemoryPause.MAX_NANOS, 2 * pause);
     }
-    assertThat(pause).isEqualTo(MemoryPause.MOST_NANOS);
+    assertThat(pause).isEqualTo(MemoryPause.MAX_NANOS);
     assertThat(memory.file.counts.noMemory.sum()).isEqualTo(10);
     memory.exhausted.set(false);
     assertThat(memory.file.current(trust).size()).isEqualTo(1);
@@ -302,7 +302,8 @@ class PackedRefsFileTest {
     write(PackedRefsText.text(PackedRefsText.gerrit(new Random(1), 1000)));
     ParsedRefs list = file.current(TrustStat.ALWAYS);
     Path fork = Files.copy(path, folder.resolve("fork"));
-    PackedRefsFile other = new PackedRefsFile(fork.toFile(), tiers, used -> {}, Opener.OF_SYSTEM);
+    PackedRefsFile other =
+        new PackedRefsFile(fork.toFile(), tiers, used -> {}, NfsRevalidation.OF_SYSTEM);
     assertThat(other.current(TrustStat.ALWAYS).digest()).isEqualTo(list.digest());
     assertThat(other.counts.parses.sum()).isEqualTo(0);
   }
@@ -332,7 +333,7 @@ class PackedRefsFileTest {
     assertThat(again).isNotSameInstanceAs(list);
     assertThat(again.exactRef("refs/heads/a")).isNotNull();
     assertThat(file.version()).isEqualTo(1);
-    file.leave(list); // not the one in use any more
+    file.onEvicted(list); // not the one in use any more
     assertThat(file.lastList()).isSameInstanceAs(again);
   }
 

@@ -31,9 +31,9 @@ class BlockIndexTest {
   void firstPlaceCounts() {
     index.add(1, 2, 3, 4);
     index.add(1, 2, 5, 6);
-    assertThat(index.find(1, 2)).isEqualTo(HeldBlocks.place(3, 4));
+    assertThat(index.find(1, 2)).isEqualTo(ListBlocks.place(3, 4));
     index.remove(1, 2, 5);
-    assertThat(index.find(1, 2)).isEqualTo(HeldBlocks.place(3, 4));
+    assertThat(index.find(1, 2)).isEqualTo(ListBlocks.place(3, 4));
     index.remove(1, 2, 3);
     assertThat(index.find(1, 2)).isEqualTo(-1);
     assertThat(index.size()).isEqualTo(0);
@@ -65,7 +65,7 @@ class BlockIndexTest {
         Integer step = model.get(id);
         assertWithMessage("seed %s, %s", seed, id)
             .that(tried.find(id.hi(), id.lo()))
-            .isEqualTo(step == null ? -1 : HeldBlocks.place(step % 1000, step));
+            .isEqualTo(step == null ? -1 : ListBlocks.place(step % 1000, step));
       }
     }
   }

@@ -46,8 +46,8 @@ public final class Differential implements Closeable {
   }
 
   /** Shares no blocks but those of an older list. */
-  static Draft draft() {
-    return new ListMemory(0).draft();
+  static ListBuilder builder() {
+    return new ListMemory(0).builder();
   }
 
   PackedRefsReader reader() {
@@ -67,7 +67,7 @@ public final class Differential implements Closeable {
     } catch (IOException e) {
       expected = null;
     }
-    ParsedRefs list = reader.read(new MemoryText(text), draft(), old);
+    ParsedRefs list = reader.read(new MemoryText(text), builder(), old);
     if (list == null) {
       assertWithMessage("left to JGit")
           .that(expected == null || isIrregular(expected, text))

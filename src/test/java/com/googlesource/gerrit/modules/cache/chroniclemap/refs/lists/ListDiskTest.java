@@ -47,7 +47,7 @@ class ListDiskTest {
   }
 
   private ParsedRefs load(ContentDigest digest) {
-    return disk.load(digest, memory.draft());
+    return disk.load(digest, memory.builder());
   }
 
   private static byte[] key(long hi, long lo) {
@@ -98,10 +98,10 @@ class ListDiskTest {
     ParsedRefs list = lists.parse(memory, Lists.text(1, REFS), null);
     disk.write(list);
     store.remove(blockKey(list, list.blocks() / 2));
-    Draft draft = memory.draft();
-    assertThat(disk.load(list.digest(), draft)).isNull();
+    ListBuilder builder = memory.builder();
+    assertThat(disk.load(list.digest(), builder)).isNull();
     // What was there is not made again.
-    assertThat(draft.made()).isEqualTo(list.blocks() / 2);
+    assertThat(builder.made()).isEqualTo(list.blocks() / 2);
     assertThat(disk.loads.sum()).isEqualTo(0);
   }
 
@@ -175,6 +175,6 @@ class ListDiskTest {
     disk.write(list);
     store.flush();
     assertThat(store.stats().entries()).isEqualTo(list.blocks() + 1);
-    assertThat(disk.load(list.digest(), new ListMemory(1 << 30).draft())).isNotNull();
+    assertThat(disk.load(list.digest(), new ListMemory(1 << 30).builder())).isNotNull();
   }
 }

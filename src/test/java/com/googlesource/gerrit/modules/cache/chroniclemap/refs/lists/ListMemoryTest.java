@@ -61,20 +61,20 @@ class ListMemoryTest {
     }
 
     @Override
-    public void leave(ParsedRefs left) {
+    public void onEvicted(ParsedRefs left) {
       if (list == left) {
         list = null;
       }
     }
 
     @Override
-    public void isBeside(long bound) {
+    public void onOversized(long bound) {
       enough = bound;
       toldBeside++;
     }
 
     @Override
-    public void take(ParsedRefs old, ParsedRefs copy) {
+    public void onReplaced(ParsedRefs old, ParsedRefs copy) {
       if (list == old) {
         list = copy;
       }
@@ -86,9 +86,9 @@ class ListMemoryTest {
 
     Repo read(byte[] text) {
       ParsedRefs read = lists.parse(memory, text, list);
-      List<Runnable> tell = new ArrayList<>();
-      list = memory.hold(this, read, tell);
-      tell.forEach(Runnable::run);
+      List<Runnable> afterUnlock = new ArrayList<>();
+      list = memory.hold(this, read, afterUnlock);
+      afterUnlock.forEach(Runnable::run);
       use();
       return this;
     }
@@ -315,13 +315,13 @@ class ListMemoryTest {
   @Test
   void whatLeavesWhileItIsSharedComesBack() {
     Repo a = new Repo().read(Lists.text(1, REFS));
-    Draft draft = memory.draft();
+    ListBuilder builder = memory.builder();
     ParsedRefs list = a.list;
     for (int i = 0; i < list.blocks(); i++) {
-      assertThat(draft.share(list.root.idHi(i), list.root.idLo(i))).isTrue();
+      assertThat(builder.share(list.root.idHi(i), list.root.idLo(i))).isTrue();
     }
     memory.release(a);
-    ParsedRefs again = draft.finish(list.root, null, false);
+    ParsedRefs again = builder.finish(list.root, null, false);
     Repo b = new Repo();
     assertThat(memory.hold(b, again, new ArrayList<>())).isSameInstanceAs(again);
     assertThat(memory.bytes() - emptyBytes()).isEqualTo(bytes(again));
@@ -354,11 +354,11 @@ class ListMemoryTest {
                     Repo repo = repos.get(random.nextInt(repos.size()));
                     byte[] text = texts.get(random.nextInt(texts.size()));
                     ParsedRefs read = own.parse(memory, text, repo.list);
-                    List<Runnable> tell = new ArrayList<>();
-                    ParsedRefs list = memory.hold(repo, read, tell);
+                    List<Runnable> afterUnlock = new ArrayList<>();
+                    ParsedRefs list = memory.hold(repo, read, afterUnlock);
                     repo.list = list;
                     repo.use();
-                    tell.forEach(Runnable::run);
+                    afterUnlock.forEach(Runnable::run);
                     if (i % 10 == 0) {
                       own.assertIs(list, text);
                     }

@@ -44,19 +44,19 @@ public final class Lists {
     }
 
     @Override
-    public void leave(ParsedRefs list) {}
+    public void onEvicted(ParsedRefs list) {}
 
     @Override
-    public void isBeside(long enough) {}
+    public void onOversized(long enough) {}
 
     @Override
-    public void take(ParsedRefs list, ParsedRefs copy) {}
+    public void onReplaced(ParsedRefs list, ParsedRefs copy) {}
   }
 
   /** The list of a text. */
   public ParsedRefs parse(ListMemory memory, byte[] text, @Nullable ParsedRefs old) {
     try {
-      return Objects.requireNonNull(reader.read(new MemoryText(text), memory.draft(), old));
+      return Objects.requireNonNull(reader.read(new MemoryText(text), memory.builder(), old));
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }

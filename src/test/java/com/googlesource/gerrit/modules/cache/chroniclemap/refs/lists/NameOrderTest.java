@@ -290,7 +290,10 @@ class NameOrderTest {
         continue;
       }
       Root root =
-          differential.reader().read(new MemoryText(text(lines)), Differential.draft(), null).root;
+          differential
+              .reader()
+              .read(new MemoryText(text(lines)), Differential.builder(), null)
+              .root;
       for (int block = 1; block < root.blocks; block++) {
         if (root.first(block) == count) {
           return lines;

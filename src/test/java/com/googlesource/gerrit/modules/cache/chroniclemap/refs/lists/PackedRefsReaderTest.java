@@ -429,7 +429,7 @@ class PackedRefsReaderTest {
       list = differential.check(text, list);
       ParsedRefs anew =
           new PackedRefsReader(Differential.KEY)
-              .read(new MemoryText(text), Differential.draft(), null);
+              .read(new MemoryText(text), Differential.builder(), null);
       assertThat(list.root.bytes).isEqualTo(anew.root.bytes);
     }
   }
@@ -511,7 +511,7 @@ class PackedRefsReaderTest {
     ParsedRefs list = accepted(text);
     Path path = Files.write(folder.resolve("packed-refs"), text);
     try (FileText file = new FileText(path.toFile())) {
-      assertThat(differential.reader().read(file, Differential.draft(), list))
+      assertThat(differential.reader().read(file, Differential.builder(), list))
           .isSameInstanceAs(list);
     }
     text[text.length / 2] = '\r';

@@ -50,7 +50,7 @@ class ParsedRefsTest {
 
   private static ParsedRefs parse(byte[] text) throws Exception {
     return new PackedRefsReader(Differential.KEY)
-        .read(new MemoryText(text), Differential.draft(), null);
+        .read(new MemoryText(text), Differential.builder(), null);
   }
 
   private List<Ref> peer(byte[] text) throws IOException {

@@ -53,7 +53,7 @@ class SharedCheckTest {
     file = folder.resolve("packed-refs");
     RefsFile.write(file, RefsFile.names(REFS), 0);
     text = Files.readAllBytes(file);
-    list = readers.take().read(new MemoryText(text), Differential.draft(), null);
+    list = readers.take().read(new MemoryText(text), Differential.builder(), null);
   }
 
   private boolean matches() throws IOException {
@@ -139,7 +139,7 @@ class SharedCheckTest {
   void nobodyHelpsWithASmallFile() throws Exception {
     RefsFile.write(file, RefsFile.names(1000), 0);
     byte[] few = Files.readAllBytes(file);
-    ParsedRefs small = readers.take().read(new MemoryText(few), Differential.draft(), null);
+    ParsedRefs small = readers.take().read(new MemoryText(few), Differential.builder(), null);
     assertThat(check.isWorthwhile(small)).isFalse();
     assertThat(new SharedCheck(readers, 0).isWorthwhile(list)).isFalse();
   }

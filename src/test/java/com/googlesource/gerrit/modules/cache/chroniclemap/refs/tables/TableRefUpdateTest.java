@@ -216,7 +216,7 @@ class TableRefUpdateTest {
       Path list = refs.folder().resolve("reftable/tables.list");
       String small = Files.readAllLines(list).getLast();
       try (NewestTables tables = new NewestTables(refs.repository(), list.toFile());
-          Warnings warnings = new Warnings("NewestTables")) {
+          Warnings warnings = new Warnings("tables.NewestTables")) {
         long index = tables.openMergedReftable().maxUpdateIndex() + 1;
         assertThat(
                 tables.add(

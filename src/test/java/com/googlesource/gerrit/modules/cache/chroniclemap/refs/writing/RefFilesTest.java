@@ -218,7 +218,7 @@ class RefFilesTest {
 
   /** Each kind of change, none of which may leave anything behind. */
   private void makeChanges() throws Exception {
-    try (Warnings warnings = new Warnings("locks.RefLocks")) {
+    try (Warnings warnings = new Warnings("writing.RefLocks")) {
       assertThat(update(A, 1)).isEqualTo(RefUpdate.Result.NEW);
       batch(command(A, 1, 2), command(B, null, 2), command(CHANGE, null, 3));
       assertThat(update(A, 3)).isEqualTo(RefUpdate.Result.FORCED);
@@ -502,13 +502,13 @@ class RefFilesTest {
   void aLockAboveThatStaysIsNamedInTheLog() throws Exception {
     make(new RefDisk());
     Path lock = Files.createFile(test.folder().resolve(B + ".lock"));
-    try (Warnings warnings = new Warnings("updates.NameConflicts")) {
+    try (Warnings warnings = new Warnings("writing.NameConflicts")) {
       assertThat(update(BELOW, 1)).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
       assertThat(warnings.texts).isEmpty();
       Files.setLastModifiedTime(lock, FileTime.fromMillis(1));
       assertThat(update(BELOW, 1)).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
       assertThat(warnings.texts).hasSize(1);
-      assertThat(warnings.texts.get(0)).contains(lock + " keeps " + BELOW);
+      assertThat(warnings.texts.get(0)).contains(lock + " prevents the creation of " + BELOW);
     }
   }
 

@@ -22,12 +22,12 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** Which slabs of a list are copied into fewer ones. */
-class HeldBlocksTest {
+class ListBlocksTest {
   private static final int BLOCK = 32 << 10;
-  private static final int FULL = Draft.MOST_SLAB_BYTES / BLOCK;
+  private static final int FULL = ListBuilder.MAX_SLAB_BYTES / BLOCK;
 
   /** All slabs of a test may share it: what is in it does not matter. */
-  private static final ByteBuffer MEMORY = ByteBuffer.allocateDirect(Draft.MOST_SLAB_BYTES);
+  private static final ByteBuffer MEMORY = ByteBuffer.allocateDirect(ListBuilder.MAX_SLAB_BYTES);
 
   private final List<Slab> slabs = new ArrayList<>();
   private final List<Long> places = new ArrayList<>();
@@ -40,26 +40,26 @@ class HeldBlocksTest {
     }
     Slab slab = new Slab(MEMORY.slice(0, blocks * BLOCK), new long[2 * blocks], starts);
     for (int i = 0; i < used; i++) {
-      places.add(HeldBlocks.place(slabs.size(), starts[i]));
+      places.add(ListBlocks.place(slabs.size(), starts[i]));
     }
     slabs.add(slab);
     return slab;
   }
 
-  private HeldBlocks held() {
-    return new HeldBlocks(
+  private ListBlocks held() {
+    return new ListBlocks(
         slabs.toArray(Slab[]::new), places.stream().mapToLong(Long::longValue).toArray());
   }
 
   /** A list of a gigabyte that changes costs what changes. */
   @Test
   void aListOfManyFullSlabsIsNotCopied() {
-    for (int i = 0; i < 2 * HeldBlocks.MOST_POOR; i++) {
+    for (int i = 0; i < 2 * ListBlocks.MAX_POOR; i++) {
       add(FULL, FULL - i % 3);
     }
     assertThat(held().toGather()).isEmpty();
     List<Slab> small = new ArrayList<>();
-    for (int i = 0; i < HeldBlocks.MOST_POOR; i++) {
+    for (int i = 0; i < ListBlocks.MAX_POOR; i++) {
       small.add(add(1 + i % 3, 1));
       assertThat(held().toGather()).isEmpty();
     }

@@ -24,13 +24,13 @@ import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.SymbolicRef;
 
 /**
- * A ref name that was followed through loose symbolic refs. Packed refs are never symbolic, so at
+ * A ref name that was resolved through loose symbolic refs. Packed refs are never symbolic, so at
  * most the last name has to be looked up in {@code packed-refs}. The order matters: a ref that is
  * packed meanwhile is in the list, which is read after its loose file was not found.
  *
  * <p>Immutable.
  */
-final class FollowedRef {
+final class ResolvedName {
   /** Reads a loose ref; null if there is none. */
   @FunctionalInterface
   interface Reader {
@@ -49,7 +49,7 @@ final class FollowedRef {
 
   private boolean tooDeep;
 
-  FollowedRef(String name, Reader loose) throws IOException {
+  ResolvedName(String name, Reader loose) throws IOException {
     leafName = name;
     leaf = loose.read(name);
     while (leaf != null && leaf.isSymbolic() && !tooDeep) {

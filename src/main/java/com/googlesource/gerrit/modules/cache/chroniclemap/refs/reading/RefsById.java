@@ -30,7 +30,7 @@ import org.eclipse.jgit.lib.Ref;
  *
  * <p>Immutable. Any thread may read.
  */
-public final class Tips {
+public final class RefsById {
   private final ParsedRefs packed;
 
   /** The refs that hide packed refs of the same name, by id and by peeled id. */
@@ -38,7 +38,7 @@ public final class Tips {
 
   private final Set<String> hidden = new HashSet<>();
 
-  Tips(ParsedRefs packed, List<Ref> overPacked) {
+  RefsById(ParsedRefs packed, List<Ref> overPacked) {
     this.packed = packed;
     for (Ref ref : overPacked) {
       hidden.add(ref.getName());

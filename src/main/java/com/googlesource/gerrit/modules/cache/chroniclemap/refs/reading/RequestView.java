@@ -23,7 +23,7 @@ import org.eclipse.jgit.lib.CoreConfig.TrustStat;
 import org.eclipse.jgit.lib.RefDatabase;
 
 /**
- * The pin of one request on {@code packed-refs}, which limits how often the file is read.
+ * The view that one request has of {@code packed-refs}, which limits how often the file is read.
  *
  * <p>If the file's attributes are trusted, they are checked at each lookup, as without a request.
  * Under {@link TrustStat#NEVER}, each lookup would read the whole file. There, a request reads the
@@ -36,19 +36,19 @@ import org.eclipse.jgit.lib.RefDatabase;
  *
  * <p>No update starts from this view. Any thread may call.
  */
-public final class RequestPin implements RefReader.CurrentList {
+public final class RequestView implements RefReader.CurrentList {
   private final RepositoryRefs refs;
 
   /** The number of the reading by content that the next lookup needs. */
-  private final AtomicInteger needed = new AtomicInteger(1);
+  private final AtomicInteger requiredRead = new AtomicInteger(1);
 
   /** The number of the last reading by content. */
-  private volatile int met;
+  private volatile int lastRead;
 
   private volatile boolean updating;
 
   /** The refs for lookups by id, made on demand. */
-  @Nullable private volatile KnownTips tips;
+  @Nullable private volatile KnownRefs lastKnown;
 
   /** Made on demand. */
   @Nullable private volatile RefDatabase snapshot;
@@ -59,25 +59,25 @@ public final class RequestPin implements RefReader.CurrentList {
   /**
    * The refs at one moment of the request.
    *
-   * @param needed the number of the reading that the next lookup needed
+   * @param requiredRead the number of the reading that the next lookup required
    * @param writes the number of updates by this process before
    */
-  private record KnownTips(int needed, long writes, Tips tips) {}
+  private record KnownRefs(int requiredRead, long writes, RefsById refs) {}
 
-  public RequestPin(RepositoryRefs refs) {
+  public RequestView(RepositoryRefs refs) {
     this.refs = refs;
   }
 
   /** Notes that the request may change refs from now on. */
   public void beginUpdate() {
     updating = true;
-    lookAnew();
+    requireRead();
   }
 
   /** Has the next lookup read the content. */
-  public void lookAnew() {
+  public void requireRead() {
     snapshot = null;
-    needed.incrementAndGet();
+    requiredRead.incrementAndGet();
   }
 
   /**
@@ -110,16 +110,19 @@ public final class RequestPin implements RefReader.CurrentList {
    * since the last one by this module for anybody else. Updates by JGit and by other processes may
    * be missing until then; Gerrit's own cache of refs for a push lacks all updates since its start.
    */
-  public Tips tips(RefReader reader) throws IOException {
-    int now = needed.get();
+  public RefsById refsById(RefReader reader) throws IOException {
+    int now = requiredRead.get();
     long writes = refs.writes();
-    KnownTips known = tips;
+    KnownRefs known = lastKnown;
     // JGit's updates are not counted.
-    if (known == null || known.needed != now || known.writes != writes || jgitForRequest != null) {
-      known = new KnownTips(now, writes, reader.tips());
-      tips = known;
+    if (known == null
+        || known.requiredRead != now
+        || known.writes != writes
+        || jgitForRequest != null) {
+      known = new KnownRefs(now, writes, reader.refsById());
+      lastKnown = known;
     }
-    return known.tips;
+    return known.refs;
   }
 
   @Override
@@ -128,12 +131,12 @@ public final class RequestPin implements RefReader.CurrentList {
     if (refs.trustPacked != TrustStat.NEVER) {
       return refs.packedFile.current(refs.trustPacked);
     }
-    int now = needed.get();
-    if (met == now) {
+    int now = requiredRead.get();
+    if (lastRead == now) {
       return refs.packedFile.current(TrustStat.AFTER_OPEN);
     }
     ParsedRefs list = refs.packedFile.currentByContent();
-    met = now;
+    lastRead = now;
     return list;
   }
 }

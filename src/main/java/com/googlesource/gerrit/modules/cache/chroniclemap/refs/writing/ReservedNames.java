@@ -29,7 +29,7 @@ import org.eclipse.jgit.annotations.Nullable;
  * deadlock. The names of one call may be above or below one another. To take a name costs a search
  * for each of its folders. Any thread may call.
  */
-final class HeldNames {
+final class ReservedNames {
   /** Guarded by this. */
   private final NavigableSet<String> held = new TreeSet<>();
 

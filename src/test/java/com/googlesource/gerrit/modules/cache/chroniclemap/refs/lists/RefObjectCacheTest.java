@@ -27,7 +27,7 @@ import org.eclipse.jgit.lib.Ref;
 import org.junit.jupiter.api.Test;
 
 /** Ref objects that are made once for all readers of a list. */
-class MadeRefsTest {
+class RefObjectCacheTest {
   private static final int REFS = 5000;
 
   private final ListMemory memory = new ListMemory(1 << 30);
@@ -48,7 +48,7 @@ class MadeRefsTest {
     ParsedRefs list = hold(lists.parse(memory, Lists.text(1, REFS), null));
     Set<Ref> first = objects(list.refs());
     assertThat(first).hasSize(list.size());
-    assertThat(memory.madeBytes()).isEqualTo((long) list.size() * MadeRefs.BYTES_A_REF);
+    assertThat(memory.madeBytes()).isEqualTo((long) list.size() * RefObjectCache.BYTES_A_REF);
     List<Ref> looped = new ArrayList<>();
     for (Ref ref : list.refs()) {
       looped.add(ref);

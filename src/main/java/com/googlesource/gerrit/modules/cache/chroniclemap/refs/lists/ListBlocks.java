@@ -22,25 +22,25 @@ import java.util.Set;
  * The blocks of one list, which stay in memory as long as the list is reachable. Immutable except
  * for the flag {@link #rootOnDisk}. Any thread may read.
  */
-public final class HeldBlocks {
+final class ListBlocks {
   private static final int SLAB_SHIFT = 32;
 
   /** How many slabs may be less than half used. */
-  static final int MOST_POOR = 512;
+  static final int MAX_POOR = 512;
 
   /** How many unused bytes a list may hold in addition to the bytes that it uses. */
   private static final int SPARE_BYTES = 1 << 20;
 
   /** The slabs of all blocks, each once. Must not be changed. */
-  public final Slab[] slabs;
+  final Slab[] slabs;
 
   /** For each block, the number of its slab and its start in the slab. */
   private final long[] places;
 
   /** Whether the root has been handed to the disk. */
-  public volatile boolean rootOnDisk;
+  volatile boolean rootOnDisk;
 
-  HeldBlocks(Slab[] slabs, long[] places) {
+  ListBlocks(Slab[] slabs, long[] places) {
     this.slabs = slabs;
     this.places = places;
   }
@@ -49,11 +49,11 @@ public final class HeldBlocks {
     return ((long) slab << SLAB_SHIFT) | start;
   }
 
-  public Slab slab(int block) {
+  Slab slab(int block) {
     return slabs[(int) (places[block] >>> SLAB_SHIFT)];
   }
 
-  public int start(int block) {
+  int start(int block) {
     return (int) places[block];
   }
 
@@ -62,7 +62,7 @@ public final class HeldBlocks {
    * of which the list uses little, once there are many of them or they hold many unused bytes. The
    * cost of copying thus grows with the changes and not with the list.
    */
-  public Set<Slab> toGather() {
+  Set<Slab> toGather() {
     long[] used = new long[slabs.length];
     for (long place : places) {
       int number = (int) (place >>> SLAB_SHIFT);
@@ -72,10 +72,10 @@ public final class HeldBlocks {
     long unused = -SPARE_BYTES;
     for (int i = 0; i < used.length; i++) {
       unused += slabs[i].bytes() - 2 * used[i];
-      if (used[i] < Draft.MOST_SLAB_BYTES / 2) {
+      if (used[i] < ListBuilder.MAX_SLAB_BYTES / 2) {
         poor.add(slabs[i]);
       }
     }
-    return poor.size() > MOST_POOR || unused > 0 ? poor : Set.of();
+    return poor.size() > MAX_POOR || unused > 0 ? poor : Set.of();
   }
 }

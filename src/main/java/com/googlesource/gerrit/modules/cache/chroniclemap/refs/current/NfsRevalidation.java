@@ -25,8 +25,8 @@ import java.nio.file.Path;
  * attributes.
  */
 @FunctionalInterface
-public interface Opener {
-  Opener OF_SYSTEM = path -> Files.newInputStream(path).close();
+public interface NfsRevalidation {
+  NfsRevalidation OF_SYSTEM = path -> Files.newInputStream(path).close();
 
   void open(Path path) throws IOException;
 

@@ -24,14 +24,15 @@ import java.util.Map;
 import org.eclipse.jgit.annotations.Nullable;
 
 /**
- * The blocks of a list that is being made, from text or from disk. Blocks that the memory has
- * already are shared. The others are collected into new {@link Slab}s, which have no unused bytes.
+ * The builder of a list from its blocks, which come from text or from disk. Blocks that the memory
+ * has already are shared. The others are collected into new {@link Slab}s, which have no unused
+ * bytes.
  *
- * <p>For one thread and one list. A draft must not be used after {@link #finish}.
+ * <p>For one thread and one list. A builder must not be used after {@link #finish}.
  */
-public final class Draft {
+public final class ListBuilder {
   /** The largest size of a slab with more than one block. */
-  static final int MOST_SLAB_BYTES = 1 << 20;
+  static final int MAX_SLAB_BYTES = 1 << 20;
 
   private static final int FIRST_BYTES = 8 << 10;
 
@@ -57,24 +58,24 @@ public final class Draft {
   /**
    * The place of a block.
    *
-   * @param slab a slab of another list; null for a slab of this draft
-   * @param number the number of the draft's slab
+   * @param slab a slab of another list; null for a slab of this builder
+   * @param number the number of the builder's slab
    * @param start the start of the block in the slab
    */
   private record Place(@Nullable Slab slab, int number, int start) {}
 
   /**
-   * Makes an empty draft.
+   * Makes an empty builder.
    *
    * @param shares whether to share the blocks of the memory
    */
-  public Draft(ListMemory memory, boolean shares) {
+  ListBuilder(ListMemory memory, boolean shares) {
     this.memory = memory;
     this.shares = shares;
   }
 
   /** Takes a block from the memory. Returns false if the memory does not have the block. */
-  public boolean share(long idHi, long idLo) {
+  boolean share(long idHi, long idLo) {
     ContentDigest id = new ContentDigest(idHi, idLo);
     if (places.containsKey(id)) {
       return true;
@@ -88,16 +89,16 @@ public final class Draft {
   }
 
   /**
-   * Adds a block, unless the draft or the memory has it.
+   * Adds a block, unless the builder or the memory has it.
    *
    * @param block the bytes between position and limit, which are copied
    */
-  public void put(long idHi, long idLo, ByteBuffer block) {
+  void put(long idHi, long idLo, ByteBuffer block) {
     if (share(idHi, idLo)) {
       return;
     }
     int length = block.remaining();
-    if (used > 0 && used + length > MOST_SLAB_BYTES) {
+    if (used > 0 && used + length > MAX_SLAB_BYTES) {
       closeSlab();
     }
     if (bytes.length < used + length) {
@@ -139,17 +140,17 @@ public final class Draft {
    * @param old a list whose blocks may be reused; null if there is none
    * @param onDisk whether the root and all blocks are on disk
    */
-  public ParsedRefs finish(Root root, @Nullable ParsedRefs old, boolean onDisk) {
+  ParsedRefs finish(Root root, @Nullable ParsedRefs old, boolean onDisk) {
     if (blocks > 0) {
       closeSlab();
     }
     slabs.forEach(slab -> slab.onDisk = onDisk);
-    HeldBlocks held = held(root, old);
+    ListBlocks held = held(root, old);
     held.rootOnDisk = onDisk;
     return new ParsedRefs(root, held, memory);
   }
 
-  private HeldBlocks held(Root root, @Nullable ParsedRefs old) {
+  private ListBlocks held(Root root, @Nullable ParsedRefs old) {
     IdentityHashMap<Slab, Integer> numbers = new IdentityHashMap<>();
     List<Slab> all = new ArrayList<>();
     long[] at = new long[root.blocks];
@@ -173,9 +174,9 @@ public final class Draft {
                 all.add(s);
                 return all.size() - 1;
               });
-      at[i] = HeldBlocks.place(number, start);
+      at[i] = ListBlocks.place(number, start);
     }
-    return new HeldBlocks(all.toArray(Slab[]::new), at);
+    return new ListBlocks(all.toArray(Slab[]::new), at);
   }
 
   /** Finds a reused block, as the older list has the reused blocks in the same order. */

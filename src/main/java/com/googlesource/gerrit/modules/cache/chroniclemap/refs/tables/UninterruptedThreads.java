@@ -29,7 +29,7 @@ import java.util.concurrent.TimeUnit;
  * by a channel that an interrupt closes, for example when an SSH client disconnects. It could then
  * not update any ref of the repository until a compaction by others or a restart.
  */
-final class Undisturbed {
+final class UninterruptedThreads {
   private static final ExecutorService THREADS =
       new ThreadPoolExecutor(
           /* corePoolSize= */ 0,
@@ -42,7 +42,7 @@ final class Undisturbed {
   /** Whether the current thread is one of these. */
   private static final ThreadLocal<Boolean> IS_ONE = ThreadLocal.withInitial(() -> false);
 
-  private Undisturbed() {}
+  private UninterruptedThreads() {}
 
   /**
    * Runs a task and waits for its end, even if the calling thread is interrupted. A task that is

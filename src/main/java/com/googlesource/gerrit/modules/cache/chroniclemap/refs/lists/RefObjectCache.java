@@ -19,15 +19,16 @@ import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.Ref;
 
 /**
- * The Ref objects of the blocks of one list that were read as a whole, so that a list that is read
- * again and again is made once. A list that replaces this one takes over those of equal blocks.
+ * The cache of the Ref objects of one list, by blocks that were read as a whole, so that a list
+ * that is read again and again is made once. A list that replaces this one takes over those of
+ * equal blocks.
  *
  * <p>A ref takes some 140 bytes of heap. {@link ListMemory} bounds the bytes of all lists, and
  * discards refs that were not used for some minutes. Without room, refs are made for each reader.
  *
  * <p>Safe for any thread.
  */
-final class MadeRefs {
+final class RefObjectCache {
   /** The heap of a ref with its name and id, measured with names of the length of changes' refs. */
   static final int BYTES_A_REF = 140;
 
@@ -40,7 +41,7 @@ final class MadeRefs {
   /** The time of the last use, by {@link ListMemory#seconds}. */
   volatile int lastUse;
 
-  MadeRefs(ListMemory memory, int blocks) {
+  RefObjectCache(ListMemory memory, int blocks) {
     this.memory = memory;
     this.blocks = blocks;
   }
@@ -80,7 +81,7 @@ final class MadeRefs {
    *
    * @param moved by a block's number in the older list, its number in this one, or -1
    */
-  void takeOver(MadeRefs older, int[] moved) {
+  void takeOver(RefObjectCache older, int[] moved) {
     AtomicReferenceArray<Ref[]> old = older.made;
     if (old == null) {
       return;
