@@ -65,7 +65,8 @@ final class FileHolder {
 
   /**
    * The file that was copied to the current one, until the disk has all of it; null if there is
-   * none. If it fails, the copy may be wrong, too. Changed under {@link #switching}.
+   * none. If the disk refuses some of it, the copy may be wrong, too. Changed under {@link
+   * #switching}.
    */
   private volatile Generation copied;
 
@@ -234,6 +235,7 @@ final class FileHolder {
         context.generations.discard(made);
       }
     }
+    context.generations.delete(old);
     return made;
   }
 
@@ -270,8 +272,15 @@ final class FileHolder {
     synchronized (switching) {
       boolean isUsed = file == old;
       if (isUsed) {
-        replace(old, copy, last);
-        copied = old;
+        replace(
+            old,
+            copy,
+            () -> {
+              last.run();
+              copied = old;
+            });
+        // At once: if the newer file is deleted, a start must not find this one.
+        context.generations.delete(old);
       }
       return isUsed;
     }
@@ -297,8 +306,6 @@ final class FileHolder {
             file = made;
           }
         });
-    // At once: if the newer file is deleted, a start must not find this one.
-    context.generations.delete(old);
     if (old.bytes() != made.bytes()) {
       logger.atInfo().log(
           "Cache %s went from %d to %d bytes", context.settings.name(), old.bytes(), made.bytes());
@@ -334,16 +341,14 @@ final class FileHolder {
    * deleted only if the error is evidence against its content. If not, it is opened again later; a
    * change that it misses until then has to be reported to {@link #noteMissed}.
    */
-  void fail(Generation failed, Throwable cause) {
-    boolean unused = failIfUsed(failed, cause);
+  void fail(Generation failing, Throwable cause) {
+    boolean unused = failIfUsed(failing, cause);
   }
 
-  private boolean failIfUsed(Generation failed, Throwable cause) {
+  private boolean failIfUsed(Generation failing, Throwable cause) {
     boolean isLost;
-    Generation failing;
     synchronized (switching) {
-      failing = failed == copied ? file : failed;
-      if (failed == null || failing == null || file != failing) {
+      if (failing == null || file != failing) {
         return false;
       }
       // Before the file is null: a removal that finds no file counts as done, and its caller looks
@@ -399,11 +404,12 @@ final class FileHolder {
    * @param all see {@link Generation#force}
    */
   void force(boolean all) {
+    // In this order: whoever sees a copy in use also sees what it was copied from.
+    Generation forced = file;
     Generation old = copied;
     if (old != null) {
       boolean unused = force(old, /* all= */ false);
     }
-    Generation forced = file;
     while (forced != null) {
       boolean unused = force(forced, all);
       Generation now = file;
@@ -432,7 +438,10 @@ final class FileHolder {
       }
       return false;
     } catch (IOException | RuntimeException | InternalError | LinkageError e) {
-      boolean wasUsed = failIfUsed(forced, e);
+      boolean wasUsed;
+      synchronized (switching) {
+        wasUsed = failIfUsed(forced == copied ? file : forced, e);
+      }
       if (!wasUsed && isOver() && LostContentException.in(e).isPresent()) {
         // The store was closed, or failed for another reason, while the disk was still writing.
         markForDiscard();
@@ -441,7 +450,7 @@ final class FileHolder {
     }
   }
 
-  /** Notes that a file that was copied does not matter any more, as the disk has all of it. */
+  /** Notes that a file that was copied does not matter any more: it is on disk, or has failed. */
   void endCopied(Generation old) {
     synchronized (switching) {
       copied = copied == old ? null : copied;
@@ -504,7 +513,8 @@ final class FileHolder {
 
   /**
    * Marks the files for discard after a change that they miss, because the store was closed or its
-   * file could not be used. Not needed for a change of one key whose old values stay valid.
+   * file could not be used. A new file misses nothing, but an import into it could bring back what
+   * was changed. Not needed for a change of one key whose old values stay valid.
    *
    * @param all whether all values were removed
    * @return false if there is a file again, or soon will be; then the change must be made again
@@ -515,7 +525,7 @@ final class FileHolder {
         return false;
       }
       if (!missedNoted
-          && (untouched || state == StoreState.CLOSED)
+          && (untouched || state == StoreState.CLOSED || context.importGuard.mayBeMarked())
           && (all || context.settings.oldValues() != OldValues.VALID)) {
         missedNoted = markOrForget();
         logger.at(missedNoted ? Level.INFO : Level.FINE).log(

@@ -102,6 +102,11 @@ final class ImportGuard {
     return noting;
   }
 
+  /** Whether the marker may be there, so that a later process may import. */
+  synchronized boolean mayBeMarked() {
+    return noting && !unmarked;
+  }
+
   /** Whether a key may have been changed, so that nothing must be imported for it. */
   boolean wasChanged(byte[] key) {
     AtomicLongArray all = bits;

@@ -656,8 +656,10 @@ public final class Store {
     // A put that waits for a growth has removed the older value.
     while (!writer.write(key, StoreWriter.Room.AFTER_GROWTH) && !isGone(key)) {
       if (System.nanoTime() - begun > BUSY_NANOS) {
-        // The queued write hides the older value here, so only another process would find it.
-        holder.markForDiscard();
+        if (context.settings.oldValues() != OldValues.VALID) {
+          // The queued write hides the older value here, so only another process would find it.
+          holder.markForDiscard();
+        }
         return;
       }
     }
@@ -667,7 +669,8 @@ public final class Store {
     Generation file = holder.file();
     try {
       StoredValue older = file == null ? null : file.read(key.bytes);
-      return older == null || older.isInvalidated();
+      // A file that was replaced may be unmapped.
+      return older == null ? holder.file() == file : older.isInvalidated();
     } catch (DamagedEntryException e) {
       return e.certain;
     } catch (StoreBusyException e) {

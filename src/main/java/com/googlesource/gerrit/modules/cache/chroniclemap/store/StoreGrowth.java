@@ -356,7 +356,9 @@ final class StoreGrowth {
     if (ended != null && ended.file == file) {
       copying = null;
       file.endRebuild();
-      context.generations.discardLater(ended.made);
+      if (!holder.uses(ended.made)) {
+        context.generations.discardLater(ended.made);
+      }
     }
   }
 

@@ -363,6 +363,37 @@ class StoreImportTest {
     assertThat(store.isImporting()).isFalse();
   }
 
+  /** A new file, in which nothing is, cannot say that anything was changed. */
+  @Test
+  void nothingIsImportedForAKeyThatWasRemovedWhileTheNewFileCouldNotBeUsed() throws Exception {
+    directory.close();
+    AtomicBoolean fails = new AtomicBoolean();
+    Disk failing =
+        new FolderDisk(Disk.REAL) {
+          @Override
+          public void create(Path file) throws IOException {
+            super.create(file);
+            fails.compareAndSet(false, file.toString().endsWith(".import"));
+          }
+
+          @Override
+          public boolean exists(Path file) throws IOException {
+            if (fails.get()) {
+              throw new IOException("Input/output error (a test)");
+            }
+            return super.exists(file);
+          }
+        };
+    folder = temp.resolve("new");
+    directory = StoreDirectory.open(folder, failing, System::currentTimeMillis);
+    store = open(ImportMode.BEGIN);
+    assertThat(store.stats().state()).isEqualTo(StoreState.FAILED);
+    store.remove(key(1));
+    restart(ImportMode.RESUME);
+    assertThat(bringIn(1, 11)).isNotEqualTo(ImportResult.STORED);
+    assertThat(read(1)).isEqualTo(KeyHistory.NONE);
+  }
+
   /** A miss must cost no other value, whatever the state of the file. */
   @Test
   void aMissBeforeTheFileIsOpenKeepsItAndIsNotImported() throws Exception {

@@ -73,8 +73,8 @@ public final class FileText implements TextSource, Closeable {
   /**
    * Whether a file exists.
    *
-   * @throws IOException if the disk does not afterUnlock, or if the name is that of a folder. The
-   *     file must not count as missing then
+   * @throws IOException if the disk does not tell, or if the name is that of a folder. The file
+   *     must not count as missing then
    */
   public static boolean isThere(File file) throws IOException {
     Path path = file.toPath();

@@ -268,9 +268,7 @@ final class LockedRefs implements Closeable {
     }
   }
 
-  /**
-   * Returns null if a lock is not this transaction's. If nobody can afterUnlock, the journal stays.
-   */
+  /** Returns null if a lock is not this transaction's. If nobody can tell, the journal stays. */
   @Nullable
   private Lock ifOwn(Lock lock) throws IOException {
     try {

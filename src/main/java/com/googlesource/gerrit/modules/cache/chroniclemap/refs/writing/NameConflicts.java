@@ -277,6 +277,8 @@ final class NameConflicts {
     if (packed == searched) {
       return;
     }
+    // For the case that the search fails.
+    searched = null;
     badInPacked.clear();
     notPacked.clear();
     Map<String, ParsedRefs.At> found = new HashMap<>();

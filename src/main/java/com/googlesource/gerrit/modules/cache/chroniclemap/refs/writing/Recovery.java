@@ -165,8 +165,7 @@ record Recovery(RepositoryRefs refs, SharedWrites writes) {
 
   private static void failed(Path what, Exception e) {
     logger.atSevere().withCause(e).atMostEvery(1, TimeUnit.MINUTES).log(
-        "cannot complete the recovery of %s, which a killed process has left; it is tried again",
-        what);
+        "cannot complete the recovery of %s after a killed process; it is tried again", what);
   }
 
   /** The files of a dead process, which this thread has taken. */

@@ -117,6 +117,14 @@ class ParsedRefsTest {
     }
     Differential.assertSame(list.exactRef(name), exact);
     assertThat(list.contains(name)).isEqualTo(exact != null);
+    ParsedRefs.At at = list.at(name);
+    if (exact != null) {
+      assertThat(at).isEqualTo(ParsedRefs.At.REF);
+    } else if (low < high) {
+      assertThat(at).isEqualTo(ParsedRefs.At.OTHERS);
+    } else {
+      assertThat(at).isNotEqualTo(ParsedRefs.At.REF);
+    }
     if (list.root.utf16) {
       assertThat(list.rank(name)).isEqualTo(low);
     }
