@@ -51,7 +51,7 @@ final class StoreGrowth {
   private static final long BRIEF_MILLIS = 300;
 
   /** So many changed keys are copied while nobody else may write: a matter of a millisecond. */
-  private static final int FEW = 100;
+  private static final int MAX_KEYS_AT_ONCE = 100;
 
   private final StoreContext context;
   private final FileHolder holder;
@@ -344,6 +344,7 @@ final class StoreGrowth {
     } finally {
       context.lock.unlock();
     }
+    holder.endCopied(file);
     context.generations.tidy();
   }
 
@@ -390,17 +391,17 @@ final class StoreGrowth {
     }
     copyChanged(mine);
     // At least once, as the first of them has the new file note on disk that it was changed.
-    return whileCopying(mine, () -> mine.rebuild.copyChanged(FEW));
+    return whileCopying(mine, () -> mine.rebuild.copyChanged(MAX_KEYS_AT_ONCE));
   }
 
   /** Copies what was changed meanwhile, but for a few keys, which {@link #switchOver} copies. */
   private void copyChanged(Copying mine) throws IOException {
     int before = Integer.MAX_VALUE;
     // Until they are changed as fast as they are copied, or their segments are busy.
-    while (mine.rebuild.noted() > FEW && mine.rebuild.noted() < before) {
+    while (mine.rebuild.noted() > MAX_KEYS_AT_ONCE && mine.rebuild.noted() < before) {
       before = mine.rebuild.noted();
       context.lock.giveWay();
-      if (!whileCopying(mine, () -> mine.rebuild.copyChanged(FEW))) {
+      if (!whileCopying(mine, () -> mine.rebuild.copyChanged(MAX_KEYS_AT_ONCE))) {
         return;
       }
     }
@@ -438,7 +439,6 @@ final class StoreGrowth {
     try {
       boolean unused = holder.force(mine.file, /* all= */ false);
     } finally {
-      holder.endCopied(mine.file);
       // Without the lock, as this waits for readers.
       context.generations.unmap(mine.file);
     }

@@ -43,7 +43,7 @@ final class StoreWriter {
   private static final long RETRY_SECONDS = 1;
 
   /** If so many queued writes have to wait for a growth, the others most likely have to, too. */
-  private static final int MOST_WAITING = 50;
+  private static final int MAX_WAITING = 50;
 
   /** How long {@link #writeNow} waits for growths, each of which may lead to another one. */
   private static final long GROWTHS_NANOS = TimeUnit.SECONDS.toNanos(30);
@@ -137,7 +137,7 @@ final class StoreWriter {
     long begun = System.nanoTime();
     int waiting = 0;
     for (HashedKey key : context.pending.keys()) {
-      if (System.nanoTime() - begun > nanos || waiting == MOST_WAITING) {
+      if (System.nanoTime() - begun > nanos || waiting == MAX_WAITING) {
         return false;
       }
       context.lock.giveWay();

@@ -83,7 +83,6 @@ final class NameConflicts {
   /** The commands in the order of names. */
   final List<ReceiveCommand> sorted;
 
-  private final Map<ReceiveCommand, List<String>> parents = new HashMap<>();
   private final Set<String> made = new HashSet<>();
   private final Set<String> madeFolders = new HashSet<>();
   private final Set<String> deleted = new HashSet<>();
@@ -108,15 +107,18 @@ final class NameConflicts {
     sorted.sort(Comparator.comparing(ReceiveCommand::getRefName));
     for (ReceiveCommand command : commands) {
       String name = command.getRefName();
-      List<String> above = RefReader.parents(name);
-      parents.put(command, above);
       if (deletes(command)) {
         deleted.add(name);
       } else {
         made.add(name);
-        madeFolders.addAll(above);
+        madeFolders.addAll(RefReader.parents(name));
       }
     }
+  }
+
+  /** Not kept: those of many long names would take more heap than the push itself. */
+  private static List<String> parents(ReceiveCommand command) {
+    return RefReader.parents(command.getRefName());
   }
 
   static boolean deletes(ReceiveCommand command) {
@@ -125,8 +127,8 @@ final class NameConflicts {
 
   /** Whether one name of the batch is below another one. Deletions count too. */
   boolean areNested() {
-    return parents.values().stream()
-        .flatMap(List::stream)
+    return commands.stream()
+        .flatMap(command -> parents(command).stream())
         .anyMatch(parent -> made.contains(parent) || deleted.contains(parent));
   }
 
@@ -140,7 +142,7 @@ final class NameConflicts {
       String name = command.getRefName();
       boolean isBad =
           !deletes(command) && (madeFolders.contains(name) || holdsOthers(loose.scan(name + '/')));
-      for (String parent : parents.get(command)) {
+      for (String parent : parents(command)) {
         if (!isBad && !refs.containsKey(parent)) {
           refs.put(
               parent,
@@ -169,7 +171,7 @@ final class NameConflicts {
         new LocksAbove(paths, commands.stream().map(ReceiveCommand::getRefName).toList());
     for (ReceiveCommand command : commands) {
       boolean isNew = command.getType() == ReceiveCommand.Type.CREATE;
-      if ((isNew && above.isLocked(command.getRefName(), parents.get(command)))
+      if ((isNew && above.isLocked(command.getRefName(), parents(command)))
           || (!deletes(command) && holdsForeign(paths.loose(command.getRefName()), above.own))) {
         bad.add(command);
       }
@@ -286,7 +288,7 @@ final class NameConflicts {
       String name = command.getRefName();
       boolean isBad = false;
       boolean mayBePacked = true;
-      for (String parent : parents.get(command)) {
+      for (String parent : parents(command)) {
         if (!isBad && mayBePacked) {
           ParsedRefs.At at = found.computeIfAbsent(parent, packed::at);
           isBad = at == ParsedRefs.At.REF && !deleted.contains(parent);

@@ -43,7 +43,7 @@ public final class Rebuild implements AutoCloseable {
    * From here on, each change has two noted keys copied again. So about as many are noted at most:
    * some hundred kilobytes.
    */
-  private static final int MOST_NOTED = 2000;
+  private static final int MAX_NOTED = 2000;
 
   /**
    * From here on the new file is given up. Besides those above, the keys of all queued writes may
@@ -110,7 +110,7 @@ public final class Rebuild implements AutoCloseable {
     }
     if (isBroken) {
       changed.clear();
-    } else if (changed.size() > MOST_NOTED) {
+    } else if (changed.size() > MAX_NOTED) {
       try {
         copyChanged(2);
       } catch (IOException
