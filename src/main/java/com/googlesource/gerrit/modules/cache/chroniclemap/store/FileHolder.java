@@ -342,7 +342,10 @@ final class FileHolder {
    * change that it misses until then has to be reported to {@link #noteMissed}.
    */
   void fail(Generation failing, Throwable cause) {
-    boolean unused = failIfUsed(failing, cause);
+    if (!failIfUsed(failing, cause) && failing != null && file != null) {
+      // The disk fails nevertheless, and whoever watches the count has to see that.
+      context.faults.warn(cause, "its old file failed after another one had taken its place");
+    }
   }
 
   private boolean failIfUsed(Generation failing, Throwable cause) {

@@ -105,6 +105,7 @@ class GiveUpRaceTest {
     fill();
     // The reader waited for the switch, so it found fault with a file that was replaced.
     assertThat(store.stats().state()).isEqualTo(StoreState.READY);
+    assertThat(store.stats().counts().faults.sum()).isEqualTo(1);
     store.remove(key(1));
     directory.close();
 
