@@ -19,7 +19,6 @@ import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.collect.Maps;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.NewestTables;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -532,7 +531,7 @@ final class SharedRefs {
           last);
     }
 
-    /** JGit goes on to use tables that it has closed; see {@link NewestTables}. */
+    /** JGit goes on to use tables that it has closed; see {@code NewestTables}. */
     private void mendPeer() throws IOException, InterruptedException {
       if (peer() instanceof FileReftableDatabase jgit) {
         try {

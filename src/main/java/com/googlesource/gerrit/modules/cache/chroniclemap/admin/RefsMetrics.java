@@ -26,7 +26,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.FileCounts;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.TablesFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.RefsInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
@@ -76,7 +75,7 @@ public final class RefsMetrics extends PublishedMetrics {
     ToLongFunction<RefsTotals> direct = r -> Sample.directBytes();
     ToLongFunction<RefsTotals> packedBytes = r -> sum(r.lists(), ParsedRefs::textBytes);
     ToLongFunction<RefsTotals> badRefs = r -> sum(r.reports(), each -> each.badRefs().size());
-    ToLongFunction<RefsTotals> tableBytes = r -> sum(r.tables(), TablesFile::bytes);
+    ToLongFunction<RefsTotals> tableBytes = r -> sum(r.tables(), Long::longValue);
     t.gauge("projects", "projects in use", "projects", r -> r.reports().size());
     t.gauge("lists", "distinct lists in memory", "lists", r -> r.lists().size());
     t.gauge("refs", "refs of the lists in memory", "refs", r -> sum(r.lists(), ParsedRefs::size));

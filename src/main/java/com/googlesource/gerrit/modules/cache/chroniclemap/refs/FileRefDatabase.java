@@ -309,7 +309,7 @@ public final class FileRefDatabase extends RefDatabase {
   @Override
   public Set<Ref> getTipsWithSha1(ObjectId id) throws IOException {
     return ask(
-        refs -> (view == null ? refs.refsById() : view.refsById(refs)).of(id),
+        refs -> view == null ? refs.tips(id) : view.tips(refs, id),
         refs -> refs.getTipsWithSha1(id));
   }
 

@@ -28,7 +28,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.SiteKey;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Failures;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.TableRefDatabase;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.TablesFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RefDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.SharedWrites;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
@@ -355,7 +354,7 @@ public final class PackedRefsCache implements AutoCloseable {
       }
     }
     idle.keySet().removeIf(file -> files.get(file.file) != file);
-    tables.forEach(table -> table.file.changed());
+    tables.forEach(TableRefDatabase::changed);
   }
 
   /**
@@ -458,8 +457,8 @@ public final class PackedRefsCache implements AutoCloseable {
     reports.forEach(report -> report.counts().addTo(counts));
     forgotten.addTo(counts);
     // No stream of a set that gets smaller meanwhile: it counts before it looks.
-    List<TablesFile> stacks = new ArrayList<>();
-    tables.forEach(table -> stacks.add(table.file));
+    List<Long> tableBytes = new ArrayList<>();
+    tables.forEach(table -> tableBytes.add(table.bytes()));
     return new RefsTotals(
         counts,
         reports,
@@ -467,7 +466,7 @@ public final class PackedRefsCache implements AutoCloseable {
         memory.lists(),
         disk.map(each -> each.loads.sum()).orElse(0L),
         failures.count.sum(),
-        stacks,
+        tableBytes,
         tableLookups.sum(),
         disk.map(each -> each.store.stats()),
         disk.isPresent() ? Optional.empty() : Optional.of(memoryOnlyReason));

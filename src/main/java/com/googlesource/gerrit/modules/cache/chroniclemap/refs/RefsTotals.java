@@ -17,7 +17,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.FileCounts;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.TablesFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
 import java.util.List;
 import java.util.Optional;
@@ -32,7 +31,8 @@ import java.util.Optional;
  * @param lists distinct lists in memory
  * @param loads lists that were loaded from disk
  * @param failures lookups that JGit answered because of a fault
- * @param tables the stacks of the repositories that are read from mapped reftables
+ * @param tables the sizes in bytes of the reftables of each repository that is read from mapped
+ *     ones
  * @param tableLookups lookups in these tables
  * @param disk figures of the store; empty if there is none
  * @param memoryOnlyReason why there is no store; empty if there is one
@@ -44,7 +44,7 @@ public record RefsTotals(
     List<ParsedRefs> lists,
     long loads,
     long failures,
-    List<TablesFile> tables,
+    List<Long> tables,
     long tableLookups,
     Optional<StoreStats> disk,
     Optional<String> memoryOnlyReason) {}

@@ -22,7 +22,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
  * D800 to DFFF) before U+E000 to U+FFFF. UTF-8 puts them (first byte F0 to F4) after these
  * characters (first byte EE or EF).
  */
-public final class Names {
+final class Names {
   /** The longest name that is parsed. No file system allows a loose ref with a longer name. */
   static final int MAX_BYTES = 4096;
 

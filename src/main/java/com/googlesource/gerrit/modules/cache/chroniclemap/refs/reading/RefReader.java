@@ -25,11 +25,13 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.IntConsumer;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.errors.InvalidObjectIdException;
 import org.eclipse.jgit.lib.Constants;
+import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefComparator;
 import org.eclipse.jgit.lib.RefDatabase;
@@ -234,8 +236,13 @@ public record RefReader(
     return over;
   }
 
+  /** Returns the refs with an id or peeled id. */
+  public Set<Ref> tips(ObjectId id) throws IOException, LeftToJGit {
+    return refsById().of(id);
+  }
+
   /** Returns all refs, to be looked up by id. */
-  public RefsById refsById() throws IOException, LeftToJGit {
+  RefsById refsById() throws IOException, LeftToJGit {
     Transactions.Moment moment = transactions.now();
     ScannedRefs found = ScannedRefs.of(loose, RefDatabase.ALL);
     ParsedRefs packed = packed();

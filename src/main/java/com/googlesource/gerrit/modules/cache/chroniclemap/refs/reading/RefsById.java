@@ -30,7 +30,7 @@ import org.eclipse.jgit.lib.Ref;
  *
  * <p>Immutable. Any thread may read.
  */
-public final class RefsById {
+final class RefsById {
   private final ParsedRefs packed;
 
   /** The refs that hide packed refs of the same name, by id and by peeled id. */
@@ -54,7 +54,7 @@ public final class RefsById {
   }
 
   /** Returns the refs with an id or peeled id. */
-  public Set<Ref> of(ObjectId id) {
+  Set<Ref> of(ObjectId id) {
     Set<Ref> tips = new HashSet<>(over.getOrDefault(id, Set.of()));
     packed.pointingTo(
         id,

@@ -16,10 +16,13 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import java.io.IOException;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.CoreConfig.TrustStat;
+import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
 
 /**
@@ -106,11 +109,12 @@ public final class RequestView implements RefReader.CurrentList {
   }
 
   /**
-   * Returns the refs for lookups by id, which were read since the last update by this request, and
-   * since the last one by this module for anybody else. Updates by JGit and by other processes may
-   * be missing until then; Gerrit's own cache of refs for a push lacks all updates since its start.
+   * Returns the refs with an id or peeled id, which were read since the last update by this
+   * request, and since the last one by this module for anybody else. Updates by JGit and by other
+   * processes may be missing until then; Gerrit's own cache of refs for a push lacks all updates
+   * since its start.
    */
-  public RefsById refsById(RefReader reader) throws IOException {
+  public Set<Ref> tips(RefReader reader, ObjectId id) throws IOException {
     int now = requiredRead.get();
     long writes = refs.writes();
     KnownRefs known = lastKnown;
@@ -122,7 +126,7 @@ public final class RequestView implements RefReader.CurrentList {
       known = new KnownRefs(now, writes, reader.refsById());
       lastKnown = known;
     }
-    return known.refs;
+    return known.refs.of(id);
   }
 
   @Override

@@ -45,7 +45,7 @@ import org.eclipse.jgit.lib.Constants;
  *
  * <p>For one thread.
  */
-public final class NewestTables extends ReftableDatabase implements Closeable {
+final class NewestTables extends ReftableDatabase implements Closeable {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /** The parameters differ: until JGit 7.3, the list is one of them. */

@@ -145,7 +145,7 @@ final class TableBatchUpdate extends BatchRefUpdate {
       return tables.isMisread && isIoError ? commands : attempt.left;
     } finally {
       // Also if it was refused: most likely others have changed the refs.
-      database.file.changed();
+      database.changed();
     }
   }
 

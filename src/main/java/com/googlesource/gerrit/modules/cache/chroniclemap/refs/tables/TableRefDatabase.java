@@ -71,7 +71,7 @@ public final class TableRefDatabase extends RefDatabase {
 
   private final FileRepository repository;
   private final FileReftableDatabase jgit;
-  public final TablesFile file;
+  private final TablesFile file;
   private final TrustStat trust;
 
   /** Held by a thread of this process that changes the tables. */
@@ -105,6 +105,16 @@ public final class TableRefDatabase extends RefDatabase {
             .getListenerList()
             .addRefsChangedListener(
                 event -> Optional.ofNullable(listening.get()).ifPresent(TablesFile::changed));
+  }
+
+  /** The size of the tables in use, in bytes. */
+  public long bytes() {
+    return file.bytes();
+  }
+
+  /** Has the tables read again at the next lookup. */
+  public void changed() {
+    file.changed();
   }
 
   // ---- who answers
@@ -169,7 +179,7 @@ public final class TableRefDatabase extends RefDatabase {
     if (known == null || known.isModified()) {
       // Attributes first, content second: a change in between is found by the next check.
       FileStamp now = FileStamp.of(file.list.toFile());
-      file.changed();
+      changed();
       stamp = now;
     }
   }
@@ -335,7 +345,7 @@ public final class TableRefDatabase extends RefDatabase {
           });
     }
     // A compaction changes no ref, so JGit fires no event; but the old tables are to be let go.
-    file.changed();
+    changed();
   }
 
   @Override
@@ -356,7 +366,7 @@ public final class TableRefDatabase extends RefDatabase {
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     } finally {
-      file.changed();
+      changed();
     }
   }
 

@@ -37,7 +37,7 @@ import org.eclipse.jgit.annotations.Nullable;
  *
  * <p>Any thread may call. A thread that finds a change waits until the new tables are open.
  */
-public final class TablesFile {
+final class TablesFile {
   /** For so long, a list is read again that names a missing table; as long as JGit does. */
   private static final Duration MAX_WAIT = Duration.ofMillis(2500);
 
@@ -71,7 +71,7 @@ public final class TablesFile {
   }
 
   /** The size of the tables in use, in bytes. */
-  public long bytes() {
+  long bytes() {
     TableStack stack = known.stack;
     return stack == null
         ? 0
@@ -79,7 +79,7 @@ public final class TablesFile {
   }
 
   /** Has the stack read again at its next use. */
-  public void changed() {
+  void changed() {
     changes.incrementAndGet();
   }
 
