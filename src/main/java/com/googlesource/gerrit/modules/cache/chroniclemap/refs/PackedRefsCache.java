@@ -439,7 +439,7 @@ public final class PackedRefsCache implements AutoCloseable {
         list == null ? 0 : list.blockBytes(),
         list == null ? 0 : list.blocks(),
         leftReason(file),
-        file.looseMemory.bad());
+        file.badRefs());
   }
 
   private static Optional<String> leftReason(PackedRefsFile file) {

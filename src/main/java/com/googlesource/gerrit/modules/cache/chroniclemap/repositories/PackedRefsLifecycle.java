@@ -19,7 +19,7 @@ import com.google.gerrit.extensions.events.LifecycleListener;
 import com.google.inject.Inject;
 import com.google.inject.Singleton;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.PackedRefsCache;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.FileNames;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
 
 /**
  * The starter of the parsed ref lists, which opens and closes their store with the server. Without
@@ -40,7 +40,7 @@ final class PackedRefsLifecycle implements LifecycleListener {
       return;
     }
     started = true;
-    FileNames.limits().ifPresent(limits -> logger.atWarning().log("%s", limits));
+    RefPaths.limitsOfNames().ifPresent(limits -> logger.atWarning().log("%s", limits));
     try {
       cache.start();
     } catch (RuntimeException | LinkageError e) {

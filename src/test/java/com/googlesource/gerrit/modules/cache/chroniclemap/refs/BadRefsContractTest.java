@@ -114,7 +114,7 @@ class BadRefsContractTest {
   @Test
   void filesThatAreNoRefsAreNotBad() throws IOException {
     assertThat(refs.exactRef("config")).isNull();
-    assertThat(packed.looseMemory.bad()).isEmpty();
+    assertThat(packed.badRefs()).isEmpty();
   }
 
   @ParameterizedTest
@@ -145,8 +145,8 @@ class BadRefsContractTest {
           assertThrows(FileSystemException.class, () -> reading.read(refs, older));
       assertThat(e).hasMessageThat().contains(file(A) + ": broken ref");
     }
-    assertThat(packed.looseMemory.bad()).hasSize(1);
-    assertThat(packed.looseMemory.bad().get(0)).startsWith(A + ": ");
+    assertThat(packed.badRefs()).hasSize(1);
+    assertThat(packed.badRefs().get(0)).startsWith(A + ": ");
 
     // As with native git, which serves no older value either, and refuses each update.
     assertThat(test.refsOfGit().keySet()).containsNoneOf(A, "HEAD");
@@ -170,7 +170,7 @@ class BadRefsContractTest {
     // As refs-safety.md says.
     Files.delete(file(A));
     assertThat(refs.exactRef(A).getObjectId()).isEqualTo(older);
-    assertThat(packed.looseMemory.bad()).isEmpty();
+    assertThat(packed.badRefs()).isEmpty();
     assertThat(test.lockFiles()).isEmpty();
   }
 
@@ -192,11 +192,10 @@ class BadRefsContractTest {
     assertThat(ref.getObjectId().name()).isEqualTo(missing);
     assertThrows(MissingObjectException.class, () -> refs.peel(ref));
     assertThat(refs.getRefsByPrefix("refs/heads/")).hasSize(1);
-    assertThat(packed.looseMemory.bad())
-        .containsExactly(A + ": the object " + missing + " is missing");
+    assertThat(packed.badRefs()).containsExactly(A + ": the object " + missing + " is missing");
     write(A, newer.name() + "\n");
     assertThat(refs.peel(refs.exactRef(A)).isPeeled()).isTrue();
-    assertThat(packed.looseMemory.bad()).isEmpty();
+    assertThat(packed.badRefs()).isEmpty();
   }
 
   /** Names of files with characters that git allows, and that it does not. */
@@ -259,7 +258,7 @@ class BadRefsContractTest {
     assertThat(refs.getRefsByPrefix("refs/heads/.d/")).isEmpty();
     assertThat(refs.getRefsByPrefix("refs/heads/d.lock/")).isEmpty();
     assertThat(refs.getTipsWithSha1(newer)).hasSize(listed.size());
-    assertThat(packed.looseMemory.bad()).isNotEmpty();
+    assertThat(packed.badRefs()).isNotEmpty();
   }
 
   @Test
@@ -273,7 +272,7 @@ class BadRefsContractTest {
     assertThat(text).contains("refs/heads/master\n");
     assertThat(text).doesNotContain("nfs");
     assertThat(text).doesNotContain("~");
-    assertThat(packed.looseMemory.bad()).hasSize(3);
+    assertThat(packed.badRefs()).hasSize(3);
     assertThat(refs.exactRef("refs/heads/master~")).isNull();
     Files.delete(file("refs/heads/.nfs00000000000ab12300000001"));
     Files.delete(file("refs/heads/master~")); // which native git's own gc does not survive

@@ -26,7 +26,7 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects
 
 import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.FileNames;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -109,7 +109,7 @@ class RefUpdateContractTest extends RefsParity {
           side.attempt("both", () -> side.refs().exactRef(name).getObjectId());
           side.update(name, C);
         });
-    if (FileNames.limits().isEmpty()) {
+    if (RefPaths.limitsOfNames().isEmpty()) {
       compareState("at the end");
     }
   }

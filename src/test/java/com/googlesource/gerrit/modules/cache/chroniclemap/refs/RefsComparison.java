@@ -17,7 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 import static com.google.common.truth.Truth.assertWithMessage;
 
 import com.google.common.collect.ImmutableList;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.FileNames;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.JGitPackedRefs;
 import java.io.IOException;
 import java.nio.file.InvalidPathException;
@@ -147,7 +147,7 @@ public final class RefsComparison {
     Object expected = of(() -> show(jgits.get()));
     Object actual = of(() -> show(ours.get()));
     // In a locale that lacks a name, some answers of JGit take its file for none.
-    if (FileNames.limits().isEmpty() || !CANNOT_NAME.equals(actual)) {
+    if (RefPaths.limitsOfNames().isEmpty() || !CANNOT_NAME.equals(actual)) {
       assertWithMessage("%s", when).that(actual).isEqualTo(expected);
     }
   }

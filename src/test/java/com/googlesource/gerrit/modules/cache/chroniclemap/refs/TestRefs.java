@@ -198,7 +198,7 @@ public final class TestRefs implements Closeable {
   }
 
   /** The same of a folder. */
-  static PackedRefsFile packedRefs(Path folder) {
+  public static PackedRefsFile packedRefs(Path folder) {
     return new PackedRefsFile(
         folder.resolve("packed-refs").toFile(),
         new ListTiers(Differential.KEY, new ListMemory(1 << 30), null, System::nanoTime),

@@ -41,11 +41,11 @@ import org.eclipse.jgit.util.FS.FileStoreAttributes;
  * but never more than {@value #MAX_REFS}. Further refs are not kept. Any thread may call, and none
  * waits for another.
  */
-public final class LooseMemory {
+final class LooseMemory {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /** Each ref takes 244 bytes of heap with its name (measured), 24 MB for a repository at most. */
-  public static final int MAX_REFS = 100_000;
+  static final int MAX_REFS = 100_000;
 
   private static final int MAX_BAD = 100;
 
@@ -73,7 +73,7 @@ public final class LooseMemory {
   /** Null until JGit has measured the file system. */
   @Nullable private volatile FileStoreAttributes measured;
 
-  public LooseMemory(File refsFolder, int most) {
+  LooseMemory(File refsFolder, int most) {
     this.refsFolder = refsFolder.toPath();
     this.most = most;
   }
@@ -206,7 +206,7 @@ public final class LooseMemory {
   }
 
   /** Returns the bad refs that were met in the last hour, each with what is wrong, in order. */
-  public List<String> bad() {
+  List<String> bad() {
     long now = System.nanoTime();
     bad.values().removeIf(each -> now - each.met > BAD_NANOS);
     return bad.entrySet().stream().map(e -> e.getKey() + ": " + e.getValue().why).sorted().toList();

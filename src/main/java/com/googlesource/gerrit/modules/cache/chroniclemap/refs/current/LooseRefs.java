@@ -57,20 +57,45 @@ import org.eclipse.jgit.revwalk.RevWalk;
  *
  * <p>Peeled values are always remembered, as they depend on the id alone. Symbolic refs are not
  * resolved here. Any thread may call.
- *
- * @param memory shared by all instances of the repository
  */
-public record LooseRefs(
-    FileRepository repository,
-    RefPaths paths,
-    TrustStat trust,
-    LooseMemory memory,
-    NfsRevalidation nfs) {
+public final class LooseRefs {
   /** What Java decodes bytes to that the encoding of file names lacks. */
   private static final char UNDECODED = '\ufffd';
 
   /** By name. The name of a folder ends with a slash, so it sorts where its refs belong. */
   private static final Comparator<Object> BY_NAME = Comparator.comparing(LooseRefs::nameOf);
+
+  private final FileRepository repository;
+  public final RefPaths paths;
+  private final TrustStat trust;
+
+  /** Shared by all instances of the repository. */
+  private final LooseMemory memory;
+
+  private final NfsRevalidation nfs;
+
+  /**
+   * Makes the loose refs of a repository.
+   *
+   * @param packed the repository's {@code packed-refs}, which has what all instances share
+   */
+  public LooseRefs(
+      FileRepository repository, RefPaths paths, TrustStat trust, PackedRefsFile packed) {
+    this(repository, paths, trust, packed.looseMemory, packed.nfs);
+  }
+
+  LooseRefs(
+      FileRepository repository,
+      RefPaths paths,
+      TrustStat trust,
+      LooseMemory memory,
+      NfsRevalidation nfs) {
+    this.repository = repository;
+    this.paths = paths;
+    this.trust = trust;
+    this.memory = memory;
+    this.nfs = nfs;
+  }
 
   /** Returns the loose ref of a name, or null. */
   @Nullable
@@ -240,7 +265,7 @@ public record LooseRefs(
 
   /** Whether a name has more bytes than any ref's: 4096. */
   public static boolean isTooLong(String name) {
-    return FileNames.isLonger(name, RefPaths.MAX_BYTES);
+    return RefPaths.isLonger(name, RefPaths.MAX_BYTES);
   }
 
   /** Whether a name leads to no other file than that of the ref, and to no lock file. */
@@ -432,7 +457,7 @@ public record LooseRefs(
       return refused(name);
     }
     if (last.indexOf(UNDECODED) >= 0) {
-      FileNames.check(entry.toFile());
+      RefPaths.checkExpressed(entry.toFile());
       if (!entry.toFile().toPath().equals(entry)) {
         return refused(name); // it is not UTF-8
       }

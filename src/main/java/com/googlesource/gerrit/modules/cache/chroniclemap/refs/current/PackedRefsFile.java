@@ -69,7 +69,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
   public final File file;
   private final ListTiers tiers;
   private final Consumer<PackedRefsFile> remember;
-  public final NfsRevalidation nfs;
+  final NfsRevalidation nfs;
 
   /** The result of the last reading. Written under this object's lock. */
   private volatile State state;
@@ -88,7 +88,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
   public final FileCounts counts = new FileCounts();
 
   /** The memory of the loose refs in the same repository. */
-  public final LooseMemory looseMemory;
+  final LooseMemory looseMemory;
 
   private final MemoryPause pause;
 
@@ -164,6 +164,11 @@ public final class PackedRefsFile implements ListMemory.Holder {
   /** Whether JGit answers for a while because there was no memory. */
   public boolean isPaused() {
     return pause.isOn();
+  }
+
+  /** The bad loose refs that were met in the last hour, each with what is wrong, in order. */
+  public List<String> badRefs() {
+    return looseMemory.bad();
   }
 
   // ---- the memory

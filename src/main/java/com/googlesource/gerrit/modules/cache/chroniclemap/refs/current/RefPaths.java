@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.current;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import com.google.common.base.CharMatcher;
 import com.google.common.base.Splitter;
 import java.io.File;
@@ -30,11 +32,18 @@ import java.nio.file.attribute.BasicFileAttributes;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.lib.Constants;
 
-/** The paths of the refs of a repository. Immutable. */
+/**
+ * The paths of the refs of a repository. Immutable.
+ *
+ * <p>Java encodes file names by the locale in which the process was started, and no flag changes
+ * that. In the POSIX locale, {@code java.nio} refuses the file of {@code refs/heads/\u00e9}, and
+ * {@code java.io} takes it for one named {@code ?}.
+ */
 public final class RefPaths {
   /** The suffix of lock files, by git's own rule, which JGit follows. */
   public static final String LOCK = ".lock";
@@ -49,6 +58,11 @@ public final class RefPaths {
   private static final String TRANSACTIONS = "cache-chroniclemap";
 
   private static final int MAX_LINKS = 5;
+
+  private static final String ENCODING = System.getProperty("sun.jnu.encoding");
+
+  /** Whether this process can express all names of files. */
+  private static final boolean EXPRESSES_ALL = "UTF-8".equals(ENCODING);
 
   private final File gitFolder;
   final File commonFolder;
@@ -83,8 +97,8 @@ public final class RefPaths {
             ? new File(refsFolder, name.substring(Constants.R_REFS.length()))
             // A worktree has its own HEAD.
             : new File(name.equals(Constants.HEAD) ? gitFolder : commonFolder, name);
-    if (!FileNames.ANY) {
-      FileNames.check(file);
+    if (!EXPRESSES_ALL) {
+      checkExpressed(file);
     }
     return file;
   }
@@ -96,10 +110,10 @@ public final class RefPaths {
    */
   public boolean mayBeLoose(String name) {
     return name.length() <= MAX_FILE_NAME / 3
-        || (!FileNames.isLonger(commonFolder.getPath() + '/' + name, MAX_BYTES - 1)
+        || (!isLonger(commonFolder.getPath() + '/' + name, MAX_BYTES - 1)
             && Splitter.on('/')
                 .splitToStream(name)
-                .noneMatch(part -> FileNames.isLonger(part, MAX_FILE_NAME)));
+                .noneMatch(part -> isLonger(part, MAX_FILE_NAME)));
   }
 
   /**
@@ -114,6 +128,37 @@ public final class RefPaths {
         // As the system says it.
         throw new FileSystemException(file + LOCK, null, "File name too long");
       }
+    }
+  }
+
+  /** Whether a name has more bytes than a limit. Looks at no more of it than necessary. */
+  static boolean isLonger(String name, int most) {
+    // A character has up to three bytes in UTF-8, and one at least in any encoding.
+    return name.length() > most
+        || (EXPRESSES_ALL && name.length() > most / 3 && name.getBytes(UTF_8).length > most);
+  }
+
+  /** Text for the log: which names can't be expressed, and what to set; empty if all can. */
+  public static Optional<String> limitsOfNames() {
+    return EXPRESSES_ALL
+        ? Optional.empty()
+        : Optional.of(
+            "refs whose names "
+                + ENCODING
+                + ", the encoding of this process's locale, can't express can be neither read nor"
+                + " updated: start it with LC_ALL=C.UTF-8 in its environment");
+  }
+
+  /**
+   * Checks a file's name.
+   *
+   * @throws FileSystemException if this process can't express the name
+   */
+  static void checkExpressed(File file) throws FileSystemException {
+    try {
+      Path unused = file.toPath();
+    } catch (InvalidPathException e) {
+      throw LooseFile.unreadable(file, limitsOfNames().orElseGet(e::getReason), e);
     }
   }
 

@@ -85,13 +85,7 @@ public final class RepositoryRefs {
     CoreConfig config = repository.getConfig().get(CoreConfig.KEY);
     this.trustPacked = config.getTrustPackedRefsStat();
     this.paths = new RefPaths(repository, packedFile.file);
-    this.loose =
-        new LooseRefs(
-            repository,
-            paths,
-            config.getTrustLooseRefStat(),
-            packedFile.looseMemory,
-            packedFile.nfs);
+    this.loose = new LooseRefs(repository, paths, config.getTrustLooseRefStat(), packedFile);
     this.reader =
         new RefReader(loose, () -> packedFile.current(trustPacked), transactions, counted);
     this.lockedReader = reader.with(() -> lockedList(trustPacked == TrustStat.NEVER));

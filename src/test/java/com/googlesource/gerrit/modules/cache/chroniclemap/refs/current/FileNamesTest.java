@@ -42,12 +42,12 @@ class FileNamesTest {
       assertThat(paths.loose("refs/heads/a").getName()).isEqualTo("a");
       if (Charset.forName(System.getProperty("sun.jnu.encoding")).equals(UTF_8)) {
         assertThat(paths.loose(NAME).getName()).isEqualTo("\u00e9");
-        assertThat(FileNames.limits()).isEmpty();
+        assertThat(RefPaths.limitsOfNames()).isEmpty();
       } else {
         IOException error = assertThrows(IOException.class, () -> paths.loose(NAME));
         assertThat(error).hasMessageThat().startsWith(folder.toString());
         assertThat(error).hasMessageThat().contains("LC_ALL=C.UTF-8");
-        assertThat(FileNames.limits().orElseThrow()).contains("LC_ALL=C.UTF-8");
+        assertThat(RefPaths.limitsOfNames().orElseThrow()).contains("LC_ALL=C.UTF-8");
       }
     }
   }

@@ -19,9 +19,7 @@ import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseRefs;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.NfsRevalidation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Lists;
@@ -69,8 +67,7 @@ class LargeBatchUnderWayTest {
             repository,
             new RefPaths(repository, git.resolve("packed-refs").toFile()),
             TrustStat.ALWAYS,
-            new LooseMemory(git.resolve("refs").toFile(), LooseMemory.MAX_REFS),
-            NfsRevalidation.OF_SYSTEM),
+            TestRefs.packedRefs(git)),
         () -> packed,
         transactions,
         count -> {});
