@@ -21,11 +21,9 @@ import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.FileCounts;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.NfsRevalidation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListTiers;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.SiteKey;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Failures;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.TableRefDatabase;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RefDisk;
@@ -34,12 +32,10 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSet
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.JvmFlags;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreDirectory;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreUnavailableException;
 import java.io.File;
 import java.io.IOException;
 import java.lang.ref.Cleaner;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.IdentityHashMap;
@@ -79,8 +75,6 @@ public final class PackedRefsCache implements AutoCloseable {
 
   /** Closes the journals of repositories that are no longer open. */
   private static final Cleaner CLEANER = Cleaner.create();
-
-  private static final String STORE = "packed_refs";
 
   private static final long UPKEEP_SECONDS = 1;
   private static final long JOURNAL_SECONDS = 10;
@@ -246,8 +240,7 @@ public final class PackedRefsCache implements AutoCloseable {
     synchronized (this) {
       users++;
     }
-    ListTiers unused = open();
-    if (unused.disk == null && settings.diskLimit() > 0) {
+    if (open().store.isEmpty() && settings.diskLimit() > 0) {
       logger.atWarning().log("Parsed ref lists are kept in memory only: %s", memoryOnlyReason);
     }
   }
@@ -259,19 +252,7 @@ public final class PackedRefsCache implements AutoCloseable {
 
   private synchronized ListTiers openOnce() {
     if (tiers == null) {
-      Optional<ListDisk> disk = Optional.empty();
-      SiteKey key = null;
-      try {
-        disk = openDisk();
-        key = disk.isPresent() ? SiteKey.of(directory.path) : null;
-      } catch (StoreUnavailableException | IOException | RuntimeException | LinkageError e) {
-        disk = Optional.empty();
-        memoryOnlyReason = String.valueOf(e.getMessage());
-        closeDirectory();
-      }
-      ListTiers made =
-          new ListTiers(
-              key != null ? key : SiteKey.random(), memory, disk.orElse(null), System::nanoTime);
+      ListTiers made = openTiers();
       if (!closed) {
         repeat(made::upkeep, UPKEEP_SECONDS);
         repeat(this::keep, KEEP_SECONDS);
@@ -282,30 +263,34 @@ public final class PackedRefsCache implements AutoCloseable {
     return tiers;
   }
 
-  private Optional<ListDisk> openDisk() throws StoreUnavailableException {
+  /** The caller holds this object's lock. */
+  private ListTiers openTiers() {
+    try {
+      Optional<String> obstacle = obstacle();
+      if (obstacle.isEmpty()) {
+        directory = StoreDirectory.open(settings.folder().get());
+        return ListTiers.onDisk(directory, settings.diskLimit(), memory);
+      }
+      memoryOnlyReason = obstacle.get();
+    } catch (StoreUnavailableException | IOException | RuntimeException | LinkageError e) {
+      memoryOnlyReason = String.valueOf(e.getMessage());
+      closeDirectory();
+    }
+    return ListTiers.inMemory(memory);
+  }
+
+  /** Why no store may be opened; empty if one may. */
+  private Optional<String> obstacle() {
     if (closed) {
-      memoryOnlyReason = "the server stops";
-      return Optional.empty();
+      return Optional.of("the server stops");
     }
     if (settings.diskLimit() <= 0) {
-      memoryOnlyReason = "cache.packed_refs.diskLimit is " + settings.diskLimit();
-      return Optional.empty();
+      return Optional.of("cache.packed_refs.diskLimit is " + settings.diskLimit());
     }
     Optional<String> missingFlags = JvmFlags.missing();
-    if (missingFlags.isPresent()) {
-      memoryOnlyReason = missingFlags.get();
-      return Optional.empty();
-    }
-    if (settings.folder().isEmpty()) {
-      memoryOnlyReason = "cache.directory is not set in gerrit.config";
-      return Optional.empty();
-    }
-    Path folder = settings.folder().get();
-    directory = StoreDirectory.open(folder);
-    Store store =
-        directory.openStore(
-            new StoreSettings(STORE, ListDisk.VERSION, settings.diskLimit(), Optional.empty()));
-    return Optional.of(new ListDisk(store));
+    return missingFlags.isEmpty() && settings.folder().isEmpty()
+        ? Optional.of("cache.directory is not set in gerrit.config")
+        : missingFlags;
   }
 
   private void repeat(Runnable task, long seconds) {
@@ -346,8 +331,8 @@ public final class PackedRefsCache implements AutoCloseable {
       Idle now = new Idle(file.lastUse(), used ? 0 : before.looks + 1);
       idle.put(file, now);
       ParsedRefs list = file.lastList();
-      if (used && list != null && lists.disk != null && kept.put(list, true) == null) {
-        lists.disk.keep(list);
+      if (used && list != null && kept.put(list, true) == null) {
+        lists.keep(list);
       }
       if (now.looks >= IDLE_KEEPS) {
         forget(file);
@@ -363,7 +348,7 @@ public final class PackedRefsCache implements AutoCloseable {
    */
   public boolean isOfUse() {
     ListTiers lists = tiers;
-    return !closed && (lists == null || lists.disk != null || settings.diskLimit() <= 0);
+    return !closed && (lists == null || lists.store.isPresent() || settings.diskLimit() <= 0);
   }
 
   /**
@@ -451,7 +436,7 @@ public final class PackedRefsCache implements AutoCloseable {
   /** Returns the totals of all repositories. */
   public RefsTotals totals() {
     ListTiers lists = tiers;
-    Optional<ListDisk> disk = lists == null ? Optional.empty() : Optional.ofNullable(lists.disk);
+    Optional<Store> store = lists == null ? Optional.empty() : lists.store;
     List<RefsReport> reports = reports();
     FileCounts counts = new FileCounts();
     reports.forEach(report -> report.counts().addTo(counts));
@@ -464,11 +449,11 @@ public final class PackedRefsCache implements AutoCloseable {
         reports,
         memory,
         memory.lists(),
-        disk.map(each -> each.loads.sum()).orElse(0L),
+        lists == null ? 0 : lists.loads(),
         failures.count.sum(),
         tableBytes,
         tableLookups.sum(),
-        disk.map(each -> each.store.stats()),
-        disk.isPresent() ? Optional.empty() : Optional.of(memoryOnlyReason));
+        store.map(Store::stats),
+        store.isPresent() ? Optional.empty() : Optional.of(memoryOnlyReason));
   }
 }

@@ -18,9 +18,8 @@ import static com.google.common.truth.Truth.assertThat;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.NfsRevalidation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Differential;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListTiers;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Lists;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Failures;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import java.io.IOException;
@@ -78,7 +77,7 @@ class FileRefDatabaseTest {
     PackedRefsFile packed =
         new PackedRefsFile(
             testRefs.folder().resolve("packed-refs").toFile(),
-            new ListTiers(Differential.KEY, memory, null, System::nanoTime),
+            Lists.tiers(memory),
             used -> {},
             NfsRevalidation.OF_SYSTEM);
     RefDirectory jgit = (RefDirectory) repository.getRefDatabase();

@@ -18,9 +18,8 @@ import static com.google.common.truth.Truth.assertThat;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.NfsRevalidation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Differential;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListTiers;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Lists;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedRefsText;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Failures;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
@@ -74,7 +73,7 @@ class JGitAnswersTest {
     file =
         new PackedRefsFile(
             folder.resolve("r.git/packed-refs").toFile(),
-            new ListTiers(Differential.KEY, memory, null, System::nanoTime),
+            Lists.tiers(memory),
             used -> {},
             NfsRevalidation.OF_SYSTEM);
     own =

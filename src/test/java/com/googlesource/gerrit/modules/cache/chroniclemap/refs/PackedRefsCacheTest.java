@@ -19,7 +19,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListTiers;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Lists;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedRefsText;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
@@ -133,10 +133,10 @@ class PackedRefsCacheTest {
   void whatIsKeptAfterTheCloseDoesNotSpoilTheFile() throws Exception {
     FileRepository repository = create("a.git", Lists.text(1, REFS));
     assertSame(refs(repository), repository);
-    ListDisk disk = cache.open().disk;
-    ParsedRefs list = cache.open().memory.lists().get(0);
+    ListTiers tiers = cache.open();
+    ParsedRefs list = tiers.memory.lists().get(0);
     cache.close();
-    disk.keep(list);
+    tiers.keep(list);
     cache = open(64 << 20, 16 << 20);
     assertSame(refs(repository), repository);
     assertThat(cache.totals().counts().parses.sum()).isEqualTo(0);

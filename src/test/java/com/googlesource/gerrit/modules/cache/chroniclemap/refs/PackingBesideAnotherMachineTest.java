@@ -18,9 +18,8 @@ import static com.google.common.truth.Truth.assertThat;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.NfsRevalidation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Differential;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListTiers;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Lists;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RefDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import java.io.IOException;
@@ -63,7 +62,7 @@ class PackingBesideAnotherMachineTest {
     PackedRefsFile packed =
         new PackedRefsFile(
             file("packed-refs").toFile(),
-            new ListTiers(Differential.KEY, new ListMemory(1 << 30), null, System::nanoTime),
+            Lists.tiers(new ListMemory(1 << 30)),
             used -> {},
             otherMachine);
     RefDatabase database = refs.database(packed, new RefDisk(), UpdateSettings.DEFAULT);

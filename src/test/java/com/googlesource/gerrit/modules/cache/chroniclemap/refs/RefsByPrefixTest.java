@@ -20,9 +20,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.NfsRevalidation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Differential;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListTiers;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Lists;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedRefsText;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Failures;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
@@ -89,7 +88,7 @@ class RefsByPrefixTest {
     PackedRefsFile packed =
         new PackedRefsFile(
             repository.folder().resolve("packed-refs").toFile(),
-            new ListTiers(Differential.KEY, new ListMemory(1 << 20), null, System::nanoTime),
+            Lists.tiers(new ListMemory(1 << 20)),
             used -> {},
             NfsRevalidation.OF_SYSTEM);
     return new FileRefDatabase(

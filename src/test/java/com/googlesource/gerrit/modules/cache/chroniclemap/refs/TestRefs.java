@@ -19,9 +19,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.NfsRevalidation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Differential;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListTiers;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Lists;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Failures;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RefDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.SharedWrites;
@@ -201,7 +200,7 @@ public final class TestRefs implements Closeable {
   public static PackedRefsFile packedRefs(Path folder) {
     return new PackedRefsFile(
         folder.resolve("packed-refs").toFile(),
-        new ListTiers(Differential.KEY, new ListMemory(1 << 30), null, System::nanoTime),
+        Lists.tiers(new ListMemory(1 << 30)),
         used -> {},
         NfsRevalidation.OF_SYSTEM);
   }

@@ -38,9 +38,9 @@ import org.eclipse.jgit.annotations.Nullable;
  * <p>Safe for any thread. Loading waits for the store to be opened, for at most a second after this
  * object was made.
  */
-public final class ListDisk {
+final class ListDisk {
   /** The combined version of roots and blocks, which is that of the store. */
-  public static final int VERSION = (Root.VERSION << 8) | BlockFormat.VERSION;
+  static final int VERSION = (Root.VERSION << 8) | BlockFormat.VERSION;
 
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
@@ -50,15 +50,15 @@ public final class ListDisk {
    */
   private static final int FLUSH_BYTES = 4 << 20;
 
-  public final Store store;
+  private final Store store;
 
   /** Guarded by this. */
   private int unflushed;
 
   /** The number of lists that were loaded. */
-  public final LongAdder loads = new LongAdder();
+  final LongAdder loads = new LongAdder();
 
-  public ListDisk(Store store) {
+  ListDisk(Store store) {
     this.store = store;
   }
 
@@ -160,7 +160,7 @@ public final class ListDisk {
   }
 
   /** Keeps a list that is in use on disk, and restores its evicted parts. */
-  public synchronized void keep(ParsedRefs list) {
+  synchronized void keep(ParsedRefs list) {
     ListBlocks held = list.held;
     if (!held.rootOnDisk) {
       write(list);

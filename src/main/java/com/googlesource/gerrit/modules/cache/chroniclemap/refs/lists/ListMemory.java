@@ -138,7 +138,7 @@ public final class ListMemory {
    * @param limit bound, bytes
    * @param allocator allocates direct memory
    */
-  public ListMemory(long limit, IntFunction<ByteBuffer> allocator) {
+  ListMemory(long limit, IntFunction<ByteBuffer> allocator) {
     this.limit = limit;
     this.allocator = allocator;
   }

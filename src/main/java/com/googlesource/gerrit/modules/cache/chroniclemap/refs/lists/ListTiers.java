@@ -14,7 +14,13 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreDirectory;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreUnavailableException;
+import java.io.IOException;
 import java.util.List;
+import java.util.Optional;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -33,6 +39,9 @@ public final class ListTiers {
   /** The number of idle readers that are kept. Each has up to 950 KB, half of it off the heap. */
   private static final int READERS = 4;
 
+  /** The name of the store. */
+  private static final String STORE = "packed_refs";
+
   /** How many threads at most help one that compares a file with its list. */
   private static final int MAX_HELPERS = 3;
 
@@ -44,7 +53,11 @@ public final class ListTiers {
 
   public final LongSupplier nanoTime;
   public final ListMemory memory;
-  @Nullable public final ListDisk disk;
+
+  /** Empty for memory only. */
+  public final Optional<Store> store;
+
+  @Nullable private final ListDisk disk;
   public final ReaderPool readers;
   public final SharedCheck check;
 
@@ -63,13 +76,13 @@ public final class ListTiers {
   /**
    * Makes the tiers.
    *
-   * @param disk null for memory only
    * @param nanoTime a clock like {@link System#nanoTime}
    */
-  public ListTiers(SiteKey key, ListMemory memory, @Nullable ListDisk disk, LongSupplier nanoTime) {
+  ListTiers(SiteKey key, ListMemory memory, Optional<Store> store, LongSupplier nanoTime) {
     this.nanoTime = nanoTime;
     this.memory = memory;
-    this.disk = disk;
+    this.store = store;
+    this.disk = store.map(ListDisk::new).orElse(null);
     this.readers = new ReaderPool(key, READERS);
     this.check =
         new SharedCheck(
@@ -77,6 +90,25 @@ public final class ListTiers {
     PackedRefsReader reader = readers.take();
     none = reader.none();
     readers.giveBack(reader);
+  }
+
+  /** Makes tiers without a store. */
+  public static ListTiers inMemory(ListMemory memory) {
+    return new ListTiers(SiteKey.random(), memory, Optional.empty(), System::nanoTime);
+  }
+
+  /**
+   * Makes tiers with a store.
+   *
+   * @param limit bound on the store's file, bytes
+   * @throws IOException if the folder has no secret yet, and a new one cannot be written
+   */
+  public static ListTiers onDisk(StoreDirectory directory, long limit, ListMemory memory)
+      throws StoreUnavailableException, IOException {
+    Store store =
+        directory.openStore(new StoreSettings(STORE, ListDisk.VERSION, limit, Optional.empty()));
+    SiteKey key = SiteKey.of(directory.path);
+    return new ListTiers(key, memory, Optional.of(store), System::nanoTime);
   }
 
   /** Stops all writing. */
@@ -145,6 +177,18 @@ public final class ListTiers {
       unwrittenBytes.addAndGet(-bytes(list));
       write(list);
     }
+  }
+
+  /** Keeps a list that is in use on disk, and restores its evicted parts. */
+  public void keep(ParsedRefs list) {
+    if (disk != null) {
+      disk.keep(list);
+    }
+  }
+
+  /** The number of lists that were loaded from disk. */
+  public long loads() {
+    return disk == null ? 0 : disk.loads.sum();
   }
 
   private void write(ParsedRefs list) {

@@ -30,7 +30,7 @@ import javax.crypto.spec.SecretKeySpec;
  *
  * <p>Immutable and safe for any thread.
  */
-public final class SiteKey {
+final class SiteKey {
   /** The size of a site's secret in bytes. */
   static final int SECRET_BYTES = 32;
 
@@ -67,7 +67,7 @@ public final class SiteKey {
   }
 
   /** Makes a key of a secret that is not stored. */
-  public static SiteKey random() {
+  static SiteKey random() {
     return new SiteKey(SecretFile.random());
   }
 
@@ -76,7 +76,7 @@ public final class SiteKey {
    *
    * @throws IOException if there is no secret yet, and a new one cannot be written
    */
-  public static SiteKey of(Path folder) throws IOException {
+  static SiteKey of(Path folder) throws IOException {
     return new SiteKey(SecretFile.readOrMake(folder));
   }
 

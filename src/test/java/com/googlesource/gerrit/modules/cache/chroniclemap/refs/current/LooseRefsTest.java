@@ -18,9 +18,8 @@ import static com.google.common.truth.Truth.assertThat;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Differential;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListTiers;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Lists;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RefDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import java.io.IOException;
@@ -410,7 +409,7 @@ class LooseRefsTest {
     PackedRefsFile packed =
         new PackedRefsFile(
             file("packed-refs").toFile(),
-            new ListTiers(Differential.KEY, new ListMemory(1 << 20), null, System::nanoTime),
+            Lists.tiers(new ListMemory(1 << 20)),
             used -> {},
             NfsRevalidation.OF_SYSTEM);
     for (RefDatabase refs : List.of(newDatabase(packed), testRefs.peer())) {
@@ -439,7 +438,7 @@ class LooseRefsTest {
     PackedRefsFile packed =
         new PackedRefsFile(
             file("packed-refs").toFile(),
-            new ListTiers(Differential.KEY, new ListMemory(1 << 20), null, System::nanoTime),
+            Lists.tiers(new ListMemory(1 << 20)),
             used -> {},
             NfsRevalidation.OF_SYSTEM);
     RefDirectory jgit = testRefs.peer();

@@ -20,10 +20,10 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsFile;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Differential;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.FileText;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListTiers;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Lists;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedRefsText;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import java.io.IOException;
@@ -60,8 +60,7 @@ class PackedRefsFileTest {
 
   @TempDir Path folder;
   private Path path;
-  private final ListTiers tiers =
-      new ListTiers(Differential.KEY, new ListMemory(1 << 30), null, System::nanoTime);
+  private final ListTiers tiers = Lists.tiers(new ListMemory(1 << 30));
   private PackedRefsFile file;
 
   @BeforeEach
@@ -228,8 +227,7 @@ class PackedRefsFileTest {
     final PackedRefsFile file =
         new PackedRefsFile(
             path.toFile(),
-            new ListTiers(
-                Differential.KEY, new ListMemory(1 << 30, this::allocate), null, now::get),
+            Lists.tiers(this::allocate, now::get),
             used -> {},
             NfsRevalidation.OF_SYSTEM);
 

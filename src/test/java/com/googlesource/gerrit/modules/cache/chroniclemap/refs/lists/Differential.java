@@ -32,7 +32,7 @@ import org.eclipse.jgit.lib.Ref;
 
 /** Holds what is parsed here against what JGit parses. */
 public final class Differential implements Closeable {
-  public static final SiteKey KEY = new SiteKey("a secret that is 32 bytes long..".getBytes(UTF_8));
+  static final SiteKey KEY = new SiteKey("a secret that is 32 bytes long..".getBytes(UTF_8));
 
   private final JGitPackedRefs jgit;
   private final PackedRefsReader reader = new PackedRefsReader(KEY);

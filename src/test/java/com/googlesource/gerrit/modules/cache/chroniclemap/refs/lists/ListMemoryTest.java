@@ -156,7 +156,7 @@ class ListMemoryTest {
   void manyRewritesTakeNoMoreAndMore() {
     Repo a = new Repo().read(Lists.text(1, REFS));
     long first = memory.bytes();
-    ListTiers tiers = new ListTiers(Differential.KEY, memory, null, System::nanoTime);
+    ListTiers tiers = Lists.tiers(memory);
     for (int i = 0; i < 300; i++) {
       byte[] text =
           Lists.textWith(1, REFS, String.format(Locale.ROOT, "refs/changes/%02d/9/1", i % 100));

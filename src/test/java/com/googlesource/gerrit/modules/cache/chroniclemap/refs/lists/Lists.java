@@ -18,11 +18,15 @@ import static com.google.common.truth.Truth.assertThat;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Random;
 import java.util.SortedMap;
+import java.util.function.IntFunction;
+import java.util.function.LongSupplier;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.Ref;
 
@@ -51,6 +55,17 @@ public final class Lists {
 
     @Override
     public void onReplaced(ParsedRefs list, ParsedRefs copy) {}
+  }
+
+  /** Tiers without a store. */
+  public static ListTiers tiers(ListMemory memory) {
+    return new ListTiers(Differential.KEY, memory, Optional.empty(), System::nanoTime);
+  }
+
+  /** The same with direct memory and a clock that a test controls. */
+  public static ListTiers tiers(IntFunction<ByteBuffer> allocator, LongSupplier nanoTime) {
+    ListMemory memory = new ListMemory(1 << 30, allocator);
+    return new ListTiers(Differential.KEY, memory, Optional.empty(), nanoTime);
   }
 
   /** The list of a text. */
