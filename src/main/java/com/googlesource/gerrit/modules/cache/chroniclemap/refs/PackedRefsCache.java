@@ -18,9 +18,9 @@ import static com.google.common.util.concurrent.Uninterruptibles.awaitTerminatio
 
 import com.google.common.collect.MapMaker;
 import com.google.common.flogger.FluentLogger;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.FileCounts;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.NfsRevalidation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.FileCounts;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListTiers;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;

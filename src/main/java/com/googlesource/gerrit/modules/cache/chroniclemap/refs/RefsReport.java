@@ -14,7 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.FileCounts;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.FileCounts;
 import java.io.File;
 import java.util.List;
 import java.util.Optional;

@@ -14,7 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.FileCounts;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.FileCounts;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;

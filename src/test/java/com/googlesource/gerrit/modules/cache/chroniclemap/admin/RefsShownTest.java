@@ -20,7 +20,7 @@ import com.google.common.collect.MoreCollectors;
 import com.google.gson.JsonObject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.FileCounts;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.FileCounts;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.ProjectRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;

@@ -14,9 +14,9 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.current;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.FileText;
 import java.io.File;
 import java.io.IOException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileTime;
@@ -112,13 +112,6 @@ public final class FileStamp {
     return new FileStamp(file, file, FileSnapshot.MISSING_FILE, null);
   }
 
-  /** Returns the key that tells a file from a file that replaces it; null if there is none. */
-  @Nullable
-  static Object key(File file) {
-    BasicFileAttributes attributes = read(file);
-    return attributes == null ? null : attributes.fileKey();
-  }
-
   /** Whether the file has to be read again. */
   public boolean isModified() {
     if (isLink && leadsElsewhere()) {
@@ -151,10 +144,24 @@ public final class FileStamp {
   /** JGit takes a file for missing, too, if the disk does not tell. */
   private boolean isSurelyMissing() {
     try {
-      return !FileText.isThere(file);
+      return !isThere(file);
     } catch (IOException e) {
       return false;
     }
+  }
+
+  /**
+   * Whether a file exists.
+   *
+   * @throws IOException if the disk does not tell, or if the name is that of a folder. The file
+   *     must not count as missing then
+   */
+  static boolean isThere(File file) throws IOException {
+    BasicFileAttributes found = LooseFile.attributesIfThere(file.toPath());
+    if (found != null && !found.isRegularFile()) {
+      throw new FileSystemException(file.getPath(), null, "is not a regular file");
+    }
+    return found != null;
   }
 
   @Nullable

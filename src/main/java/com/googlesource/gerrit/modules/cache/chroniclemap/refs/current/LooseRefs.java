@@ -57,44 +57,29 @@ import org.eclipse.jgit.revwalk.RevWalk;
  *
  * <p>Peeled values are always remembered, as they depend on the id alone. Symbolic refs are not
  * resolved here. Any thread may call.
+ *
+ * @param memory shared by all instances of the repository
  */
-public final class LooseRefs {
+public record LooseRefs(
+    FileRepository repository,
+    RefPaths paths,
+    TrustStat trust,
+    LooseMemory memory,
+    NfsRevalidation nfs) {
   /** What Java decodes bytes to that the encoding of file names lacks. */
   private static final char UNDECODED = '\ufffd';
 
   /** By name. The name of a folder ends with a slash, so it sorts where its refs belong. */
   private static final Comparator<Object> BY_NAME = Comparator.comparing(LooseRefs::nameOf);
 
-  private final FileRepository repository;
-  public final RefPaths paths;
-  private final TrustStat trust;
-
-  /** Shared by all instances of the repository. */
-  private final LooseMemory memory;
-
-  private final NfsRevalidation nfs;
-
   /**
-   * Makes the loose refs of a repository.
+   * Takes what all instances of the repository share.
    *
-   * @param packed the repository's {@code packed-refs}, which has what all instances share
+   * @param packed the repository's {@code packed-refs}
    */
   public LooseRefs(
       FileRepository repository, RefPaths paths, TrustStat trust, PackedRefsFile packed) {
     this(repository, paths, trust, packed.looseMemory, packed.nfs);
-  }
-
-  LooseRefs(
-      FileRepository repository,
-      RefPaths paths,
-      TrustStat trust,
-      LooseMemory memory,
-      NfsRevalidation nfs) {
-    this.repository = repository;
-    this.paths = paths;
-    this.trust = trust;
-    this.memory = memory;
-    this.nfs = nfs;
   }
 
   /** Returns the loose ref of a name, or null. */

@@ -15,25 +15,17 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.current;
 
 import com.google.common.flogger.FluentLogger;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ContentDigest;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.EditedText;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.FileText;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListBuilder;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.FileCounts;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListSource;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListSource.Content;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListTiers;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedEdits;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedRefsReader;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import java.io.File;
 import java.io.FileNotFoundException;
 import java.io.IOException;
-import java.io.InputStream;
-import java.nio.channels.Channels;
-import java.nio.channels.FileChannel;
-import java.nio.channels.ReadableByteChannel;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -63,16 +55,17 @@ public final class PackedRefsFile implements ListMemory.Holder {
   public static final String IRREGULAR =
       "it is broken, or not written as git does: sorted by name, with names in UTF-8";
 
-  /** The answer that leaves a single lookup to JGit. */
-  private static final State LEFT_FOR_NOW = new State(null, null, null);
+  /** The state in which nothing is known. As an answer, it leaves a single lookup to JGit. */
+  private static final State UNKNOWN = new State(null, Content.UNKNOWN);
 
   public final File file;
   private final ListTiers tiers;
+  public final ListSource source;
   private final Consumer<PackedRefsFile> remember;
   final NfsRevalidation nfs;
 
   /** The result of the last reading. Written under this object's lock. */
-  private volatile State state;
+  private volatile State state = UNKNOWN;
 
   // Readings are numbered. Guarded by this.
   private long begun;
@@ -92,9 +85,6 @@ public final class PackedRefsFile implements ListMemory.Holder {
 
   private final MemoryPause pause;
 
-  /** The key of the file that was read last. Only for the thread that reads. */
-  @Nullable private Object checkedKey;
-
   /** The time of {@link ListMemory#now} at the last use. Need not be exact. */
   private long lastUse;
 
@@ -109,26 +99,15 @@ public final class PackedRefsFile implements ListMemory.Holder {
    * The result of a reading.
    *
    * @param stamp taken before the reading; null if the content must be read again
-   * @param list null if JGit has to answer, or if the content must be read again
-   * @param digest of the content; null if nothing was read
-   * @param leftToJGit whether the content is not regular, so that JGit has to answer
    */
-  private record State(
-      @Nullable FileStamp stamp,
-      @Nullable ParsedRefs list,
-      @Nullable ContentDigest digest,
-      boolean leftToJGit) {
-    State(@Nullable FileStamp stamp, @Nullable ParsedRefs list, @Nullable ContentDigest digest) {
-      this(stamp, list, digest, false);
-    }
-
+  private record State(@Nullable FileStamp stamp, Content content) {
     State withoutStamp() {
-      return new State(null, list, digest, leftToJGit);
+      return new State(null, content);
     }
 
-    /** Whether this state decides who answers. */
-    boolean isAnswer() {
-      return list != null || leftToJGit;
+    @Nullable
+    ParsedRefs list() {
+      return content.list();
     }
   }
 
@@ -142,23 +121,23 @@ public final class PackedRefsFile implements ListMemory.Holder {
     this.nfs = nfs;
     this.file = file;
     this.tiers = tiers;
+    this.source = new ListSource(file, tiers, counts);
     this.remember = remember;
     this.looseMemory =
         new LooseMemory(new File(file.getParentFile(), Constants.R_REFS), LooseMemory.MAX_REFS);
     this.pause = new MemoryPause(tiers.nanoTime);
-    this.state = new State(null, null, null);
   }
 
   /** The list of the last reading if it is in memory. The file may have changed since. */
   @Override
   @Nullable
   public ParsedRefs lastList() {
-    return state.list;
+    return state.list();
   }
 
   /** Whether JGit answers for the content that was read last, which is not regular. */
   public boolean isLeftToJGit() {
-    return state.leftToJGit;
+    return state.content.leftToJGit();
   }
 
   /** Whether JGit answers for a while because there was no memory. */
@@ -191,8 +170,8 @@ public final class PackedRefsFile implements ListMemory.Holder {
 
   @Override
   public synchronized void onEvicted(ParsedRefs list) {
-    if (state.list == list) {
-      state = new State(null, null, state.digest);
+    if (state.list() == list) {
+      state = new State(null, state.content.with(null));
     }
     tiers.left(list);
   }
@@ -209,8 +188,8 @@ public final class PackedRefsFile implements ListMemory.Holder {
 
   @Override
   public synchronized void onReplaced(ParsedRefs list, ParsedRefs copy) {
-    if (state.list == list) {
-      state = new State(state.stamp, copy, state.digest);
+    if (state.list() == list) {
+      state = new State(state.stamp, state.content.with(copy));
     }
   }
 
@@ -218,7 +197,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
   public synchronized void forgotten() {
     forgotten = true;
     looseMemory.clear();
-    ParsedRefs list = state.list;
+    ParsedRefs list = state.list();
     tiers.memory.release(this);
     if (list != null) {
       onEvicted(list);
@@ -243,18 +222,18 @@ public final class PackedRefsFile implements ListMemory.Holder {
       refreshFolder();
     }
     if (trust == TrustStat.NEVER) {
-      return readAfterNow(false).list;
+      return readAfterNow(false).list();
     }
     if (trust == TrustStat.AFTER_OPEN) {
       refreshAttributes();
     }
     State now = state;
     if (!isModified(now)) {
-      return now.list;
+      return now.list();
     }
     // A reading in progress may do, as it is as new as the attributes with which it began.
     now = waitForReading();
-    return isModified(now) ? readAfterNow(true).list : now.list;
+    return isModified(now) ? readAfterNow(true).list() : now.list();
   }
 
   /**
@@ -268,13 +247,13 @@ public final class PackedRefsFile implements ListMemory.Holder {
       return null;
     }
     refreshFolder();
-    return readAfterNow(true).list;
+    return readAfterNow(true).list();
   }
 
   /** Whether the file existed and was not empty at the last reading. */
   public boolean hasContent() {
     State last = state;
-    return last.list == null ? last.isAnswer() : last.list.textBytes() > 0;
+    return last.list() == null ? last.content.isAnswer() : last.list().textBytes() > 0;
   }
 
   /** Has the next lookup read the content, whatever the attributes are. */
@@ -334,12 +313,12 @@ public final class PackedRefsFile implements ListMemory.Holder {
       long needed = begun + 1;
       awaitReading(needed);
       // If the list was evicted since, the file is read again.
-      if (finished >= needed && state.isAnswer()) {
+      if (finished >= needed && state.content.isAnswer()) {
         return state;
       }
       awaitReading(Long.MAX_VALUE);
       if (pause.isOn()) {
-        return LEFT_FOR_NOW; // the other reading has failed
+        return UNKNOWN; // the other reading has failed
       }
       reading = true;
       mine = ++begun;
@@ -352,21 +331,21 @@ public final class PackedRefsFile implements ListMemory.Holder {
       return after;
     } catch (OutOfMemoryError e) {
       noMemory(e);
-      return LEFT_FOR_NOW;
+      return UNKNOWN;
     } finally {
       synchronized (this) {
         try {
           // After a failure, each waiting thread reads by itself and sees the failure.
           if (after != null && mine > finished) {
             after = mine < stampsFrom ? after.withoutStamp() : after;
-            if (after.list == null || after.list != state.list) {
+            if (after.list() == null || after.list() != state.list()) {
               afterUnlock = new ArrayList<>();
               holdIfItMay(after, afterUnlock);
             } else {
               state = after;
             }
             finished = mine;
-            if (!Objects.equals(before.digest, after.digest)) {
+            if (!Objects.equals(before.content.digest(), after.content.digest())) {
               version++;
             }
           }
@@ -394,23 +373,23 @@ public final class PackedRefsFile implements ListMemory.Holder {
       pause.over();
     } catch (OutOfMemoryError e) {
       // The state before is no answer to the threads that waited for this reading.
-      state = new State(null, null, null);
+      state = UNKNOWN;
       noMemory(e);
     }
   }
 
   /** Takes another list. The caller holds this object's lock. */
   private void hold(State after, List<Runnable> afterUnlock) {
-    if (after.list == null) {
+    if (after.list() == null) {
       tiers.memory.release(this);
       state = after;
       return;
     }
-    ParsedRefs held = tiers.hold(this, after.list, afterUnlock);
-    if (state.list != null) {
-      held.inheritFrom(state.list);
+    ParsedRefs held = tiers.hold(this, after.list(), afterUnlock);
+    if (state.list() != null) {
+      held.inheritFrom(state.list());
     }
-    state = new State(after.stamp, held, after.digest);
+    state = new State(after.stamp, after.content.with(held));
     tiers.changed(this);
   }
 
@@ -442,7 +421,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
     List<Runnable> afterUnlock = new ArrayList<>();
     synchronized (this) {
       finished = ++begun;
-      holdIfItMay(new State(stamp, list, list.digest()), afterUnlock);
+      holdIfItMay(new State(stamp, Content.of(list)), afterUnlock);
       if (refsChanged) {
         version++;
       }
@@ -451,138 +430,38 @@ public final class PackedRefsFile implements ListMemory.Holder {
     afterUnlock.forEach(Runnable::run);
   }
 
-  /**
-   * Writes the file's content with some changed lines, and makes its list in the same pass.
-   *
-   * @param list the list of the content, whose file is locked
-   * @param out gets the new content, which is useless if this method fails
-   * @return the new list; {@code list} itself if the content is the same
-   * @throws EditedText.ChangedException if the file does not have the content of the list
-   * @throws IOException if the file cannot be read or written
-   */
-  public ParsedRefs writeEdited(ParsedRefs list, PackedEdits edits, FileChannel out)
-      throws IOException {
-    PackedRefsReader reader = tiers.readers.take();
-    try (ReadableByteChannel old = open(list)) {
-      long begunAt = System.nanoTime();
-      ListBuilder builder = tiers.memory.builder();
-      ParsedRefs made = reader.readEdited(list, edits, old, out, builder);
-      if (made == null) {
-        throw new IOException("what was written for " + file + " is not a packed-refs file");
-      }
-      if (made != list) {
-        counts.parsed(made.blocks(), builder.made(), System.nanoTime() - begunAt);
-      }
-      return made;
-    } finally {
-      tiers.readers.giveBack(reader);
-    }
-  }
-
-  private ReadableByteChannel open(ParsedRefs list) throws IOException {
-    try {
-      return FileChannel.open(file.toPath(), StandardOpenOption.READ);
-    } catch (NoSuchFileException e) {
-      if (list.size() > 0) {
-        throw new EditedText.ChangedException();
-      }
-      return Channels.newChannel(InputStream.nullInputStream());
-    }
-  }
-
   // ---- reading
 
   private State read(State before, boolean stamped) throws IOException {
     counts.readings.increment();
-    PackedRefsReader reader = tiers.readers.take();
-    try {
-      for (int attempt = 1; ; attempt++) {
-        try {
-          return read(file, reader, before, stamped);
-        } catch (IOException e) {
-          if (!FileText.isThere(file)) {
-            return new State(FileStamp.missing(file), tiers.none, tiers.none.digest());
-          }
-          if (attempt == LooseFile.MAX_ATTEMPTS || !LooseFile.isOfAnotherFile(e)) {
-            throw LooseFile.unreadable(file, e);
-          }
+    for (int attempt = 1; ; attempt++) {
+      try {
+        FileStamp stamp = stamped ? FileStamp.of(file) : null;
+        Content content = source.read(before.content);
+        if (content == before.content) {
+          // The stamp of the state before, if there is one, is still valid for this content.
+          return stamp == null ? before : new State(stamp, content);
+        }
+        if (content.leftToJGit()) {
+          leaveToJGit();
+        }
+        return new State(stamp, content);
+      } catch (IOException e) {
+        if (!FileStamp.isThere(file)) {
+          return new State(FileStamp.missing(file), Content.of(tiers.none));
+        }
+        if (attempt == LooseFile.MAX_ATTEMPTS || !LooseFile.isOfAnotherFile(e)) {
+          throw LooseFile.unreadable(file, e);
         }
       }
-    } finally {
-      tiers.readers.giveBack(reader);
     }
   }
 
-  private State read(File from, PackedRefsReader reader, State before, boolean stamped)
-      throws IOException {
-    FileStamp stamp = stamped ? FileStamp.of(from) : null;
-    return FileText.retry(text -> read(text, reader, before, stamp), from);
-  }
-
-  private State read(
-      FileText text, PackedRefsReader reader, State before, @Nullable FileStamp stamp)
-      throws IOException {
-    ParsedRefs old = before.list;
-    if (old != null && isUnchanged(text, old)) {
-      return stamp == null ? before : new State(stamp, old, old.digest());
-    }
-    ListBuilder builder = tiers.memory.builder();
-    if (old == null || old.size() == 0) {
-      // Another repository, another process or an earlier run may have parsed it.
-      ContentDigest digest =
-          before.leftToJGit ? reader.digest(text) : reader.digestIfKnown(text, tiers::mayKnow);
-      if (before.leftToJGit && digest.equals(before.digest)) {
-        return stamp == null ? before : new State(stamp, null, digest, true);
-      }
-      ParsedRefs known = digest == null ? null : tiers.find(digest, builder);
-      if (known != null) {
-        if (known != old) {
-          counts.found.increment();
-        }
-        return new State(stamp, known, digest);
-      }
-      text.rewind();
-    }
-    long begunAt = System.nanoTime();
-    ParsedRefs list = reader.read(text, builder, old);
-    if (list == null) {
-      return leaveToJGit(text, reader, stamp);
-    }
-    if (list == old) {
-      // The stamp of the state before, if there is one, is still valid for this content.
-      return stamp == null ? before : new State(stamp, old, old.digest());
-    }
-    counts.parsed(list.blocks(), builder.made(), System.nanoTime() - begunAt);
-    return new State(stamp, list, list.digest());
-  }
-
-  private State leaveToJGit(FileText text, PackedRefsReader reader, @Nullable FileStamp stamp)
-      throws IOException {
+  private void leaveToJGit() {
     counts.notParsable.increment();
     if (!isLogged) {
       isLogged = true;
       logger.atWarning().log("%s is left to JGit, as without this module: %s", file, IRREGULAR);
     }
-    text.rewind();
-    return new State(stamp, null, reader.digest(text), true);
-  }
-
-  /** Checks the content of a large file in parallel, which is faster than reading it. */
-  private boolean isUnchanged(FileText text, ParsedRefs list) throws IOException {
-    if (!text.hasParts() || !tiers.check.isWorthwhile(list)) {
-      return false;
-    }
-    // The key is only a hint: a new file most likely has a new content.
-    Object key = FileStamp.key(file);
-    boolean sameFile = key != null && key.equals(checkedKey);
-    checkedKey = key;
-    if (!sameFile) {
-      return false;
-    }
-    boolean same = tiers.check.matches(text, list);
-    if (!same) {
-      text.rewind();
-    }
-    return same;
   }
 }

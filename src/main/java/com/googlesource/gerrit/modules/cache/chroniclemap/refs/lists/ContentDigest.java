@@ -29,7 +29,7 @@ import java.nio.ByteBuffer;
  * @param hi first 64 bits
  * @param lo last 64 bits
  */
-public record ContentDigest(long hi, long lo) {
+record ContentDigest(long hi, long lo) {
   /** Separates these hashes from any other use of SHA-256 over the same bytes. */
   private static final byte DOMAIN = 'D';
 

@@ -36,7 +36,7 @@ import org.eclipse.jgit.lib.ObjectId;
  * <p>The cost is a copy of the file, and memory that grows with the edits of one chunk. For one
  * thread.
  */
-public final class EditedText implements TextSource {
+final class EditedText implements TextSource {
   /** The header that git writes for a file that is fully peeled and sorted by bytes. */
   static final byte[] HEADER = "# pack-refs with: peeled fully-peeled sorted \n".getBytes(US_ASCII);
 
@@ -90,15 +90,6 @@ public final class EditedText implements TextSource {
     return ByteBuffer.allocateDirect(COPY_BYTES + SPARE).order(ByteOrder.LITTLE_ENDIAN);
   }
 
-  /** Thrown if the file does not have the content of the list. */
-  public static final class ChangedException extends IOException {
-    private static final long serialVersionUID = 1;
-
-    public ChangedException() {
-      super("packed-refs has changed although it is locked");
-    }
-  }
-
   @Override
   public int read(ByteBuffer target) throws IOException {
     while (!ready.hasRemaining()) {
@@ -120,7 +111,7 @@ public final class EditedText implements TextSource {
       ready = ByteBuffer.wrap(merge(HEADER, HEADER.length, edits.length));
     } else if (block == root.blocks) {
       if (old.read(copied.clear()) >= 0) {
-        throw new ChangedException(); // the file is longer
+        throw new ListSource.ChangedException(); // the file is longer
       }
       return false;
     } else {
@@ -177,7 +168,7 @@ public final class EditedText implements TextSource {
     copied.clear().limit(length);
     while (copied.hasRemaining()) {
       if (old.read(copied) < 0) {
-        throw new ChangedException();
+        throw new ListSource.ChangedException();
       }
     }
     return copied.clear();
@@ -186,7 +177,7 @@ public final class EditedText implements TextSource {
   private void check(ByteBuffer text, int at, int which) throws IOException {
     hash.of(text, at, root.textLength(which), root.blockFlags());
     if (hash.hi != root.idHi(which) || hash.lo != root.idLo(which)) {
-      throw new ChangedException();
+      throw new ListSource.ChangedException();
     }
   }
 

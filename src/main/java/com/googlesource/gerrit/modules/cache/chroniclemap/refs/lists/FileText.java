@@ -16,14 +16,13 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
 import java.io.Closeable;
 import java.io.File;
-import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.FileChannel;
 import java.nio.file.FileSystemException;
-import java.nio.file.Path;
+import java.nio.file.Files;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import org.eclipse.jgit.annotations.Nullable;
@@ -36,7 +35,7 @@ import org.eclipse.jgit.annotations.Nullable;
  * RandomAccessFile}, at the cost of a copy. A thread that is interrupted during the read has to
  * {@linkplain #retry start again}, as another file may have the name by then.
  */
-public final class FileText implements TextSource, Closeable {
+final class FileText implements TextSource, Closeable {
   /** The size of a read by {@link RandomAccessFile}. Java allocates memory for larger reads. */
   private static final int MAX_PART = 64 << 10;
 
@@ -44,8 +43,11 @@ public final class FileText implements TextSource, Closeable {
   @Nullable private final RandomAccessFile file;
   @Nullable private final byte[] part;
 
+  /** Tells the file from one that replaces it; null if nothing does. */
+  @Nullable final Object key;
+
   /** A way to read an open file. */
-  public interface Reading<T> {
+  interface Reading<T> {
     T read(FileText text) throws IOException;
   }
 
@@ -57,33 +59,20 @@ public final class FileText implements TextSource, Closeable {
   private FileText(File path, boolean byChannel) throws IOException {
     if (!byChannel) {
       channel = null;
+      key = null;
       file = new RandomAccessFile(path, "r");
       part = new byte[MAX_PART];
     } else {
       // A channel could open a folder, too.
-      if (!isThere(path)) {
-        throw new FileNotFoundException(path.getPath());
+      BasicFileAttributes found = Files.readAttributes(path.toPath(), BasicFileAttributes.class);
+      if (!found.isRegularFile()) {
+        throw new FileSystemException(path.getPath(), null, "is not a regular file");
       }
+      key = found.fileKey();
       channel = FileChannel.open(path.toPath(), StandardOpenOption.READ);
       file = null;
       part = null;
     }
-  }
-
-  /**
-   * Whether a file exists.
-   *
-   * @throws IOException if the disk does not tell, or if the name is that of a folder. The file
-   *     must not count as missing then
-   */
-  public static boolean isThere(File file) throws IOException {
-    Path path = file.toPath();
-    BasicFileAttributes found =
-        path.getFileSystem().provider().readAttributesIfExists(path, BasicFileAttributes.class);
-    if (found != null && !found.isRegularFile()) {
-      throw new FileSystemException(file.getPath(), null, "is not a regular file");
-    }
-    return found != null;
   }
 
   /**
@@ -92,7 +81,7 @@ public final class FileText implements TextSource, Closeable {
    * Thread#interrupt} sets the status before it looks for a channel, so a late interrupt whose
    * status was handled already may close a channel that was opened since.
    */
-  public static <T> T retry(Reading<T> reading, File path) throws IOException {
+  static <T> T retry(Reading<T> reading, File path) throws IOException {
     try (FileText text = new FileText(path)) {
       return reading.read(text);
     } catch (ClosedByInterruptException e) {
@@ -115,7 +104,7 @@ public final class FileText implements TextSource, Closeable {
   }
 
   /** Whether {@link #part} is available. */
-  public boolean hasParts() {
+  boolean hasParts() {
     return channel != null;
   }
 
@@ -150,7 +139,7 @@ public final class FileText implements TextSource, Closeable {
   }
 
   /** Returns to the start. */
-  public void rewind() throws IOException {
+  void rewind() throws IOException {
     if (channel != null) {
       channel.position(0);
     } else {

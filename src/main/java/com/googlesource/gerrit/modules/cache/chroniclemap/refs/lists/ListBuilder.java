@@ -30,7 +30,7 @@ import org.eclipse.jgit.annotations.Nullable;
  *
  * <p>For one thread and one list. A builder must not be used after {@link #finish}.
  */
-public final class ListBuilder {
+final class ListBuilder {
   /** The largest size of a slab with more than one block. */
   static final int MAX_SLAB_BYTES = 1 << 20;
 
@@ -120,7 +120,7 @@ public final class ListBuilder {
   }
 
   /** Returns the number of blocks that were not in the memory. */
-  public int made() {
+  int made() {
     return made;
   }
 

@@ -250,7 +250,7 @@ public final class ListMemory {
     return indexes.stream().mapToLong(IdIndex::bytes).sum();
   }
 
-  public ListBuilder builder() {
+  ListBuilder builder() {
     return new ListBuilder(this, true);
   }
 

@@ -58,8 +58,8 @@ public final class ListTiers {
   public final Optional<Store> store;
 
   @Nullable private final ListDisk disk;
-  public final ReaderPool readers;
-  public final SharedCheck check;
+  final ReaderPool readers;
+  final SharedCheck check;
 
   /** The files with a new list since the last {@link #upkeep}. */
   private final Set<ListMemory.Holder> changed = ConcurrentHashMap.newKeySet();
@@ -119,13 +119,13 @@ public final class ListTiers {
   }
 
   /** Whether a block is in memory or on disk. */
-  public boolean mayKnow(long idHi, long idLo) {
+  boolean mayKnow(long idHi, long idLo) {
     return memory.find(idHi, idLo) != null || (disk != null && disk.has(idHi, idLo));
   }
 
   /** Finds the list of a content that was parsed before; null if there is none. */
   @Nullable
-  public ParsedRefs find(ContentDigest digest, ListBuilder builder) {
+  ParsedRefs find(ContentDigest digest, ListBuilder builder) {
     if (digest.equals(none.digest())) {
       return none;
     }

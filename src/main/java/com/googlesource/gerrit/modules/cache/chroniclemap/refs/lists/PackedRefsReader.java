@@ -41,7 +41,7 @@ import org.eclipse.jgit.annotations.Nullable;
  * <p>For one thread. Readers should be reused, as each keeps some 700 KB of buffers and 30 bytes
  * for each block.
  */
-public final class PackedRefsReader {
+final class PackedRefsReader {
   private static final int WINDOW = 256 << 10;
 
   /** The text before the current chunk that stays in the window: the last ref and its peeled id. */
@@ -108,13 +108,13 @@ public final class PackedRefsReader {
    *
    * @param from at its start
    */
-  public ContentDigest digest(TextSource from) throws IOException {
+  ContentDigest digest(TextSource from) throws IOException {
     return digestIfKnown(from, (idHi, idLo) -> true);
   }
 
   /** Tells whether a block may be in memory or on disk. */
   @FunctionalInterface
-  public interface Known {
+  interface Known {
     boolean isKnown(long idHi, long idLo);
   }
 
@@ -125,7 +125,7 @@ public final class PackedRefsReader {
    * @param from at its start
    */
   @Nullable
-  public ContentDigest digestIfKnown(TextSource from, Known first) throws IOException {
+  ContentDigest digestIfKnown(TextSource from, Known first) throws IOException {
     open(from);
     rootWriter.start();
     int flags = 0;
@@ -182,10 +182,10 @@ public final class PackedRefsReader {
    * @param builder gets the blocks of a new list
    * @return {@code list} if the content has not changed, or else the new list; null if the new
    *     content is not regular
-   * @throws EditedText.ChangedException if the list is not the old content's
+   * @throws ListSource.ChangedException if the list is not the old content's
    */
   @Nullable
-  public ParsedRefs readEdited(
+  ParsedRefs readEdited(
       ParsedRefs list,
       PackedEdits edits,
       ReadableByteChannel from,
@@ -209,7 +209,7 @@ public final class PackedRefsReader {
    *     builder is finished; null if the content is not regular
    */
   @Nullable
-  public ParsedRefs read(TextSource from, ListBuilder builder, @Nullable ParsedRefs old)
+  ParsedRefs read(TextSource from, ListBuilder builder, @Nullable ParsedRefs old)
       throws IOException {
     int flags = readInto(from, builder, old);
     if (flags < 0) {

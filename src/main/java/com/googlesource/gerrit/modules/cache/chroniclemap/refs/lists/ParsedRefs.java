@@ -60,7 +60,7 @@ public final class ParsedRefs {
   }
 
   /** Identity of the content. */
-  public ContentDigest digest() {
+  ContentDigest digest() {
     return root.digest();
   }
 

@@ -21,7 +21,7 @@ import java.util.concurrent.BlockingQueue;
  * A pool of idle readers, whose buffers are worth keeping. If none is idle, a new reader is made,
  * so no thread waits. Safe for any thread.
  */
-public final class ReaderPool {
+final class ReaderPool {
   private final SiteKey key;
   private final BlockingQueue<PackedRefsReader> free;
 
@@ -35,12 +35,12 @@ public final class ReaderPool {
     this.free = new ArrayBlockingQueue<>(kept);
   }
 
-  public PackedRefsReader take() {
+  PackedRefsReader take() {
     PackedRefsReader reader = free.poll();
     return reader != null ? reader : new PackedRefsReader(key);
   }
 
-  public void giveBack(PackedRefsReader reader) {
+  void giveBack(PackedRefsReader reader) {
     // A full pool drops the reader.
     var unused = free.offer(reader);
   }

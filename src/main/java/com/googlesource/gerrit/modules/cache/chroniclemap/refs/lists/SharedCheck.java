@@ -30,7 +30,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  * <p>All repositories share at most half as many helpers as there are processors, so under load
  * each caller does more work alone. Safe for any thread.
  */
-public final class SharedCheck implements AutoCloseable {
+final class SharedCheck implements AutoCloseable {
   /** The approximate size of a piece. Smaller files than two pieces get no helper. */
   private static final int PIECE = 1 << 20;
 
@@ -55,7 +55,7 @@ public final class SharedCheck implements AutoCloseable {
   }
 
   /** Whether helpers would take part in the check of a list. */
-  public boolean isWorthwhile(ParsedRefs list) {
+  boolean isWorthwhile(ParsedRefs list) {
     return mostHelpers > 0 && list.root.textBytes() >= 2 * PIECE;
   }
 
@@ -64,7 +64,7 @@ public final class SharedCheck implements AutoCloseable {
    *
    * @return false if the text differs, or if a helper failed
    */
-  public boolean matches(FileText text, ParsedRefs list) throws IOException {
+  boolean matches(FileText text, ParsedRefs list) throws IOException {
     Run run = new Run(text, list.root);
     try {
       for (int i = 0; i < Math.min(mostHelpers, run.pieces - 1); i++) {

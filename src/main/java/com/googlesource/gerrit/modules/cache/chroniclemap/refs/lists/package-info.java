@@ -19,8 +19,8 @@
  * heap.
  *
  * <p>Start at {@link com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs} for
- * lookups, at {@link com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListTiers} for
- * where lists come from, at {@link
+ * lookups, at {@link com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListSource} for
+ * where the lists of a file come from, at {@link
  * com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedRefsReader} for how a text is
  * read, and at {@link com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.EditedText} for
  * how a text is written while it is read. {@code resources/Documentation/refs-format.md} specifies

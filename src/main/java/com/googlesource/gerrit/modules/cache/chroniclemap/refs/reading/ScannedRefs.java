@@ -84,7 +84,7 @@ final class ScannedRefs {
    */
   static ScannedRefs of(LooseRefs loose, String prefix) throws IOException {
     String folder = folder(prefix);
-    return folder.isEmpty() || !loose.paths.mayBeLoose(prefix)
+    return folder.isEmpty() || !loose.paths().mayBeLoose(prefix)
         ? of(loose, List.of(), List.of(prefix), folder)
         : new ScannedRefs(loose, loose.scan(folder), List.of(folder), folder);
   }
@@ -105,7 +105,7 @@ final class ScannedRefs {
     for (String prefix : prefixes) {
       String folder = folder(prefix);
       if (!folder.isEmpty() || Constants.R_REFS.startsWith(prefix)) {
-        if (loose.paths.mayBeLoose(prefix)) {
+        if (loose.paths().mayBeLoose(prefix)) {
           wanted.add(folder);
         }
       } else {

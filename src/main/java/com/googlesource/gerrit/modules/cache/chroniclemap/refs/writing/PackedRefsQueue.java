@@ -17,7 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.FileStamp;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.EditedText;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListSource;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedEdits;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
@@ -267,7 +267,7 @@ final class PackedRefsQueue {
           if (write(going, leader, packed, edits)) {
             return;
           }
-        } catch (EditedText.ChangedException e) {
+        } catch (ListSource.ChangedException e) {
           if (attempt >= ATTEMPTS) {
             throw e;
           }
@@ -358,7 +358,7 @@ final class PackedRefsQueue {
     }
     ParsedRefs made;
     try (FileChannel out = disk.openToWrite(target)) {
-      made = file.writeEdited(packed, edits, out);
+      made = file.source.writeEdited(packed, edits, out);
       if (made != packed) {
         replaced.prepare(file.file.toPath(), target);
         disk.sync(out, target);

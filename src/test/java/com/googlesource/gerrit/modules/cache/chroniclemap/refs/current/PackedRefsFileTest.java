@@ -20,15 +20,14 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsFile;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.FileText;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListSource.Content;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListTiers;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Lists;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedRefsText;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -190,7 +189,7 @@ class PackedRefsFileTest {
     RefsFile.write(path, RefsFile.names(60_000), 1);
     age();
     ParsedRefs other = file.current(TrustStat.NEVER);
-    assertThat(other.digest()).isNotEqualTo(list.digest());
+    assertThat(Content.of(other).digest()).isNotEqualTo(Content.of(list).digest());
     assertThat(file.current(TrustStat.NEVER)).isSameInstanceAs(other);
     assertThat(file.counts.parses.sum()).isEqualTo(2);
   }
@@ -302,7 +301,8 @@ class PackedRefsFileTest {
     Path fork = Files.copy(path, folder.resolve("fork"));
     PackedRefsFile other =
         new PackedRefsFile(fork.toFile(), tiers, used -> {}, NfsRevalidation.OF_SYSTEM);
-    assertThat(other.current(TrustStat.ALWAYS).digest()).isEqualTo(list.digest());
+    assertThat(Content.of(other.current(TrustStat.ALWAYS)).digest())
+        .isEqualTo(Content.of(list).digest());
     assertThat(other.counts.parses.sum()).isEqualTo(0);
   }
 
@@ -419,49 +419,6 @@ class PackedRefsFileTest {
     } finally {
       assertThat(Thread.interrupted()).isTrue();
     }
-  }
-
-  @Test
-  void aThreadThatIsInterruptedWhileItReadsBeginsAnew() throws Exception {
-    write(PackedRefsText.text(PackedRefsText.gerrit(new Random(1), 1000)));
-    List<Long> lengths = new ArrayList<>();
-    try {
-      FileText.retry(
-          text -> {
-            ByteBuffer part = ByteBuffer.allocateDirect(100);
-            long length = 0;
-            for (int n = text.read(part); n > 0; n = text.read(part.clear())) {
-              length += n;
-              if (lengths.isEmpty()) {
-                lengths.add(length);
-                Thread.currentThread().interrupt();
-              }
-            }
-            lengths.add(length);
-            return null;
-          },
-          path.toFile());
-    } finally {
-      assertThat(Thread.interrupted()).isTrue();
-    }
-    assertThat(lengths).containsExactly(100L, Files.size(path)).inOrder();
-  }
-
-  /** One that was meant for what the thread did before: its status may be gone already. */
-  @Test
-  void aChannelThatALateInterruptClosesIsNotMissed() throws Exception {
-    write(ID + " refs/heads/a\n");
-    List<Boolean> byChannel = new ArrayList<>();
-    FileText.retry(
-        text -> {
-          byChannel.add(text.hasParts());
-          if (byChannel.size() == 1) {
-            throw new ClosedByInterruptException();
-          }
-          return null;
-        },
-        path.toFile());
-    assertThat(byChannel).containsExactly(true, false).inOrder();
   }
 
   @Test

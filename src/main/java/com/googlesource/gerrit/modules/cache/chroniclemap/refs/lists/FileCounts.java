@@ -12,7 +12,7 @@
 // See the License for the specific language governing permissions and
 // limitations under the License.
 
-package com.googlesource.gerrit.modules.cache.chroniclemap.refs.current;
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.counting.Counter;
 import com.googlesource.gerrit.modules.cache.chroniclemap.counting.Counters;
