@@ -316,7 +316,7 @@ public final class FileRefDatabase extends RefDatabase {
   /** Whether parsed lists answer, as far as is known without reading anything. */
   @Override
   public boolean hasFastTipsWithSha1() throws IOException {
-    return !common.packedFile.isLeftToJGit() && !common.packedFile.isPaused();
+    return common.packedFile.leftReason().isEmpty();
   }
 
   // ---- conflicts of names

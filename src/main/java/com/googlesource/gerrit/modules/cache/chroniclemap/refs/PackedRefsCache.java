@@ -423,14 +423,8 @@ public final class PackedRefsCache implements AutoCloseable {
         list == null ? 0 : list.textBytes(),
         list == null ? 0 : list.blockBytes(),
         list == null ? 0 : list.blocks(),
-        leftReason(file),
+        file.leftReason(),
         file.badRefs());
-  }
-
-  private static Optional<String> leftReason(PackedRefsFile file) {
-    return file.isPaused()
-        ? Optional.of("there was no memory for its list")
-        : file.isLeftToJGit() ? Optional.of(PackedRefsFile.IRREGULAR) : Optional.empty();
   }
 
   /** Returns the totals of all repositories. */

@@ -120,8 +120,8 @@ class PackedRefsCacheTest {
     FileRepository repository = create("a.git", text);
     assertSame(refs(repository), repository);
     assertThat(cache.totals().counts().notParsable.sum()).isEqualTo(1);
-    assertThat(cache.reports().get(0).leftReason())
-        .isEqualTo(Optional.of(PackedRefsFile.IRREGULAR));
+    assertThat(cache.reports().get(0).leftReason().orElseThrow())
+        .contains("not written as git does");
     write(repository, Lists.text(1, REFS));
     assertSame(refs(repository), repository);
     assertThat(cache.reports().get(0).leftReason()).isEqualTo(Optional.empty());

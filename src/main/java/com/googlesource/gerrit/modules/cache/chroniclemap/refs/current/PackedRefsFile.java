@@ -29,6 +29,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import org.eclipse.jgit.annotations.Nullable;
@@ -52,7 +53,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /** Why JGit answers for a file that has no list, for people. */
-  public static final String IRREGULAR =
+  static final String IRREGULAR =
       "it is broken, or not written as git does: sorted by name, with names in UTF-8";
 
   /** The state in which nothing is known. As an answer, it leaves a single lookup to JGit. */
@@ -104,11 +105,6 @@ public final class PackedRefsFile implements ListMemory.Holder {
     State withoutStamp() {
       return new State(null, content);
     }
-
-    @Nullable
-    ParsedRefs list() {
-      return content.list();
-    }
   }
 
   /**
@@ -132,17 +128,14 @@ public final class PackedRefsFile implements ListMemory.Holder {
   @Override
   @Nullable
   public ParsedRefs lastList() {
-    return state.list();
+    return state.content.list();
   }
 
-  /** Whether JGit answers for the content that was read last, which is not regular. */
-  public boolean isLeftToJGit() {
-    return state.content.leftToJGit();
-  }
-
-  /** Whether JGit answers for a while because there was no memory. */
-  public boolean isPaused() {
-    return pause.isOn();
+  /** Why JGit answers, as far as is known without reading anything; empty if it does not. */
+  public Optional<String> leftReason() {
+    return pause.isOn()
+        ? Optional.of("there was no memory for its list")
+        : state.content.leftToJGit() ? Optional.of(IRREGULAR) : Optional.empty();
   }
 
   /** The bad loose refs that were met in the last hour, each with what is wrong, in order. */
@@ -170,7 +163,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
 
   @Override
   public synchronized void onEvicted(ParsedRefs list) {
-    if (state.list() == list) {
+    if (state.content.list() == list) {
       state = new State(null, state.content.with(null));
     }
     tiers.left(list);
@@ -188,7 +181,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
 
   @Override
   public synchronized void onReplaced(ParsedRefs list, ParsedRefs copy) {
-    if (state.list() == list) {
+    if (state.content.list() == list) {
       state = new State(state.stamp, state.content.with(copy));
     }
   }
@@ -197,7 +190,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
   public synchronized void forgotten() {
     forgotten = true;
     looseMemory.clear();
-    ParsedRefs list = state.list();
+    ParsedRefs list = state.content.list();
     tiers.memory.release(this);
     if (list != null) {
       onEvicted(list);
@@ -222,18 +215,18 @@ public final class PackedRefsFile implements ListMemory.Holder {
       refreshFolder();
     }
     if (trust == TrustStat.NEVER) {
-      return readAfterNow(false).list();
+      return readAfterNow(false).content.list();
     }
     if (trust == TrustStat.AFTER_OPEN) {
       refreshAttributes();
     }
     State now = state;
     if (!isModified(now)) {
-      return now.list();
+      return now.content.list();
     }
     // A reading in progress may do, as it is as new as the attributes with which it began.
     now = waitForReading();
-    return isModified(now) ? readAfterNow(true).list() : now.list();
+    return isModified(now) ? readAfterNow(true).content.list() : now.content.list();
   }
 
   /**
@@ -247,13 +240,13 @@ public final class PackedRefsFile implements ListMemory.Holder {
       return null;
     }
     refreshFolder();
-    return readAfterNow(true).list();
+    return readAfterNow(true).content.list();
   }
 
   /** Whether the file existed and was not empty at the last reading. */
   public boolean hasContent() {
-    State last = state;
-    return last.list() == null ? last.content.isAnswer() : last.list().textBytes() > 0;
+    Content last = state.content;
+    return last.list() == null ? last.isAnswer() : last.list().textBytes() > 0;
   }
 
   /** Has the next lookup read the content, whatever the attributes are. */
@@ -338,7 +331,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
           // After a failure, each waiting thread reads by itself and sees the failure.
           if (after != null && mine > finished) {
             after = mine < stampsFrom ? after.withoutStamp() : after;
-            if (after.list() == null || after.list() != state.list()) {
+            if (after.content.list() == null || after.content.list() != state.content.list()) {
               afterUnlock = new ArrayList<>();
               holdIfItMay(after, afterUnlock);
             } else {
@@ -380,14 +373,14 @@ public final class PackedRefsFile implements ListMemory.Holder {
 
   /** Takes another list. The caller holds this object's lock. */
   private void hold(State after, List<Runnable> afterUnlock) {
-    if (after.list() == null) {
+    if (after.content.list() == null) {
       tiers.memory.release(this);
       state = after;
       return;
     }
-    ParsedRefs held = tiers.hold(this, after.list(), afterUnlock);
-    if (state.list() != null) {
-      held.inheritFrom(state.list());
+    ParsedRefs held = tiers.hold(this, after.content.list(), afterUnlock);
+    if (state.content.list() != null) {
+      held.inheritFrom(state.content.list());
     }
     state = new State(after.stamp, after.content.with(held));
     tiers.changed(this);

@@ -23,7 +23,6 @@ import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.channels.ReadableByteChannel;
 import org.eclipse.jgit.lib.Constants;
-import org.eclipse.jgit.lib.ObjectId;
 
 /**
  * The text of a {@code packed-refs} file with some changed lines. Reading this text also writes it
@@ -188,7 +187,7 @@ final class EditedText implements TextSource {
     ByteArrayOutputStream merged = new ByteArrayOutputStream(length + 128 * (editsEnd - edit));
     int at = 0;
     while (at < length && text[at] == '#') {
-      int end = lineEnd(text, at, length);
+      int end = Lines.next(text, at, length);
       if (isWronglyCalledSorted() && PackedRefsTraits.isHeader(text, at, end)) {
         String header = PackedRefsTraits.header(root.flags & ~Root.SORTED);
         merged.writeBytes(header.getBytes(US_ASCII));
@@ -198,10 +197,10 @@ final class EditedText implements TextSource {
       at = end;
     }
     while (at < length) {
-      int end = lineEnd(text, at, length);
+      int end = Lines.next(text, at, length);
       int nameEnd = text[end - 1] == '\n' ? end - 1 : end;
       if (end < length && text[end] == '^') {
-        end = lineEnd(text, end, length);
+        end = Lines.next(text, end, length);
       }
       int order = -1;
       while (edit < editsEnd && (order = order(edits[edit], text, at + HEX + 1, nameEnd)) < 0) {
@@ -223,14 +222,6 @@ final class EditedText implements TextSource {
     return merged.toByteArray();
   }
 
-  private static int lineEnd(byte[] text, int at, int length) {
-    int end = at;
-    while (end < length && text[end] != '\n') {
-      end++;
-    }
-    return Math.min(length, end + 1);
-  }
-
   private int order(PackedEdits.Edit of, byte[] text, int nameAt, int nameEnd) {
     return -root.compareNames(text, nameAt, nameEnd, of.name());
   }
@@ -239,20 +230,14 @@ final class EditedText implements TextSource {
     if (line.id() == null) {
       return;
     }
-    write(line.id(), to);
+    to.writeBytes(Constants.encodeASCII(line.id().name()));
     to.write(' ');
     to.writeBytes(line.name());
     to.write('\n');
     if (line.peeled() != null) {
       to.write('^');
-      write(line.peeled(), to);
+      to.writeBytes(Constants.encodeASCII(line.peeled().name()));
       to.write('\n');
     }
-  }
-
-  private static void write(ObjectId id, ByteArrayOutputStream to) {
-    byte[] hex = new byte[HEX];
-    id.copyTo(hex, 0);
-    to.write(hex, 0, HEX);
   }
 }

@@ -87,6 +87,15 @@ final class Lines {
         : Names.NO_ORDER;
   }
 
+  /** Returns the start of the next line, or the end of the text. */
+  static int next(byte[] text, int line, int end) {
+    int p = line;
+    while (p < end && text[p] != '\n') {
+      p++;
+    }
+    return Math.min(end, p + 1);
+  }
+
   /** Returns the start of the line with a position, in a text from a start on. */
   static int lineStart(byte[] text, int start, int position) {
     int p = position;

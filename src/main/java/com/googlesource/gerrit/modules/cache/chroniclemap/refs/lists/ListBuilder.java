@@ -74,6 +74,13 @@ final class ListBuilder {
     this.shares = shares;
   }
 
+  /** Makes the list of a file without refs, such as a missing file. */
+  static ParsedRefs none() {
+    // Marked as on disk, as nothing of this list has to be written.
+    return new ListBuilder(new ListMemory(0), true)
+        .finish(new RootWriter().finish(0), null, /* onDisk= */ true);
+  }
+
   /** Takes a block from the memory. Returns false if the memory does not have the block. */
   boolean share(long idHi, long idLo) {
     ContentDigest id = new ContentDigest(idHi, idLo);

@@ -57,7 +57,7 @@ public final class ListTiers {
   /** Empty for memory only. */
   public final Optional<Store> store;
 
-  @Nullable private final ListDisk disk;
+  private final Optional<ListDisk> disk;
   final ReaderPool readers;
   final SharedCheck check;
 
@@ -82,19 +82,18 @@ public final class ListTiers {
     this.nanoTime = nanoTime;
     this.memory = memory;
     this.store = store;
-    this.disk = store.map(ListDisk::new).orElse(null);
+    this.disk = store.map(ListDisk::new);
     this.readers = new ReaderPool(key, READERS);
     this.check =
         new SharedCheck(
             readers, Math.min(MAX_HELPERS, Runtime.getRuntime().availableProcessors() / 2));
-    PackedRefsReader reader = readers.take();
-    none = reader.none();
-    readers.giveBack(reader);
+    this.none = ListBuilder.none();
   }
 
   /** Makes tiers without a store. */
   public static ListTiers inMemory(ListMemory memory) {
-    return new ListTiers(SiteKey.random(), memory, Optional.empty(), System::nanoTime);
+    SiteKey key = new SiteKey(SecretFile.random());
+    return new ListTiers(key, memory, Optional.empty(), System::nanoTime);
   }
 
   /**
@@ -107,7 +106,7 @@ public final class ListTiers {
       throws StoreUnavailableException, IOException {
     Store store =
         directory.openStore(new StoreSettings(STORE, ListDisk.VERSION, limit, Optional.empty()));
-    SiteKey key = SiteKey.of(directory.path);
+    SiteKey key = new SiteKey(SecretFile.readOrMake(directory.path));
     return new ListTiers(key, memory, Optional.of(store), System::nanoTime);
   }
 
@@ -120,7 +119,7 @@ public final class ListTiers {
 
   /** Whether a block is in memory or on disk. */
   boolean mayKnow(long idHi, long idLo) {
-    return memory.find(idHi, idLo) != null || (disk != null && disk.has(idHi, idLo));
+    return memory.find(idHi, idLo) != null || (disk.isPresent() && disk.get().has(idHi, idLo));
   }
 
   /** Finds the list of a content that was parsed before; null if there is none. */
@@ -130,7 +129,7 @@ public final class ListTiers {
       return none;
     }
     ParsedRefs list = memory.find(digest);
-    return list == null && disk != null ? disk.load(digest, builder) : list;
+    return list == null && disk.isPresent() ? disk.get().load(digest, builder) : list;
   }
 
   /** Notes that a file has a new list, which has to be written. */
@@ -141,7 +140,7 @@ public final class ListTiers {
   /** Notes that a list was evicted from memory. */
   public void left(ParsedRefs list) {
     ListBlocks held = list.held;
-    if (disk == null || held.rootOnDisk || closed) {
+    if (disk.isEmpty() || held.rootOnDisk || closed) {
       return;
     }
     long bytes = bytes(list);
@@ -181,20 +180,16 @@ public final class ListTiers {
 
   /** Keeps a list that is in use on disk, and restores its evicted parts. */
   public void keep(ParsedRefs list) {
-    if (disk != null) {
-      disk.keep(list);
-    }
+    disk.ifPresent(each -> each.keep(list));
   }
 
   /** The number of lists that were loaded from disk. */
   public long loads() {
-    return disk == null ? 0 : disk.loads.sum();
+    return disk.map(each -> each.loads.sum()).orElse(0L);
   }
 
   private void write(ParsedRefs list) {
-    if (disk != null) {
-      disk.write(list);
-    }
+    disk.ifPresent(each -> each.write(list));
   }
 
   /** Returns the list, or a copy in fewer slabs that has replaced the list. */

@@ -43,8 +43,7 @@ public final class PackedEdits {
   /** Sets a ref, unless it was removed. */
   public void set(String name, ObjectId id, @Nullable ObjectId peeled) {
     // A removal wins. Packing has read the ref before the deletion, or has read its loose file,
-    // which
-    // is deleted last.
+    // which is deleted last.
     if (keptOut.contains(name)) {
       return;
     }

@@ -221,14 +221,6 @@ final class PackedRefsReader {
     return builder.finish(rootWriter.finish(flags), old, /* onDisk= */ false);
   }
 
-  /** Makes the list of a file without refs, such as a missing file. */
-  ParsedRefs none() {
-    rootWriter.start();
-    // Marked as on disk, as nothing of this list has to be written.
-    return new ListBuilder(new ListMemory(0), true)
-        .finish(rootWriter.finish(0), null, /* onDisk= */ true);
-  }
-
   // ---- the window
 
   private void open(TextSource from) throws IOException {
@@ -418,10 +410,7 @@ final class PackedRefsReader {
   private int endOfComments() {
     int p = position;
     while (p < end && window[p] == '#' && p - position <= Chunks.MIN) {
-      while (p < end && window[p] != '\n') {
-        p++;
-      }
-      p = Math.min(end, p + 1);
+      p = Lines.next(window, p, end);
     }
     return p;
   }
@@ -430,14 +419,11 @@ final class PackedRefsReader {
   private int headerFlags(int commentsEnd) {
     int flags = 0;
     for (int p = position; p < commentsEnd; ) {
-      int lineEnd = p;
-      while (lineEnd < commentsEnd && window[lineEnd] != '\n') {
-        lineEnd++;
+      int next = Lines.next(window, p, commentsEnd);
+      if (PackedRefsTraits.isHeader(window, p, next)) {
+        flags = PackedRefsTraits.flags(window, p, next);
       }
-      if (PackedRefsTraits.isHeader(window, p, lineEnd)) {
-        flags = PackedRefsTraits.flags(window, p, lineEnd);
-      }
-      p = lineEnd + 1;
+      p = next;
     }
     return flags;
   }

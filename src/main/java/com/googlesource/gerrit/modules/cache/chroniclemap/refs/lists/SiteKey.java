@@ -16,9 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.util.Arrays;
 import javax.crypto.Mac;
@@ -64,20 +62,6 @@ final class SiteKey {
     // The factors are odd, so that the multiplication loses no bit of the text.
     boundary0 = words[words.length - 2] | 1;
     boundary1 = words[words.length - 1] | 1;
-  }
-
-  /** Makes a key of a secret that is not stored. */
-  static SiteKey random() {
-    return new SiteKey(SecretFile.random());
-  }
-
-  /**
-   * Makes the key of a folder that this process has locked.
-   *
-   * @throws IOException if there is no secret yet, and a new one cannot be written
-   */
-  static SiteKey of(Path folder) throws IOException {
-    return new SiteKey(SecretFile.readOrMake(folder));
   }
 
   /** Expands the secret by HMAC-SHA-256 in counter mode. */

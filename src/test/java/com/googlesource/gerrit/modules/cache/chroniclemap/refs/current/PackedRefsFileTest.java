@@ -210,12 +210,12 @@ class PackedRefsFileTest {
   void aFileThatIsLeftToJGitIsReported() throws Exception {
     write(ID + " refs/heads/a\n" + ID + " refs/heads/a\n");
     assertThat(file.current(TrustStat.ALWAYS)).isNull();
-    assertThat(file.isLeftToJGit()).isTrue();
+    assertThat(file.leftReason()).hasValue(PackedRefsFile.IRREGULAR);
     assertThat(file.current(TrustStat.NEVER)).isNull();
-    assertThat(file.isLeftToJGit()).isTrue();
+    assertThat(file.leftReason()).hasValue(PackedRefsFile.IRREGULAR);
     write(ID + " refs/heads/a\n");
     assertThat(names(TrustStat.NEVER)).containsExactly("refs/heads/a");
-    assertThat(file.isLeftToJGit()).isFalse();
+    assertThat(file.leftReason()).isEmpty();
   }
 
   /** Direct memory that is gone while {@link #exhausted}, and time that passes when told to. */
@@ -251,12 +251,12 @@ class PackedRefsFileTest {
         assertThat(memory.file.currentByContent()).isNull();
       }
       assertThat(memory.tries.get()).isEqualTo(tries);
-      assertThat(memory.file.isPaused()).isTrue();
+      assertThat(memory.file.leftReason()).isPresent();
       memory.now.addAndGet(pause - 1);
       assertThat(memory.file.current(trust)).isNull();
       assertThat(memory.tries.get()).isEqualTo(tries);
       memory.now.incrementAndGet();
-      assertThat(memory.file.isPaused()).isFalse();
+      assertThat(memory.file.leftReason()).isEmpty();
       pause = Math.min(MemoryPause.MAX_NANOS, 2 * pause);
     }
     assertThat(pause).isEqualTo(MemoryPause.MAX_NANOS);
@@ -268,7 +268,7 @@ class PackedRefsFileTest {
     write(ID + " refs/heads/b\n");
     assertThat(memory.file.current(TrustStat.NEVER)).isNull();
     memory.now.addAndGet(MemoryPause.FIRST_NANOS);
-    assertThat(memory.file.isPaused()).isFalse();
+    assertThat(memory.file.leftReason()).isEmpty();
   }
 
   @Test
