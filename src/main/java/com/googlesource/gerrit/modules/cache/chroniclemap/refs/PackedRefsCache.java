@@ -80,12 +80,12 @@ public final class PackedRefsCache implements AutoCloseable {
   private static final long JOURNAL_SECONDS = 10;
 
   /** How long a stop waits for each kind of background task. */
-  private static final long CLOSE_SECONDS = 10;
+  private static final long MAX_CLOSE_SECONDS = 10;
 
   private static final long KEEP_SECONDS = TimeUnit.HOURS.toSeconds(1);
 
   /** After how many calls of {@link #keep} an unused repository is forgotten. */
-  private static final int IDLE_KEEPS = 24;
+  private static final int MAX_IDLE_KEEPS = 24;
 
   /** The files by path, one for all instances of a repository. */
   private final Map<File, PackedRefsFile> files = new ConcurrentHashMap<>();
@@ -334,7 +334,7 @@ public final class PackedRefsCache implements AutoCloseable {
       if (used && list != null && kept.put(list, true) == null) {
         lists.keep(list);
       }
-      if (now.looks >= IDLE_KEEPS) {
+      if (now.looks >= MAX_IDLE_KEEPS) {
         forget(file);
       }
     }
@@ -399,8 +399,8 @@ public final class PackedRefsCache implements AutoCloseable {
 
   /** Waits for tasks. Those that take longer end with the process, without any loss. */
   private static void awaitEnd(ExecutorService threads, String what) {
-    if (!awaitTerminationUninterruptibly(threads, CLOSE_SECONDS, TimeUnit.SECONDS)) {
-      logger.atWarning().log("%s did not end in %d s", what, CLOSE_SECONDS);
+    if (!awaitTerminationUninterruptibly(threads, MAX_CLOSE_SECONDS, TimeUnit.SECONDS)) {
+      logger.atWarning().log("%s did not end in %d s", what, MAX_CLOSE_SECONDS);
     }
   }
 

@@ -38,7 +38,7 @@ import org.eclipse.jgit.util.FS;
  */
 public final class FileStamp {
   /** The longest wait for a file that was just written. Otherwise the file is read again later. */
-  private static final long LONGEST_WAIT_NANOS = TimeUnit.MILLISECONDS.toNanos(30);
+  private static final long MAX_WAIT_NANOS = TimeUnit.MILLISECONDS.toNanos(30);
 
   private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
@@ -99,7 +99,7 @@ public final class FileStamp {
    */
   public static FileStamp ofWritten(File written, File place) throws IOException {
     FileSnapshot snapshot = FileSnapshot.save(written);
-    long end = System.nanoTime() + LONGEST_WAIT_NANOS;
+    long end = System.nanoTime() + MAX_WAIT_NANOS;
     while (snapshot.isModified(written) && System.nanoTime() - end < 0) {
       LockSupport.parkNanos(PAUSE_NANOS);
       snapshot = FileSnapshot.save(written);

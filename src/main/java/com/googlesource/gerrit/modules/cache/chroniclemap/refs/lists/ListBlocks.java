@@ -29,7 +29,7 @@ final class ListBlocks {
   static final int MAX_POOR = 512;
 
   /** How many unused bytes a list may hold in addition to the bytes that it uses. */
-  private static final int SPARE_BYTES = 1 << 20;
+  private static final int MAX_SPARE_BYTES = 1 << 20;
 
   /** The slabs of all blocks, each once. Must not be changed. */
   final Slab[] slabs;
@@ -69,7 +69,7 @@ final class ListBlocks {
       used[number] += slabs[number].lengthAt((int) place);
     }
     Set<Slab> poor = Collections.newSetFromMap(new IdentityHashMap<>());
-    long unused = -SPARE_BYTES;
+    long unused = -MAX_SPARE_BYTES;
     for (int i = 0; i < used.length; i++) {
       unused += slabs[i].bytes() - 2 * used[i];
       if (used[i] < ListBuilder.MAX_SLAB_BYTES / 2) {

@@ -91,7 +91,7 @@ public final class ListMemory {
   private static final long MAX_MADE_BYTES = Runtime.getRuntime().maxMemory() / 8;
 
   /** How long Ref objects are kept that nobody asks for. */
-  private static final int MADE_SECONDS = 600;
+  private static final int MAX_IDLE_SECONDS = 600;
 
   public final long limit;
   private final IntFunction<ByteBuffer> allocator;
@@ -194,7 +194,7 @@ public final class ListMemory {
     }
     latestFirst.sort(Comparator.comparingInt(Used::lastUse).reversed());
     for (Used used : latestFirst) {
-      boolean isIdle = seconds - used.lastUse > MADE_SECONDS;
+      boolean isIdle = seconds - used.lastUse > MAX_IDLE_SECONDS;
       if (isIdle || (bytes > 0 && bytes + used.bytes > left)) {
         used.made.forget();
       } else {

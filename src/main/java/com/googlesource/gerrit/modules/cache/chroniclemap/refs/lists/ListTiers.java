@@ -37,7 +37,7 @@ import org.eclipse.jgit.annotations.Nullable;
  */
 public final class ListTiers {
   /** The number of idle readers that are kept. Each has up to 950 KB, half of it off the heap. */
-  private static final int READERS = 4;
+  private static final int MAX_READERS = 4;
 
   /** The name of the store. */
   private static final String STORE = "packed_refs";
@@ -83,7 +83,7 @@ public final class ListTiers {
     this.memory = memory;
     this.store = store;
     this.disk = store.map(ListDisk::new);
-    this.readers = new ReaderPool(key, READERS);
+    this.readers = new ReaderPool(key, MAX_READERS);
     this.check =
         new SharedCheck(
             readers, Math.min(MAX_HELPERS, Runtime.getRuntime().availableProcessors() / 2));

@@ -45,7 +45,7 @@ final class Lookup {
   }
 
   private static final int SPARE = 16;
-  private static final int KEPT_BYTES = 16 << 10;
+  private static final int MAX_KEPT_BYTES = 16 << 10;
   private static final ThreadLocal<Lookup> OF_THREAD = ThreadLocal.withInitial(Lookup::new);
 
   private final BlockView block = new BlockView();
@@ -114,7 +114,7 @@ final class Lookup {
   }
 
   private void reserve(int needed) {
-    if (target.length < needed || (target.length > KEPT_BYTES && needed <= KEPT_BYTES)) {
+    if (target.length < needed || (target.length > MAX_KEPT_BYTES && needed <= MAX_KEPT_BYTES)) {
       target = new byte[Math.max(512, needed)];
     }
   }

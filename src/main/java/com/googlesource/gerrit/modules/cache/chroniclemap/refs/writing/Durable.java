@@ -35,13 +35,13 @@ import java.util.concurrent.TimeUnit;
  */
 final class Durable {
   /** How many syncs run at the same time. */
-  private static final int TOGETHER = 32;
+  private static final int MAX_TOGETHER = 32;
 
   /** The threads end when they have been idle for 10 seconds. */
   private static final ThreadPoolExecutor THREADS =
       new ThreadPoolExecutor(
-          TOGETHER,
-          TOGETHER,
+          MAX_TOGETHER,
+          MAX_TOGETHER,
           10,
           TimeUnit.SECONDS,
           new LinkedBlockingQueue<>(),

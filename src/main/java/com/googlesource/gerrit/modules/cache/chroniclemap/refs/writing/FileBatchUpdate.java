@@ -56,13 +56,13 @@ final class FileBatchUpdate extends BatchRefUpdate {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /** As long as JGit tries to lock the refs of a batch. */
-  private static final long LOCK_WAIT_MILLIS = 3100;
+  private static final long MAX_LOCK_WAIT_MILLIS = 3100;
 
   /**
    * Above this number of refs, one rewrite of {@code packed-refs} costs less than the loose files,
    * which would soon have to be packed.
    */
-  static final int MANY = 1000;
+  static final int MAX_LOOSE = 1000;
 
   private final RefUpdater updater;
   private final RepositoryRefs refs;
@@ -214,9 +214,9 @@ final class FileBatchUpdate extends BatchRefUpdate {
     List<Journal.Entry> entries =
         sorted.stream().map(c -> new Journal.Entry(c.getRefName(), c.getNewId())).toList();
     boolean areNested = conflicts.areNested();
-    boolean rewrites = updater.isAtomicByRewrite() || sorted.size() > MANY || areNested;
+    boolean rewrites = updater.isAtomicByRewrite() || sorted.size() > MAX_LOOSE || areNested;
     if (!rewrites) {
-      try (LockedRefs locks = updater.lock(entries, LOCK_WAIT_MILLIS)) {
+      try (LockedRefs locks = updater.lock(entries, MAX_LOCK_WAIT_MILLIS)) {
         // Recovery could not complete a batch whose locks are plain files.
         rewrites = locks.isPlain();
         if (!rewrites) {
@@ -229,7 +229,7 @@ final class FileBatchUpdate extends BatchRefUpdate {
         // Where a folder takes the place of a ref, the loose file would be in the way of the locks.
         updater.packer().pack(names);
       }
-      try (LockedRefs locks = updater.lock(entries, LOCK_WAIT_MILLIS)) {
+      try (LockedRefs locks = updater.lock(entries, MAX_LOCK_WAIT_MILLIS)) {
         String left = updater.packer().packUnderLocks(names, locks);
         if (left != null) {
           throw new NameConflicts.RefusedException(command(sorted, left));

@@ -66,7 +66,7 @@ final class JournalOwner implements Closeable {
   private static final AtomicLong COUNT = new AtomicLong();
 
   /** How often recovery by another process may seize a new file before it is locked. */
-  private static final int ATTEMPTS = 20;
+  private static final int MAX_ATTEMPTS = 20;
 
   /** The owner files of dead processes that this process has open, for all repositories. */
   private static final Set<Path> TAKEN = ConcurrentHashMap.newKeySet();
@@ -110,7 +110,7 @@ final class JournalOwner implements Closeable {
       }
       JournalOwner made = null;
       try {
-        made = lock(disk, file, open, attempt == ATTEMPTS);
+        made = lock(disk, file, open, attempt == MAX_ATTEMPTS);
       } finally {
         if (made == null) {
           open.close();
@@ -120,7 +120,7 @@ final class JournalOwner implements Closeable {
         return made;
       }
       disk.delete(file);
-      if (attempt == ATTEMPTS) {
+      if (attempt == MAX_ATTEMPTS) {
         throw new IOException("cannot keep a file in " + folder);
       }
     }

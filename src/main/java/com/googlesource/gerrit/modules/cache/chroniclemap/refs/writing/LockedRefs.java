@@ -60,7 +60,7 @@ final class LockedRefs implements Closeable {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /** How often to make a folder that other processes delete because it is empty. */
-  private static final int FOLDER_ATTEMPTS = 20;
+  private static final int MAX_FOLDER_ATTEMPTS = 20;
 
   /** The minimum wait for threads of this process. */
   private static final long MIN_WAIT_MILLIS = 1000;
@@ -237,7 +237,7 @@ final class LockedRefs implements Closeable {
         return journal == null ? create(file, null) : link(file);
       } catch (IOException e) {
         // Another process may have deleted the empty folder.
-        if (attempt == FOLDER_ATTEMPTS || (journal != null && !Files.exists(journal.file))) {
+        if (attempt == MAX_FOLDER_ATTEMPTS || (journal != null && !Files.exists(journal.file))) {
           throw e;
         }
       }

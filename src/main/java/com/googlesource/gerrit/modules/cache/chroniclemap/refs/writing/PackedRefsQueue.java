@@ -49,10 +49,10 @@ final class PackedRefsQueue {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /** How often to start again because the file has other content than its list. */
-  private static final int ATTEMPTS = 3;
+  private static final int MAX_ATTEMPTS = 3;
 
   /** As long as JGit tries, so that other processes can hold the lock as they may with JGit. */
-  private static final long LOCK_WAIT_MILLIS = 3100;
+  private static final long MAX_LOCK_WAIT_MILLIS = 3100;
 
   private static final long MAX_PAUSE_MILLIS = 100;
 
@@ -268,7 +268,7 @@ final class PackedRefsQueue {
             return;
           }
         } catch (ListSource.ChangedException e) {
-          if (attempt >= ATTEMPTS) {
+          if (attempt >= MAX_ATTEMPTS) {
             throw e;
           }
           byContent = true;
@@ -411,7 +411,7 @@ final class PackedRefsQueue {
   }
 
   private void lock(LockedRefs leader) throws IOException {
-    long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(LOCK_WAIT_MILLIS);
+    long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(MAX_LOCK_WAIT_MILLIS);
     for (long pause = 1; !leader.lockPackedRefs(); pause = Math.min(2 * pause, MAX_PAUSE_MILLIS)) {
       if (System.nanoTime() - end >= 0) {
         throw new LockFailedException(file.file);

@@ -58,7 +58,7 @@ final class RefPacker {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /** How many files are deleted under one set of locks, for which other writers may wait. */
-  private static final int PRUNED_TOGETHER = 64;
+  private static final int MAX_PRUNED_TOGETHER = 64;
 
   /**
    * How many packed refs allow one more loose ref before the next packing. A packing reads and
@@ -187,8 +187,8 @@ final class RefPacker {
       write(none, false, values);
     }
     List<String> names = new ArrayList<>(values.keySet());
-    for (int i = 0; i < names.size(); i += PRUNED_TOGETHER) {
-      pruneOrSkip(names.subList(i, Math.min(names.size(), i + PRUNED_TOGETHER)), values);
+    for (int i = 0; i < names.size(); i += MAX_PRUNED_TOGETHER) {
+      pruneOrSkip(names.subList(i, Math.min(names.size(), i + MAX_PRUNED_TOGETHER)), values);
     }
   }
 
