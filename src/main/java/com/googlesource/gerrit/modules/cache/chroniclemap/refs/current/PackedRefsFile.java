@@ -425,6 +425,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
 
   // ---- reading
 
+  @SuppressWarnings("ReferenceEquality") // the source returns the same object if nothing is new
   private State read(State before, boolean stamped) throws IOException {
     counts.readings.increment();
     for (int attempt = 1; ; attempt++) {
