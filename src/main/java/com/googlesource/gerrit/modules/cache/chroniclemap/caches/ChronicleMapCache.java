@@ -47,8 +47,8 @@ import java.util.concurrent.locks.LockSupport;
  * <p>How it works: a read asks the heap tier. If the value is not there, it is read from disk. If
  * it is not on disk either, it is computed, only once if several threads ask for the key. Values
  * that were computed or put go to both tiers. An invalidation first ends the ticket of the key and
- * removes the key from disk, then from the heap. {@link Held} explains why a value that is on its
- * way to the heap meanwhile does no harm.
+ * removes the key from disk, then from the heap. {@link CachedValue} explains why a value that is
+ * on its way to the heap meanwhile does no harm.
  *
  * <p>No operation fails because of the disk. Safe for any thread. Like Gerrit's own disk caches,
  * the cache has no map view.
@@ -61,7 +61,7 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
   private final Class<?> keyType;
   final DiskTier<K, V> disk;
   private final Loads<K, V> loads;
-  private final Cache<K, Held<V>> heap;
+  private final Cache<K, CachedValue<V>> heap;
 
   /** Whether a command is checking the store. Only one may do so at a time. */
   private final AtomicBoolean upkeep = new AtomicBoolean();
@@ -88,37 +88,37 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
   @Override
   public V get(K key) throws ExecutionException {
     loads.checkHasLoader();
-    Held<V> held = onHeap(requireNonNull(key));
-    if (held == null) {
-      held = loads.load(key, null);
+    CachedValue<V> cached = onHeap(requireNonNull(key));
+    if (cached == null) {
+      cached = loads.load(key, null);
     }
-    if (disk.needsRefresh(held)) {
-      loads.refresh(key, held);
+    if (disk.needsRefresh(cached)) {
+      loads.refresh(key, cached);
     }
-    return held.value;
+    return cached.value;
   }
 
   @Override
   public V get(K key, Callable<? extends V> source) throws ExecutionException {
     requireNonNull(source);
-    Held<V> held = onHeap(requireNonNull(key));
-    return (held == null ? loads.load(key, source) : held).value;
+    CachedValue<V> cached = onHeap(requireNonNull(key));
+    return (cached == null ? loads.load(key, source) : cached).value;
   }
 
   @Override
   public ImmutableMap<K, V> getAll(Iterable<? extends K> keys) throws ExecutionException {
     loads.checkHasLoader();
-    Map<K, Held<V>> found = new LinkedHashMap<>();
+    Map<K, CachedValue<V>> found = new LinkedHashMap<>();
     List<K> absent = new ArrayList<>();
     for (K key : ImmutableSet.copyOf(keys)) {
-      Held<V> held = onHeap(key);
-      found.put(key, held);
-      if (held == null) {
+      CachedValue<V> cached = onHeap(key);
+      found.put(key, cached);
+      if (cached == null) {
         absent.add(key);
       }
     }
     loads.loadAll(absent, found);
-    for (Map.Entry<K, Held<V>> entry : found.entrySet()) {
+    for (Map.Entry<K, CachedValue<V>> entry : found.entrySet()) {
       if (entry.getValue() == null) {
         entry.setValue(loads.load(entry.getKey(), null));
       }
@@ -126,38 +126,38 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
         loads.refresh(entry.getKey(), entry.getValue());
       }
     }
-    return ImmutableMap.copyOf(Maps.transformValues(found, held -> held.value));
+    return ImmutableMap.copyOf(Maps.transformValues(found, cached -> cached.value));
   }
 
   @Override
   @Nullable
   public V getIfPresent(Object key) {
-    Held<V> held = isKey(key) ? find(asKey(key)) : null;
-    return held == null ? null : held.value;
+    CachedValue<V> cached = isKey(key) ? find(asKey(key)) : null;
+    return cached == null ? null : cached.value;
   }
 
   /** Returns a value that is on the heap or on disk; null if there is none. */
   @Nullable
-  private Held<V> find(K key) {
-    Held<V> held = onHeap(key);
-    if (held != null) {
-      return held;
+  private CachedValue<V> find(K key) {
+    CachedValue<V> cached = onHeap(key);
+    if (cached != null) {
+      return cached;
     }
     DiskKey diskKey = disk.key(key);
     Ticket ticket = disk.ticket(diskKey);
     try (ticket) {
-      Held<V> found = disk.read(diskKey, ticket);
+      CachedValue<V> found = disk.read(diskKey, ticket);
       return found == null ? null : loads.keep(key, found);
     }
   }
 
   @Nullable
-  private Held<V> onHeap(K key) {
-    Held<V> held = heap.getIfPresent(key);
-    if (held == null || held.isUsable(disk)) {
-      return held;
+  private CachedValue<V> onHeap(K key) {
+    CachedValue<V> cached = heap.getIfPresent(key);
+    if (cached == null || cached.isUsable(disk)) {
+      return cached;
     }
-    heap.asMap().remove(key, held);
+    heap.asMap().remove(key, cached);
     return null;
   }
 
@@ -166,7 +166,7 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
   public void refresh(K key) {
     loads.checkHasLoader();
     // The value has to be on the heap first. Otherwise the old value would be read from disk.
-    Held<V> old = find(requireNonNull(key));
+    CachedValue<V> old = find(requireNonNull(key));
     while (old != null && !old.confirm()) {
       // It is being changed.
       LockSupport.parkNanos(CHANGE_NANOS);
@@ -182,10 +182,10 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
     long now = System.currentTimeMillis();
     Ticket change = disk.put(disk.key(requireNonNull(key)), requireNonNull(value), now);
     try (change) {
-      Held<V> held = new Held<>(value, now, change);
-      heap.put(key, held);
-      if (!held.confirm()) {
-        heap.asMap().remove(key, held);
+      CachedValue<V> cached = new CachedValue<>(value, now, change);
+      heap.put(key, cached);
+      if (!cached.confirm()) {
+        heap.asMap().remove(key, cached);
       }
     }
   }
@@ -250,7 +250,7 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
         loads.stats(),
         disk.store.stats(),
         disk.serializerErrors.sum(),
-        disk.times.latencies());
+        disk.latencies());
   }
 
   /** See {@link CacheInventory#verify}. */

@@ -379,7 +379,7 @@ final class ChronicleMapCacheFactory
                   mode,
                   report -> log.report(def.name(), report));
       // While a plugin is being reloaded, the store and its import are those of the old plugin.
-      if (mode != ImportMode.NONE || store.isImporting()) {
+      if (mode != ImportMode.NONE || store.importGuard().isNoting()) {
         imports.ifPresent(all -> all.add(def, store));
       } else {
         imports.ifPresent(all -> all.remove(def.name()));

@@ -54,7 +54,7 @@ final class DelayedWrites<V> {
   static final long DELAY_SECONDS = 30;
 
   /** About so many values wait at most, as all of them are kept on the heap. */
-  static final int MOST = 64;
+  static final int MAX_WAITING = 64;
 
   /** In so many bins, a write of one key seldom delays the put of another. */
   private static final int ROOM = 512;
@@ -93,9 +93,9 @@ final class DelayedWrites<V> {
    * @param ticket one of the key that was taken before this call
    */
   @Nullable
-  Held<V> get(byte[] key, Ticket ticket) {
+  CachedValue<V> get(byte[] key, Ticket ticket) {
     Waiting<V> last = waiting.get(ByteBuffer.wrap(key));
-    return last == null ? null : new Held<>(last.value(), last.created(), ticket);
+    return last == null ? null : new CachedValue<>(last.value(), last.created(), ticket);
   }
 
   /** Like {@link Store#beginPut}, but the older value may be found again after a kill. */
@@ -153,7 +153,7 @@ final class DelayedWrites<V> {
   private void writeLater() {
     if (isStopped.getAsBoolean()) {
       writeAll();
-    } else if (waiting.size() > MOST) {
+    } else if (waiting.size() > MAX_WAITING) {
       // One for one, so that no request writes more than it puts.
       waiting.values().stream().findAny().ifPresent(this::write);
     }

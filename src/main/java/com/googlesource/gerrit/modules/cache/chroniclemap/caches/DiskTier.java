@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.Maps;
 import com.google.common.flogger.FluentLogger;
 import com.google.common.primitives.Ints;
 import com.google.gerrit.common.Nullable;
@@ -23,7 +25,9 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Ticket;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Value;
 import java.time.Duration;
+import java.util.EnumMap;
 import java.util.Optional;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
@@ -36,6 +40,12 @@ import java.util.function.BooleanSupplier;
  */
 final class DiskTier<K, V> {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
+  /**
+   * One in so many reads and serializations is timed; a power of two. A read takes 2 microseconds,
+   * so reading the clock each time would be felt.
+   */
+  private static final int TIMED_ONE_IN = 16;
 
   private final String name;
   final Store store;
@@ -51,7 +61,7 @@ final class DiskTier<K, V> {
   @Nullable final DelayedWrites<V> delayed;
 
   final LongAdder serializerErrors = new LongAdder();
-  final DiskTimes times = new DiskTimes();
+  private final EnumMap<DiskOperation, RecentTimes> times = new EnumMap<>(DiskOperation.class);
 
   /**
    * Makes the tier of a store.
@@ -83,6 +93,20 @@ final class DiskTier<K, V> {
         DelayedWrites.CACHES.contains(name)
             ? new DelayedWrites<>(store, this::serialize, readOnly, isStopped)
             : null;
+    for (DiskOperation operation : DiskOperation.values()) {
+      times.put(operation, new RecentTimes(System.nanoTime()));
+    }
+  }
+
+  /** Whether to time this one of the operations that are sampled. */
+  private static boolean isTimed() {
+    return (ThreadLocalRandom.current().nextInt() & (TIMED_ONE_IN - 1)) == 0;
+  }
+
+  /** The recent latencies. */
+  ImmutableMap<DiskOperation, Latency> latencies() {
+    long now = System.nanoTime();
+    return ImmutableMap.copyOf(Maps.transformValues(times, recent -> recent.latency(now)));
   }
 
   /** Returns the stored form of a key. */
@@ -90,22 +114,23 @@ final class DiskTier<K, V> {
     try {
       return new DiskKey(keySerializer.serialize(key), /* isStored= */ true);
     } catch (RuntimeException | StackOverflowError | LinkageError e) {
-      count("cannot write a key", e);
+      count("write a key", "its entry is kept in memory only", e);
       return new DiskKey(Ints.toByteArray(key.hashCode()), /* isStored= */ false);
     }
   }
 
-  boolean isExpired(Held<V> held) {
-    return isOlder(held, maxAgeMillis);
+  boolean isExpired(CachedValue<V> cached) {
+    return isOlder(cached, maxAgeMillis);
   }
 
-  boolean needsRefresh(Held<V> held) {
-    return isOlder(held, refreshAfterMillis);
+  boolean needsRefresh(CachedValue<V> cached) {
+    return isOlder(cached, refreshAfterMillis);
   }
 
-  private static boolean isOlder(Held<?> held, long millis) {
+  private static boolean isOlder(CachedValue<?> cached, long millis) {
     // The store, too, treats a value that is as far in the future as expired.
-    return millis != Long.MAX_VALUE && Math.abs(System.currentTimeMillis() - held.created) > millis;
+    return millis != Long.MAX_VALUE
+        && Math.abs(System.currentTimeMillis() - cached.created) > millis;
   }
 
   /** Takes the ticket for a value that is about to be read or computed. The caller closes it. */
@@ -120,26 +145,26 @@ final class DiskTier<K, V> {
    * @return null if there is none
    */
   @Nullable
-  Held<V> read(DiskKey key, Ticket ticket) {
+  CachedValue<V> read(DiskKey key, Ticket ticket) {
     return read(key, ticket, /* counts= */ true);
   }
 
   /** Like {@link #read}; does not count if the caller's read of a moment ago was counted. */
   @Nullable
-  Held<V> read(DiskKey key, Ticket ticket, boolean counts) {
+  CachedValue<V> read(DiskKey key, Ticket ticket, boolean counts) {
     if (!key.isStored()) {
       return null;
     }
-    Held<V> waiting = delayed == null ? null : delayed.get(key.bytes(), ticket);
+    CachedValue<V> waiting = delayed == null ? null : delayed.get(key.bytes(), ticket);
     if (waiting != null) {
       return isExpired(waiting) ? null : waiting;
     }
-    boolean timed = DiskTimes.isTimed();
+    boolean timed = isTimed();
     long begun = timed ? System.nanoTime() : 0;
-    boolean mayCome = missesStay && store.isImporting() && !readOnly.get();
-    Value stored = counts ? store.read(key.bytes()) : store.readAgain(key.bytes());
+    boolean mayCome = missesStay && store.importGuard().isNoting() && !readOnly.get();
+    Value stored = counts ? store.read(key.bytes()) : store.readUncounted(key.bytes());
     if (stored == null && mayCome) {
-      stored = store.readForGood(key.bytes());
+      stored = store.readAndBarImport(key.bytes());
     }
     if (stored == null) {
       return null;
@@ -147,11 +172,11 @@ final class DiskTier<K, V> {
     long read = timed ? System.nanoTime() : 0;
     V value = deserialize(stored.bytes());
     if (timed) {
-      times.add(DiskOperation.READ, begun, read);
-      times.add(DiskOperation.DESERIALIZE, read, System.nanoTime());
+      times.get(DiskOperation.READ).add(begun, read);
+      times.get(DiskOperation.DESERIALIZE).add(read, System.nanoTime());
     }
     if (value != null) {
-      return new Held<>(value, stored.created(), ticket);
+      return new CachedValue<>(value, stored.created(), ticket);
     }
     // The value was written by a serializer that was changed without a new version.
     if (!ticket.hasEnded()) {
@@ -187,7 +212,7 @@ final class DiskTier<K, V> {
     try {
       return valueSerializer.deserialize(bytes);
     } catch (RuntimeException | StackOverflowError | LinkageError e) {
-      count("cannot read a value", e);
+      count("read a value", "the value is computed anew", e);
       return null;
     }
   }
@@ -206,7 +231,7 @@ final class DiskTier<K, V> {
       byte[] bytes = serialize(value);
       if (bytes != null) {
         Ticket ticket = store.beginPut(key.bytes(), bytes, now);
-        times.add(DiskOperation.PUT, begun, System.nanoTime());
+        times.get(DiskOperation.PUT).add(begun, System.nanoTime());
         return ticket;
       }
     }
@@ -219,7 +244,7 @@ final class DiskTier<K, V> {
    *
    * @return the value for the heap tier
    */
-  Held<V> putLoaded(DiskKey key, V value, Ticket ticket) {
+  CachedValue<V> putLoaded(DiskKey key, V value, Ticket ticket) {
     long now = System.currentTimeMillis();
     if (isDelayed(key)) {
       delayed.putIfCurrent(key.bytes(), value, now, ticket);
@@ -228,10 +253,10 @@ final class DiskTier<K, V> {
       byte[] bytes = serialize(value);
       if (bytes != null) {
         store.putIfCurrent(key.bytes(), bytes, now, ticket);
-        times.add(DiskOperation.PUT, computed, System.nanoTime());
+        times.get(DiskOperation.PUT).add(computed, System.nanoTime());
       }
     }
-    return new Held<>(value, now, ticket);
+    return new CachedValue<>(value, now, ticket);
   }
 
   private boolean isDelayed(DiskKey key) {
@@ -250,19 +275,19 @@ final class DiskTier<K, V> {
     long begun = System.nanoTime();
     try {
       byte[] bytes = valueSerializer.serialize(value);
-      if (DiskTimes.isTimed()) {
-        times.add(DiskOperation.SERIALIZE, begun, System.nanoTime());
+      if (isTimed()) {
+        times.get(DiskOperation.SERIALIZE).add(begun, System.nanoTime());
       }
       return bytes;
     } catch (RuntimeException | StackOverflowError | LinkageError e) {
-      count("cannot write a value", e);
+      count("write a value", "the value is kept in memory only", e);
       return null;
     }
   }
 
-  private void count(String what, Throwable e) {
+  private void count(String what, String consequence, Throwable e) {
     serializerErrors.increment();
     logger.atWarning().withCause(e).atMostEvery(10, TimeUnit.MINUTES).log(
-        "Cache %s: the serializer %s, which is kept in memory only", name, what);
+        "Cache %s: the serializer failed to %s; %s", name, what, consequence);
   }
 }

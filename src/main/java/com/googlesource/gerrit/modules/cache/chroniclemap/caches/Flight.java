@@ -41,15 +41,16 @@ final class Flight<V> {
   private static final ConcurrentMap<Thread, Flight<?>> WAITING = new ConcurrentHashMap<>();
 
   /** How deep a failure's causes are looked at; causes may go round in circles. */
-  private static final int MOST_CAUSES = 20;
+  private static final int MAX_CAUSES = 20;
 
-  private volatile Ticket ticket;
+  /** The ticket of the key, taken before what is loaded now. */
+  volatile Ticket ticket;
 
   /** Whether the source loads the value together with those of other keys. */
   private final boolean isBulk;
 
   private final Thread loader = Thread.currentThread();
-  private final SettableFuture<Held<V>> ending = SettableFuture.create();
+  private final SettableFuture<CachedValue<V>> ending = SettableFuture.create();
 
   /**
    * Begins a flight, which this thread must end.
@@ -59,11 +60,6 @@ final class Flight<V> {
   Flight(Ticket ticket, boolean isBulk) {
     this.ticket = ticket;
     this.isBulk = isBulk;
-  }
-
-  /** The ticket of the key, taken before what is loaded now. */
-  Ticket ticket() {
-    return ticket;
   }
 
   /** Goes on with another ticket. */
@@ -78,8 +74,8 @@ final class Flight<V> {
   }
 
   /** Ends the flight with a value. No effect if it has ended. */
-  void land(Held<V> held) {
-    ending.set(held);
+  void land(CachedValue<V> cached) {
+    ending.set(cached);
   }
 
   /** Ends the flight without a value. No effect if it has ended. */
@@ -108,7 +104,7 @@ final class Flight<V> {
    * @throws Throwable the failure of the load
    */
   @Nullable
-  Held<V> await() throws Throwable {
+  CachedValue<V> await() throws Throwable {
     Thread self = Thread.currentThread();
     try {
       // Before looking for a circle: of the threads that close a circle, at least the last one sees
@@ -144,7 +140,7 @@ final class Flight<V> {
    */
   private static boolean isOfItsThread(Throwable failure) {
     Throwable cause = failure;
-    for (int i = 0; i < MOST_CAUSES && cause != null; i++) {
+    for (int i = 0; i < MAX_CAUSES && cause != null; i++) {
       if (cause instanceof InterruptedException
           || cause instanceof ClosedByInterruptException
           || cause instanceof CancellationException

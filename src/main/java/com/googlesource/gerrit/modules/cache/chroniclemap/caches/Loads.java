@@ -70,7 +70,7 @@ final class Loads<K, V> {
   private final boolean isBulk;
 
   /** The memory cache, to which the loads bring values. */
-  final Cache<K, Held<V>> heap;
+  final Cache<K, CachedValue<V>> heap;
 
   /** Whether the memory cache keeps anything, which it does not with {@code memoryLimit = 0}. */
   private final boolean isKept;
@@ -89,8 +89,8 @@ final class Loads<K, V> {
     this.disk = disk;
     this.source = source;
     this.isBulk = source != null && hasLoadAll(source);
-    CacheDef<K, Held<V>> held = Held.cacheDef(def);
-    this.heap = source == null ? memory.build(held) : memory.build(held, new Refresher());
+    CacheDef<K, CachedValue<V>> cached = CachedValue.cacheDef(def);
+    this.heap = source == null ? memory.build(cached) : memory.build(cached, new Refresher());
     this.isKept = !(heap instanceof PassthroughLoadingCache);
   }
 
@@ -116,11 +116,11 @@ final class Loads<K, V> {
    *
    * @param callable computes the value; null to use the cache's loader
    */
-  Held<V> load(K key, @Nullable Callable<? extends V> callable) throws ExecutionException {
+  CachedValue<V> load(K key, @Nullable Callable<? extends V> callable) throws ExecutionException {
     DiskKey diskKey = disk.key(key);
     if (!isKept) {
       // All reads come here, and a read from disk costs less than to wait for that of another one.
-      Held<V> found = readAlone(key, diskKey, callable);
+      CachedValue<V> found = readAlone(key, diskKey, callable);
       if (found != null) {
         return found;
       }
@@ -129,9 +129,9 @@ final class Loads<K, V> {
       Flight<V> mine = new Flight<>(disk.ticket(diskKey), /* isBulk= */ false);
       try {
         Flight<V> other = beginOrCrash(key, mine);
-        Held<V> held = other == null ? null : awaitLanding(key, other);
-        if (held != null) {
-          return held;
+        CachedValue<V> cached = other == null ? null : awaitLanding(key, other);
+        if (cached != null) {
+          return cached;
         }
         if (other == null || !other.hasEnded()) {
           // If there is another one, its thread waits for this one, which loads for itself.
@@ -152,9 +152,7 @@ final class Loads<K, V> {
   @Nullable
   private Flight<V> begin(K key, Flight<V> mine) {
     Flight<V> other = flights.putIfAbsent(key, mine);
-    while (other != null
-        && !other.isRecursive()
-        && (other.hasEnded() || other.ticket().hasEnded())) {
+    while (other != null && !other.isRecursive() && (other.hasEnded() || other.ticket.hasEnded())) {
       if (flights.replace(key, other, mine)) {
         return null;
       }
@@ -173,7 +171,7 @@ final class Loads<K, V> {
   }
 
   @Nullable
-  private Held<V> awaitLanding(K key, Flight<V> other) throws ExecutionException {
+  private CachedValue<V> awaitLanding(K key, Flight<V> other) throws ExecutionException {
     if (other.isRecursive()) {
       throw failure(new IllegalStateException("recursive load of key " + key));
     }
@@ -184,22 +182,22 @@ final class Loads<K, V> {
     }
   }
 
-  private Held<V> fly(
+  private CachedValue<V> fly(
       Flight<V> flight, K key, DiskKey diskKey, @Nullable Callable<? extends V> callable)
       throws ExecutionException {
     try {
-      Held<V> held = landedBefore(key, flight);
-      if (held == null) {
+      CachedValue<V> cached = landedBefore(key, flight);
+      if (cached == null) {
         long start = System.nanoTime();
         try {
-          held = keep(key, compute(key, diskKey, flight, callable));
+          cached = keep(key, compute(key, diskKey, flight, callable));
         } finally {
           loadNanos.add(System.nanoTime() - start);
         }
         loads.increment();
       }
-      land(flight, key, held);
-      return held;
+      land(flight, key, cached);
+      return cached;
     } catch (Throwable e) {
       throw crash(flight, key, e);
     }
@@ -210,20 +208,20 @@ final class Loads<K, V> {
    * before it began its own flight; null if there was none.
    */
   @Nullable
-  private Held<V> landedBefore(K key, Flight<V> flight) {
-    Held<V> held = isKept ? heap.asMap().get(key) : null;
+  private CachedValue<V> landedBefore(K key, Flight<V> flight) {
+    CachedValue<V> cached = isKept ? heap.asMap().get(key) : null;
     // Threads that come later may join this flight, so no change may have been under way when it
     // began: that leaves the old value on the heap until its end.
-    return held != null && held.isUsable(disk) && !flight.ticket().hasEnded() ? held : null;
+    return cached != null && cached.isUsable(disk) && !flight.ticket.hasEnded() ? cached : null;
   }
 
-  private Held<V> compute(
+  private CachedValue<V> compute(
       K key, DiskKey diskKey, Flight<V> flight, @Nullable Callable<? extends V> callable)
       throws Exception {
     // Gerrit's own caches time their loaders only.
     TraceTimer timer = callable == null ? disk.trace.loading(key) : null;
     try (timer) {
-      Held<V> found = read(diskKey, flight.ticket());
+      CachedValue<V> found = read(diskKey, flight.ticket);
       if (found != null) {
         return found;
       }
@@ -232,19 +230,19 @@ final class Loads<K, V> {
       if (value == null) {
         throw noValue(key);
       }
-      return store(diskKey, value, flight.ticket());
+      return store(diskKey, value, flight.ticket);
     }
   }
 
   /** The read from disk may have removed a value that cannot be used, which ends the ticket. */
   private void renewIfEnded(Flight<V> flight, DiskKey diskKey) {
-    if (flight.ticket().hasEnded()) {
+    if (flight.ticket.hasEnded()) {
       flight.renew(disk.ticket(diskKey));
     }
   }
 
   @Nullable
-  private Held<V> read(DiskKey key, Ticket ticket) {
+  private CachedValue<V> read(DiskKey key, Ticket ticket) {
     TraceTimer timer = disk.trace.timing(CacheTrace.READ);
     try (timer) {
       return disk.read(key, ticket, /* counts= */ isKept);
@@ -252,7 +250,7 @@ final class Loads<K, V> {
   }
 
   @Nullable
-  private Held<V> readAlone(K key, DiskKey diskKey, @Nullable Callable<? extends V> callable)
+  private CachedValue<V> readAlone(K key, DiskKey diskKey, @Nullable Callable<? extends V> callable)
       throws ExecutionException {
     try {
       Ticket ticket = disk.ticket(diskKey);
@@ -267,16 +265,16 @@ final class Loads<K, V> {
     }
   }
 
-  private Held<V> store(DiskKey key, V value, Ticket ticket) {
+  private CachedValue<V> store(DiskKey key, V value, Ticket ticket) {
     TraceTimer timer = disk.trace.timing(CacheTrace.STORE);
     try (timer) {
       return disk.putLoaded(key, value, ticket);
     }
   }
 
-  /** Gives a value that is on the heap by now to all who wait for it. */
-  private void land(Flight<V> flight, K key, Held<V> held) {
-    flight.land(held);
+  /** Completes the flight with a value that is already in the heap tier. */
+  private void land(Flight<V> flight, K key, CachedValue<V> cached) {
+    flight.land(cached);
     flights.remove(key, flight);
   }
 
@@ -299,28 +297,28 @@ final class Loads<K, V> {
    * Keeps a value on the heap unless there is one already, which is at least as new, or the key was
    * changed meanwhile.
    *
-   * @param held a new value that nobody else has seen; see {@link Held}
+   * @param cached a new value that nobody else has seen; see {@link CachedValue}
    * @return the value to be used
    */
-  Held<V> keep(K key, Held<V> held) {
+  CachedValue<V> keep(K key, CachedValue<V> cached) {
     if (!isKept) {
-      return held;
+      return cached;
     }
-    Map<K, Held<V>> values = heap.asMap();
-    Held<V> present = values.putIfAbsent(key, held);
+    Map<K, CachedValue<V>> values = heap.asMap();
+    CachedValue<V> present = values.putIfAbsent(key, cached);
     if (present != null) {
       if (present.isUsable(disk)) {
         return present;
       }
-      values.replace(key, present, held);
+      values.replace(key, present, cached);
     }
-    confirm(key, held);
-    return held;
+    confirm(key, cached);
+    return cached;
   }
 
-  private void confirm(K key, Held<V> held) {
-    if (!held.confirm()) {
-      heap.asMap().remove(key, held);
+  private void confirm(K key, CachedValue<V> cached) {
+    if (!cached.confirm()) {
+      heap.asMap().remove(key, cached);
     }
   }
 
@@ -336,7 +334,7 @@ final class Loads<K, V> {
    *
    * @param result takes the values
    */
-  void loadAll(List<K> keys, Map<K, Held<V>> result) throws ExecutionException {
+  void loadAll(List<K> keys, Map<K, CachedValue<V>> result) throws ExecutionException {
     if (!isBulk || keys.isEmpty()) {
       return;
     }
@@ -368,20 +366,20 @@ final class Loads<K, V> {
     }
   }
 
-  private void flyAll(List<Begun<K, V>> flying, Map<K, Held<V>> result) throws Exception {
+  private void flyAll(List<Begun<K, V>> flying, Map<K, CachedValue<V>> result) throws Exception {
     TraceTimer timer = disk.trace.loading(null);
     try (timer) {
       List<Begun<K, V>> absent = new ArrayList<>();
       for (Begun<K, V> begun : flying) {
         K key = begun.key();
-        Held<V> held = landedBefore(key, begun.flight());
-        if (held == null) {
-          Held<V> found = disk.read(begun.diskKey(), begun.flight().ticket());
-          held = found == null ? null : keep(key, found);
+        CachedValue<V> cached = landedBefore(key, begun.flight());
+        if (cached == null) {
+          CachedValue<V> found = disk.read(begun.diskKey(), begun.flight().ticket);
+          cached = found == null ? null : keep(key, found);
         }
-        if (held != null) {
-          land(begun.flight(), key, held);
-          result.put(key, held);
+        if (cached != null) {
+          land(begun.flight(), key, cached);
+          result.put(key, cached);
         } else {
           renewIfEnded(begun.flight(), begun.diskKey());
           absent.add(begun);
@@ -393,7 +391,8 @@ final class Loads<K, V> {
     }
   }
 
-  private void computeAll(List<Begun<K, V>> absent, Map<K, Held<V>> result) throws Exception {
+  private void computeAll(List<Begun<K, V>> absent, Map<K, CachedValue<V>> result)
+      throws Exception {
     Map<K, V> values = callSource(Lists.transform(absent, Begun::key));
     if (values == null) {
       throw noValue(absent.get(0).key());
@@ -404,9 +403,10 @@ final class Loads<K, V> {
       if (value == null) {
         missing = one.key();
       } else {
-        Held<V> held = keep(one.key(), disk.putLoaded(one.diskKey(), value, one.flight().ticket()));
-        land(one.flight(), one.key(), held);
-        result.put(one.key(), held);
+        CachedValue<V> cached =
+            keep(one.key(), disk.putLoaded(one.diskKey(), value, one.flight().ticket));
+        land(one.flight(), one.key(), cached);
+        result.put(one.key(), cached);
       }
     }
     if (missing != null) {
@@ -456,15 +456,15 @@ final class Loads<K, V> {
    *
    * @param old the value on the heap; null if no tier has one
    */
-  void refresh(K key, @Nullable Held<V> old) {
+  void refresh(K key, @Nullable CachedValue<V> old) {
     if (old != null && !old.beginRefresh()) {
       return;
     }
     try {
-      ((LoadingCache<K, Held<V>>) heap).refresh(key);
+      ((LoadingCache<K, CachedValue<V>>) heap).refresh(key);
     } catch (RuntimeException | Error e) {
       logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.MINUTES).log(
-          "Cache %s: an old value cannot be computed anew", name);
+          "Cache %s: cannot refresh a value; the old one is still served", name);
       if (old != null) {
         old.endRefresh();
       }
@@ -472,14 +472,14 @@ final class Loads<K, V> {
   }
 
   /** Called by the memory cache when it refreshes a value, because it was told to or by itself. */
-  private final class Refresher extends CacheLoader<K, Held<V>> {
+  private final class Refresher extends CacheLoader<K, CachedValue<V>> {
     @Override
-    public Held<V> load(K key) throws ExecutionException {
+    public CachedValue<V> load(K key) throws ExecutionException {
       // There is no old value, or it left the heap before the refresh began.
       DiskKey diskKey = disk.key(key);
       Flight<V> flight = new Flight<>(disk.ticket(diskKey), /* isBulk= */ false);
       try {
-        return placed(keep(key, compute(key, diskKey, flight, null)), flight.ticket());
+        return placed(keep(key, compute(key, diskKey, flight, null)), flight.ticket);
       } catch (Exception e) {
         throw failure(e);
       } finally {
@@ -489,7 +489,7 @@ final class Loads<K, V> {
 
     @Override
     @Nullable
-    public ListenableFuture<Held<V>> reload(K key, Held<V> old) throws Exception {
+    public ListenableFuture<CachedValue<V>> reload(K key, CachedValue<V> old) throws Exception {
       DiskKey diskKey = disk.key(key);
       Ticket ticket = disk.ticket(diskKey);
       EndRefresh<V> end = new EndRefresh<>(old, ticket);
@@ -499,7 +499,7 @@ final class Loads<K, V> {
         boolean isValid = old.confirm() && heap.asMap().get(key) == old && !ticket.hasEnded();
         ListenableFuture<V> value =
             isValid ? source.reload(key, old.value) : Futures.immediateFuture(source.load(key));
-        ListenableFuture<Held<V>> reloaded =
+        ListenableFuture<CachedValue<V>> reloaded =
             Futures.transform(
                 value,
                 found ->
@@ -515,11 +515,12 @@ final class Loads<K, V> {
       }
     }
 
-    private Held<V> replace(K key, Held<V> old, Held<V> held, Ticket ticket) {
-      if (heap.asMap().replace(key, old, held)) {
-        confirm(key, held);
+    private CachedValue<V> replace(
+        K key, CachedValue<V> old, CachedValue<V> cached, Ticket ticket) {
+      if (heap.asMap().replace(key, old, cached)) {
+        confirm(key, cached);
       }
-      return placed(held, ticket);
+      return placed(cached, ticket);
     }
 
     /**
@@ -527,15 +528,16 @@ final class Loads<K, V> {
      * the key there. By then a change may have overtaken the value, so it is on the heap already,
      * and what is given can never be confirmed: its ticket is closed.
      */
-    private Held<V> placed(Held<V> held, Ticket ticket) {
-      return new Held<>(held.value, held.created, ticket);
+    private CachedValue<V> placed(CachedValue<V> cached, Ticket ticket) {
+      return new CachedValue<>(cached.value, cached.created, ticket);
     }
   }
 
   /** Ends the refresh of a value that was not replaced. */
-  private record EndRefresh<V>(Held<V> old, Ticket ticket) implements FutureCallback<Held<V>> {
+  private record EndRefresh<V>(CachedValue<V> old, Ticket ticket)
+      implements FutureCallback<CachedValue<V>> {
     @Override
-    public void onSuccess(@Nullable Held<V> replacement) {
+    public void onSuccess(@Nullable CachedValue<V> replacement) {
       ticket.close();
       if (replacement == null) {
         old.endRefresh();

@@ -27,14 +27,14 @@ final class RecentTimes {
   private static final long WINDOW_NANOS = TimeUnit.MINUTES.toNanos(1);
 
   /** Longer durations count as this one. */
-  private static final long LONGEST_NANOS = TimeUnit.MINUTES.toNanos(10);
+  private static final long MAX_NANOS = TimeUnit.MINUTES.toNanos(10);
 
   /** A histogram of this precision has 16 buckets for each doubling and takes 5 KB. */
   private static final int SIGNIFICANT_DIGITS = 1;
 
   private record Window(long begun, AtomicHistogram times) {
     Window(long begun) {
-      this(begun, new AtomicHistogram(LONGEST_NANOS, SIGNIFICANT_DIGITS));
+      this(begun, new AtomicHistogram(MAX_NANOS, SIGNIFICANT_DIGITS));
     }
   }
 
@@ -48,7 +48,7 @@ final class RecentTimes {
 
   /** Counts an operation. */
   void add(long begun, long ended) {
-    at(ended).running.times.recordValue(Math.clamp(ended - begun, 0, LONGEST_NANOS));
+    at(ended).running.times.recordValue(Math.clamp(ended - begun, 0, MAX_NANOS));
   }
 
   private Windows at(long now) {
@@ -68,7 +68,7 @@ final class RecentTimes {
   /** Returns the latency over the last one to two minutes. */
   Latency latency(long now) {
     Windows current = at(now);
-    Histogram all = new Histogram(LONGEST_NANOS, SIGNIFICANT_DIGITS);
+    Histogram all = new Histogram(MAX_NANOS, SIGNIFICANT_DIGITS);
     all.add(current.running.times);
     if (current.last != null) {
       all.add(current.last.times);

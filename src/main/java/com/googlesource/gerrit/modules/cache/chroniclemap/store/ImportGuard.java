@@ -15,13 +15,14 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.hash.Hashing;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FaultLog;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk;
 import java.io.IOException;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * The guard of an import: a value that is imported while the store is in use must not undo a change
- * of its key.
+ * The guard of an import into a store, of values that were held elsewhere before the store was
+ * created. A value that is imported while the store is in use must not undo a change of its key.
  *
  * <p>Changes are noted in two places. In memory, each key that was put or removed sets a bit, which
  * its hash selects. Another key with the same bit counts as changed too, and is merely not
@@ -35,11 +36,12 @@ import java.util.concurrent.atomic.AtomicLongArray;
  * <p>Safe for any thread. While values may be imported, a change costs a hash of its key, and the
  * first one also deletes the marker. Otherwise a change costs one volatile read.
  */
-final class ImportGuard {
+public final class ImportGuard {
   /** 128 KB. After 100,000 changed keys, one in ten of the others counts as changed too. */
   private static final int BITS = 1 << 20;
 
   private final FilesOnDisk files;
+  private final FaultLog faults;
   private final ImportMode mode;
 
   /** Whether changes are noted: values may be imported, or the marker may still be there. */
@@ -62,8 +64,9 @@ final class ImportGuard {
    *
    * @param mode whether there is anything to import
    */
-  ImportGuard(FilesOnDisk files, ImportMode mode) {
+  ImportGuard(FilesOnDisk files, FaultLog faults, ImportMode mode) {
     this.files = files;
+    this.faults = faults;
     this.mode = mode;
     if (mode != ImportMode.NONE) {
       bits = new AtomicLongArray(BITS / Long.SIZE);
@@ -72,33 +75,46 @@ final class ImportGuard {
   }
 
   /**
-   * Decides whether values may be imported, now that the store's file is open.
+   * Decides whether values may be imported, now that the store's file is open. Nothing is imported
+   * if the decision cannot be noted.
    *
    * @param isNew whether the file was just created, so that only this process has changed it
    * @param wasChanged whether the file is known to have been changed, whatever the marker says
-   * @throws IOException if the decision cannot be noted; nothing is imported then
    */
-  synchronized void opened(boolean isNew, boolean wasChanged) throws IOException {
+  synchronized void opened(boolean isNew, boolean wasChanged) {
     open = false;
-    boolean begins = isNew && mode == ImportMode.BEGIN;
-    boolean marked = files.isMarkedForImport();
-    if (isOver || bits == null || wasChanged || !(begins || marked)) {
-      end();
-      return;
+    try {
+      boolean begins = isNew && mode == ImportMode.BEGIN;
+      boolean marked = files.isMarkedForImport();
+      if (isOver || bits == null || wasChanged || !(begins || marked)) {
+        isOver = true;
+        unmark();
+        return;
+      }
+      if (!marked && !unmarked) {
+        files.markForImport();
+      }
+      open = true;
+    } catch (IOException e) {
+      faults.warn(e, "cannot mark its file; nothing is imported into it");
     }
-    if (!marked && !unmarked) {
-      files.markForImport();
-    }
-    open = true;
   }
 
-  /** Whether values may be imported. */
-  boolean mayImport() {
+  /**
+   * Whether values may be imported; to be asked once the store is open. The {@link ImportMode} must
+   * allow it, and when the file was opened it must have been new, or unchanged since its creation
+   * except by {@link Store#putIfCurrent}.
+   */
+  public boolean mayImport() {
     return open;
   }
 
-  /** Whether changes are noted, because values may be imported now or once the file is open. */
-  boolean isNoting() {
+  /**
+   * Whether values may be imported now or once the file is open. Also true while the marker cannot
+   * be deleted. To be asked before a read, so that a miss is followed by {@link
+   * Store#readAndBarImport}. Costs one volatile read.
+   */
+  public boolean isNoting() {
     return noting;
   }
 
@@ -115,24 +131,36 @@ final class ImportGuard {
   }
 
   /**
-   * Notes that a key is about to be changed.
+   * Notes that a key is about to be changed, so that no value is imported for it afterwards. If
+   * that fails, this process imports nothing more.
    *
-   * @throws IOException if the marker cannot be deleted, so that the next process may import the
-   *     older value; this process imports nothing more
+   * @return false if the marker may still be there, so that only the file itself can tell the next
+   *     process of the change
    */
-  void changing(byte[] key) throws IOException {
+  boolean changing(byte[] key) {
     if (!noting) {
-      return;
+      return true;
     }
     AtomicLongArray all = bits;
     if (all != null) {
       int bit = bitOf(key);
       all.getAndUpdate(bit / Long.SIZE, word -> word | (1L << bit));
     }
-    unmark();
+    try {
+      unmark();
+      return true;
+    } catch (IOException e) {
+      faults.warn(e, "nothing more is imported into its file, as this cannot be noted");
+      return files.isImportUnsynced;
+    }
   }
 
-  /** Like {@link #changing}, for all keys. */
+  /**
+   * Notes that all keys are about to be changed.
+   *
+   * @throws IOException if the marker cannot be deleted, so that the next process may import older
+   *     values; this process imports nothing more
+   */
   void changingAll() throws IOException {
     if (noting) {
       bits = null;
@@ -159,16 +187,16 @@ final class ImportGuard {
     }
   }
 
-  /**
-   * Ends the import, in this process and in later ones.
-   *
-   * @throws IOException if the marker may still be there; a later process may then import, unless a
-   *     change deletes it first
-   */
-  synchronized void end() throws IOException {
+  /** Ends the import, as all was imported: nothing more is, in this process or in later ones. */
+  public synchronized void end() {
     isOver = true;
     open = false;
-    unmark();
+    try {
+      unmark();
+    } catch (IOException e) {
+      // Unless a change deletes the marker first.
+      faults.warn(e, "cannot note that all was imported; the next start looks again");
+    }
   }
 
   private static int bitOf(byte[] key) {

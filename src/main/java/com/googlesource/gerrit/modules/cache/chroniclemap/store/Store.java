@@ -119,14 +119,14 @@ public final class Store {
    * @return null if there is none
    */
   public Value read(byte[] key) {
-    Value value = readAgain(key);
+    Value value = readUncounted(key);
     context.usage.asked(key);
     (value != null ? context.counts.hits : context.counts.misses).increment();
     return value;
   }
 
   /** Like {@link #read}, for a caller whose read of a moment ago was counted. */
-  public Value readAgain(byte[] key) {
+  public Value readUncounted(byte[] key) {
     holder.awaitOpenBriefly();
     if (holder.isOver()) {
       // Queued writes may be out of date: changes are not noted any more.
@@ -135,7 +135,7 @@ public final class Store {
     Value value = findNewest(key);
     if (value != null && context.isTooOld(value.created())) {
       context.counts.expired.increment();
-      var unused = context.threads.write(() -> dropIfUseless(key));
+      var unused = context.threads.write(() -> dropIfExpiredOrDamaged(key));
       return null;
     }
     return value;
@@ -177,7 +177,7 @@ public final class Store {
       if (e.certain) {
         countDamaged(e);
       }
-      var unused = context.threads.write(() -> dropIfUseless(key));
+      var unused = context.threads.write(() -> dropIfExpiredOrDamaged(key));
     } catch (StoreBusyException e) {
       // A miss: the holder of the segment's lock waits for the disk.
       logger.atFine().withCause(e).log("Cache %s", context.settings.name());
@@ -197,7 +197,7 @@ public final class Store {
   /**
    * Removes a value from the file if it is still too old or damaged, now that nobody changes it.
    */
-  private void dropIfUseless(byte[] key) {
+  private void dropIfExpiredOrDamaged(byte[] key) {
     context.lock.lock();
     try {
       Generation file = holder.file();
@@ -381,13 +381,9 @@ public final class Store {
 
   // ---- import
 
-  /**
-   * Whether values that were held elsewhere before this store was created may be imported; to be
-   * asked once the store is open. The {@link ImportMode} must allow it, and when the file was
-   * opened it must have been new, or unchanged since its creation except by {@link #putIfCurrent}.
-   */
-  public boolean isImportable() {
-    return context.importGuard.mayImport() && holder.file() != null;
+  /** Says whether {@link #importValue} may import anything. */
+  public ImportGuard importGuard() {
+    return context.importGuard;
   }
 
   /**
@@ -451,38 +447,20 @@ public final class Store {
   }
 
   /**
-   * Whether values may be imported now or once the file is open. Also true while the import marker
-   * cannot be deleted. To be asked before a read, so that a miss is followed by {@link
-   * #readForGood}. Costs one volatile read.
-   */
-  public boolean isImporting() {
-    return context.importGuard.isNoting();
-  }
-
-  /**
    * Reads a value that {@link #read} has not found, and prevents imports of its key from then on.
    * For a cache in which a key that was reported as missing must stay missing.
    *
    * @return what was imported meanwhile; null if there is nothing
    */
-  public Value readForGood(byte[] key) {
+  public Value readAndBarImport(byte[] key) {
     HashedKey hashed = new HashedKey(key);
-    if (!noteForImport(hashed)) {
+    if (!context.importGuard.changing(key)) {
       // So that the file says that it was changed, or misses a change.
       remove(key);
     }
     // An import of this key that began before the key was noted has ended after this.
     context.pending.await(hashed);
-    return readAgain(key);
-  }
-
-  /** Ends the import: no more values are imported, in this process or a later one. */
-  public void endImport() {
-    try {
-      context.importGuard.end();
-    } catch (IOException e) {
-      context.faults.warn(e, "cannot note that all was imported; the next start looks again");
-    }
+    return readUncounted(key);
   }
 
   // ---- how a change is made
@@ -510,13 +488,13 @@ public final class Store {
     /** The change is in the file. */
     WRITTEN,
     /** The change is queued, and the older value is invalidated. */
-    WAITS,
+    QUEUED,
     /** The change is queued, but the disk was too busy to invalidate the older value. */
     BUSY,
     /** The change is queued until the file is open, which may hold an older value. */
-    EARLY,
+    BEFORE_OPEN,
     /** There is no file for now or for good, and nothing was queued. */
-    OVER
+    NO_FILE
   }
 
   /** A change of one key, which is one step with respect to other changes of that key. */
@@ -555,16 +533,16 @@ public final class Store {
         if (mayWrite && file != null && writer.apply(file, key, write, StoreWriter.Room.NONE)) {
           outcome = Outcome.WRITTEN;
         } else {
-          outcome = file == null ? Outcome.EARLY : invalidateOlder(file, key);
+          outcome = file == null ? Outcome.BEFORE_OPEN : invalidateOlder(file, key);
         }
         // If the file failed meanwhile, it may miss the change.
       } while (holder.file() != file);
       // Asked last, so that a file that came or went meanwhile is noticed.
       if (holder.isOver()) {
-        outcome = Outcome.OVER;
+        outcome = Outcome.NO_FILE;
       }
       // A write that stays queued when a file fails must not be found in the next file.
-      return outcome == Outcome.OVER || outcome == Outcome.WRITTEN ? null : write;
+      return outcome == Outcome.NO_FILE || outcome == Outcome.WRITTEN ? null : write;
     }
   }
 
@@ -575,7 +553,7 @@ public final class Store {
     if (write.value() != null && isLeftOut(key.bytes, write.value(), hasRoom)) {
       fitting = PendingWrite.remove();
     }
-    boolean unused = noteForImport(key);
+    boolean unused = context.importGuard.changing(key.bytes);
     Change change = new Change(fitting);
     boolean isMade = false;
     try {
@@ -592,16 +570,17 @@ public final class Store {
 
   private void finish(Change change, HashedKey key, PendingWrite write, boolean hasRoom) {
     switch (change.outcome) {
-      case WRITTEN, OVER -> {}
-      case WAITS -> writeLater(key, hasRoom);
-      case BUSY, EARLY -> {
+      case WRITTEN, NO_FILE -> {}
+      case QUEUED -> writeLater(key, hasRoom);
+      case BUSY, BEFORE_OPEN -> {
         forgetOlderAfterCrash(key);
         // The write itself may still be queued.
         writeLater(key, hasRoom);
       }
     }
-    boolean olderMayBeThere = change.outcome == Outcome.BUSY || change.outcome == Outcome.EARLY;
-    if (change.outcome == Outcome.OVER || (olderMayBeThere && holder.isOver())) {
+    boolean olderMayBeThere =
+        change.outcome == Outcome.BUSY || change.outcome == Outcome.BEFORE_OPEN;
+    if (change.outcome == Outcome.NO_FILE || (olderMayBeThere && holder.isOver())) {
       if (successor == null && !holder.noteMissed(/* all= */ false)) {
         change(key, write).close();
         return;
@@ -612,21 +591,6 @@ public final class Store {
       }
     } else if (context.settings.oldValues() == OldValues.DANGEROUS) {
       holder.force(/* all= */ false);
-    }
-  }
-
-  /**
-   * Notes a change before it is made, so that no value is imported for its key afterwards. Returns
-   * false if the marker for import may still be there, so that only the file itself can tell a
-   * later process of the change.
-   */
-  private boolean noteForImport(HashedKey key) {
-    try {
-      context.importGuard.changing(key.bytes);
-      return true;
-    } catch (IOException e) {
-      context.faults.warn(e, "nothing more is imported into its file, as this cannot be noted");
-      return context.files.isImportUnsynced;
     }
   }
 
@@ -651,7 +615,7 @@ public final class Store {
    * Ensures that the older value of a key is not found again, if it could not be invalidated
    * because the holder of its segment's lock waits for the disk.
    */
-  private void takeAway(HashedKey key) {
+  private void removeOlderValue(HashedKey key) {
     long begun = System.nanoTime();
     // A put that waits for a growth has removed the older value.
     while (!writer.write(key, StoreWriter.Room.AFTER_GROWTH) && !isGone(key)) {
@@ -684,12 +648,12 @@ public final class Store {
   private Outcome invalidateOlder(Generation file, HashedKey key) {
     try {
       file.invalidate(key.bytes);
-      return Outcome.WAITS;
+      return Outcome.QUEUED;
     } catch (StoreBusyException e) {
       return Outcome.BUSY;
     } catch (RuntimeException | InternalError | LinkageError e) {
       holder.fail(file, e);
-      return Outcome.WAITS;
+      return Outcome.QUEUED;
     }
   }
 
@@ -710,7 +674,7 @@ public final class Store {
       } finally {
         context.lock.unlock();
       }
-      takeAway(key);
+      removeOlderValue(key);
       // A file that failed meanwhile may be opened again.
     } while (holder.isOpening());
   }

@@ -83,7 +83,7 @@ final class StoreContext {
     this.discarded = marked;
     this.isDiscardedKnown = isKnown;
     this.maxAgeMillis = settings.maxAge().map(Duration::toMillis).orElse(Long.MAX_VALUE);
-    this.importGuard = new ImportGuard(files, importMode);
+    this.importGuard = new ImportGuard(files, faults, importMode);
     this.usage = new Usage(clock, threads::maintain, files.disk, files.usage(), faults);
     this.generations =
         new GenerationFactory(

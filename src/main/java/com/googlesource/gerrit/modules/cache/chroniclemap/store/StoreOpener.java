@@ -78,11 +78,7 @@ final class StoreOpener {
     } catch (IOException e) {
       context.faults.warn(e, "cannot note which of its versions is in use");
     }
-    try {
-      context.importGuard.opened(kind == StartReport.Kind.NEW, opened.file().state().isChanged());
-    } catch (IOException e) {
-      context.faults.warn(e, "cannot mark its file; nothing is imported into it");
-    }
+    context.importGuard.opened(kind == StartReport.Kind.NEW, opened.file().state().isChanged());
     return opened;
   }
 

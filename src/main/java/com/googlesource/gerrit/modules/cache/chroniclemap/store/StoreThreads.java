@@ -36,7 +36,7 @@ final class StoreThreads {
   private static final long STOP_SECONDS = 30;
 
   /** How long {@link #stop} waits at least for interrupted tasks, most of which end at once. */
-  private static final long LEAST_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+  private static final long MIN_STOP_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
   private final ExecutorService writers =
       Executors.newFixedThreadPool(WRITERS, named("cache-chroniclemap-writer-"));
@@ -98,7 +98,7 @@ final class StoreThreads {
       task.run();
     } catch (RuntimeException | Error e) {
       // Rethrown, it would end the repetition.
-      logger.atSevere().withCause(e).log("a task that is done now and then failed");
+      logger.atSevere().withCause(e).log("a periodic task failed");
     }
   }
 
@@ -121,9 +121,9 @@ final class StoreThreads {
       if (!writers.awaitTermination(STOP_SECONDS, TimeUnit.SECONDS)) {
         logger.atWarning().log("the threads of the stores did not stop in %d s", STOP_SECONDS);
       }
-      long nanos = Math.max(deadline - System.nanoTime(), LEAST_NANOS);
+      long nanos = Math.max(deadline - System.nanoTime(), MIN_STOP_NANOS);
       boolean timerEnded = timer.awaitTermination(nanos, TimeUnit.NANOSECONDS);
-      nanos = Math.max(deadline - System.nanoTime(), LEAST_NANOS);
+      nanos = Math.max(deadline - System.nanoTime(), MIN_STOP_NANOS);
       if (!upkeep.awaitTermination(nanos, TimeUnit.NANOSECONDS) || !timerEnded) {
         logger.atInfo().log("a file that was being made is given up");
       }

@@ -250,14 +250,14 @@ class DelayedWritesTest extends CacheContract {
           }
         };
     Cache<String, String> cache = site.build(def().valueSerializer(failing));
-    for (int i = 0; i < DelayedWrites.MOST; i++) {
+    for (int i = 0; i < DelayedWrites.MAX_WAITING; i++) {
       cache.put("key" + i, i % 2 == 0 ? "bad" : "good");
     }
     site.settle();
     // Not written, and so not lost yet.
     assertThat(cache.getIfPresent("key0")).isEqualTo("bad");
     site.restart();
-    for (int i = 1; i < DelayedWrites.MOST; i += 2) {
+    for (int i = 1; i < DelayedWrites.MAX_WAITING; i += 2) {
       assertThat(plain().getIfPresent("key" + i)).isEqualTo("good");
     }
   }
@@ -265,12 +265,12 @@ class DelayedWritesTest extends CacheContract {
   @Test
   void fewValuesWait() {
     Cache<String, String> cache = plain();
-    for (int i = 0; i <= DelayedWrites.MOST; i++) {
+    for (int i = 0; i <= DelayedWrites.MAX_WAITING; i++) {
       cache.put("key" + i, "v" + i);
     }
     assertThat(serializer.serialized).hasSize(1);
     site.restart();
-    for (int i = 0; i <= DelayedWrites.MOST; i++) {
+    for (int i = 0; i <= DelayedWrites.MAX_WAITING; i++) {
       assertThat(plain().getIfPresent("key" + i)).isEqualTo("v" + i);
     }
   }

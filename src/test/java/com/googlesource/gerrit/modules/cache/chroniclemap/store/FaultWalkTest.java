@@ -338,7 +338,7 @@ class FaultWalkTest {
         script -> {
           script.open();
           script.bringIn(0, 12);
-          script.store(Store::endImport);
+          script.store(store -> store.importGuard().end());
           script.remove(1);
           script.put(2, 300);
           script.close();

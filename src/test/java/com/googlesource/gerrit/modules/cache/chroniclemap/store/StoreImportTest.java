@@ -152,7 +152,7 @@ class StoreImportTest {
   void goesOnAfterARestartAndAfterAKillIfNothingWasChanged() throws Exception {
     bringIn(1, 11);
     restart(ImportMode.RESUME);
-    assertThat(store.isImportable()).isTrue();
+    assertThat(store.importGuard().mayImport()).isTrue();
     assertThat(bringIn(1, 11)).isEqualTo(ImportResult.KNOWN);
     assertThat(bringIn(2, 12)).isEqualTo(ImportResult.STORED);
     kill(ImportMode.RESUME);
@@ -172,7 +172,7 @@ class StoreImportTest {
   void isOverAfterAKillIfAKeyWasRemoved() throws Exception {
     store.remove(key(1));
     kill(ImportMode.BEGIN);
-    assertThat(store.isImportable()).isFalse();
+    assertThat(store.importGuard().mayImport()).isFalse();
     assertThat(bringIn(1, 11)).isEqualTo(ImportResult.OVER);
   }
 
@@ -207,7 +207,7 @@ class StoreImportTest {
   @Test
   void isOverWhenItIsSaidSo() throws Exception {
     bringIn(1, 11);
-    store.endImport();
+    store.importGuard().end();
     assertThat(bringIn(2, 12)).isEqualTo(ImportResult.OVER);
     restart(ImportMode.RESUME);
     assertThat(bringIn(2, 12)).isEqualTo(ImportResult.OVER);
@@ -228,7 +228,7 @@ class StoreImportTest {
     store = open(ImportMode.NONE);
     store.put(key(1), TestValues.of(2), 5);
     restart(ImportMode.BEGIN);
-    assertThat(store.isImportable()).isFalse();
+    assertThat(store.importGuard().mayImport()).isFalse();
   }
 
   @Test
@@ -236,7 +236,7 @@ class StoreImportTest {
     directory.close();
     directory = StoreDirectory.open(temp.resolve("others"));
     store = open(ImportMode.RESUME);
-    assertThat(store.isImportable()).isFalse();
+    assertThat(store.importGuard().mayImport()).isFalse();
   }
 
   @Test
@@ -287,10 +287,10 @@ class StoreImportTest {
 
   @Test
   void whatSomebodyWasToldIsNotThereDoesNotComeIn() throws Exception {
-    assertThat(store.readForGood(key(1))).isNull();
+    assertThat(store.readAndBarImport(key(1))).isNull();
     assertThat(bringIn(1, 11)).isEqualTo(ImportResult.KNOWN);
     assertThat(bringIn(2, 12)).isEqualTo(ImportResult.STORED);
-    assertThat(TestValues.numberOf(store.readForGood(key(2)))).isEqualTo(12);
+    assertThat(TestValues.numberOf(store.readAndBarImport(key(2)))).isEqualTo(12);
     // The next process does not know who asked for what.
     kill(ImportMode.BEGIN);
     assertThat(bringIn(1, 11)).isEqualTo(ImportResult.OVER);
@@ -301,14 +301,14 @@ class StoreImportTest {
   @Test
   void aReadForGoodChangesNothing() throws Exception {
     store.put(key(1), TestValues.of(2), 5);
-    store.endImport();
-    assertThat(store.isImporting()).isFalse();
-    assertThat(TestValues.numberOf(store.readForGood(key(1)))).isEqualTo(2);
+    store.importGuard().end();
+    assertThat(store.importGuard().isNoting()).isFalse();
+    assertThat(TestValues.numberOf(store.readAndBarImport(key(1)))).isEqualTo(2);
     restart(ImportMode.NONE);
-    assertThat(store.isImporting()).isFalse();
-    assertThat(store.readForGood(key(3))).isNull();
+    assertThat(store.importGuard().isNoting()).isFalse();
+    assertThat(store.readAndBarImport(key(3))).isNull();
     directory.close();
-    assertThat(store.readForGood(key(1))).isNull();
+    assertThat(store.readAndBarImport(key(1))).isNull();
     directory = StoreDirectory.open(folder);
     store = open(ImportMode.NONE);
     assertThat(read(1)).isEqualTo(2);
@@ -350,7 +350,7 @@ class StoreImportTest {
     stuck.set(true);
     int key = missed ? 2 : 1;
     if (missed) {
-      assertThat(store.readForGood(key(key))).isNull();
+      assertThat(store.readAndBarImport(key(key))).isNull();
     } else {
       store.remove(key(key));
     }
@@ -360,7 +360,7 @@ class StoreImportTest {
     kill(ImportMode.RESUME);
     assertThat(bringIn(key, 11)).isNotEqualTo(ImportResult.STORED);
     assertThat(read(key)).isEqualTo(KeyHistory.NONE);
-    assertThat(store.isImporting()).isFalse();
+    assertThat(store.importGuard().isNoting()).isFalse();
   }
 
   /** A new file, in which nothing is, cannot say that anything was changed. */
@@ -410,7 +410,7 @@ class StoreImportTest {
         };
     directory = StoreDirectory.open(folder, slow, System::currentTimeMillis);
     store = directory.openStore(SETTINGS, ImportMode.RESUME, report -> {});
-    assertThat(store.readForGood(key(2))).isNull();
+    assertThat(store.readAndBarImport(key(2))).isNull();
     reading.countDown();
     store.awaitOpened();
     assertThat(bringIn(2, 12)).isNotEqualTo(ImportResult.STORED);
@@ -439,15 +439,15 @@ class StoreImportTest {
     directory = StoreDirectory.open(folder, disk, System::currentTimeMillis);
     store = open(ImportMode.RESUME);
     assertThat(store.stats().state()).isEqualTo(StoreState.FAILED);
-    assertThat(store.readForGood(key(2))).isNull();
+    assertThat(store.readAndBarImport(key(2))).isNull();
     unreadable.set(false);
     store.life.heal();
     assertThat(store.stats().state()).isEqualTo(StoreState.READY);
     assertThat(read(1)).isEqualTo(11);
     assertThat(bringIn(2, 12)).isNotEqualTo(ImportResult.STORED);
     // The next one has it forced to the disk.
-    assertThat(store.readForGood(key(3))).isNull();
-    assertThat(store.isImporting()).isFalse();
+    assertThat(store.readAndBarImport(key(3))).isNull();
+    assertThat(store.importGuard().isNoting()).isFalse();
     restart(ImportMode.RESUME);
     assertThat(bringIn(2, 12)).isEqualTo(ImportResult.OVER);
     assertThat(read(1)).isEqualTo(11);
@@ -471,9 +471,9 @@ class StoreImportTest {
     directory = StoreDirectory.open(folder, disk, System::currentTimeMillis);
     assertThat(directory.mayResumeImport("import", 1)).isTrue();
     store = open(ImportMode.RESUME);
-    assertThat(store.isImportable()).isFalse();
-    assertThat(store.isImporting()).isTrue();
-    assertThat(store.readForGood(key(2))).isNull();
+    assertThat(store.importGuard().mayImport()).isFalse();
+    assertThat(store.importGuard().isNoting()).isTrue();
+    assertThat(store.readAndBarImport(key(2))).isNull();
     kill(ImportMode.RESUME);
     assertThat(bringIn(2, 12)).isEqualTo(ImportResult.OVER);
     assertThat(read(1)).isEqualTo(11);
@@ -502,7 +502,7 @@ class StoreImportTest {
     full.set(false);
     store.life.heal();
     assertThat(store.stats().state()).isEqualTo(StoreState.READY);
-    assertThat(store.isImportable()).isFalse();
+    assertThat(store.importGuard().mayImport()).isFalse();
     assertThat(bringIn(1, 11)).isEqualTo(ImportResult.OVER);
   }
 

@@ -25,7 +25,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.ImportResult;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -41,12 +40,12 @@ import java.util.concurrent.atomic.AtomicBoolean;
  */
 final class CacheImport {
   /** The store counts as full after so many values in a row found no room in their segments. */
-  private static final int MOST_WITHOUT_ROOM = 256;
+  private static final int MAX_WITHOUT_ROOM = 256;
 
   /** How long to wait for a growth of the store before a retry, and in all for one value. */
   private static final long GROWTH_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
-  private static final long LONGEST_GROWTH_NANOS = TimeUnit.MINUTES.toNanos(2);
+  private static final long MAX_GROWTH_NANOS = TimeUnit.MINUTES.toNanos(2);
 
   /** How often to look at the progress of another thread. */
   private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
@@ -122,7 +121,7 @@ final class CacheImport {
       if (!dryRun) {
         report = made;
         if (isOver()) {
-          store.endImport();
+          store.importGuard().end();
         }
       }
       return made;
@@ -150,16 +149,15 @@ final class CacheImport {
   /** Why nothing can be imported; null if something can be. */
   @Nullable
   private ImportReport whyNot() {
-    if (store.isImportable()) {
-      return null;
-    }
-    StoreState state = store.stats().state();
-    if (state == StoreState.CLOSED) {
-      return ImportReport.of(cache, State.INTERRUPTED, "it was closed");
-    }
-    return state == StoreState.READY
-        ? ImportReport.of(cache, State.IN_USE, "it was imported or in use before")
-        : ImportReport.of(cache, State.FAILED, "it has no file; see the show command");
+    return switch (store.stats().state()) {
+      case READY ->
+          store.importGuard().mayImport()
+              ? null
+              : ImportReport.of(cache, State.IN_USE, "it was imported or in use before");
+      case CLOSED -> ImportReport.of(cache, State.INTERRUPTED, "it was closed");
+      case OPENING, FAILED ->
+          ImportReport.of(cache, State.FAILED, "it has no file; see the show command");
+    };
   }
 
   private static void show(Progress progress, long read, long rows) {
@@ -255,7 +253,7 @@ final class CacheImport {
       results.add(result);
       bytes += result == ImportResult.STORED ? row.value().length : 0;
       withoutRoomInARow = result == ImportResult.NO_ROOM ? withoutRoomInARow + 1 : 0;
-      return withoutRoomInARow == MOST_WITHOUT_ROOM ? full() : State.RUNNING;
+      return withoutRoomInARow == MAX_WITHOUT_ROOM ? full() : State.RUNNING;
     }
 
     private ImportResult importRow(byte[] key, H2File.Row row) throws InterruptedException {
@@ -265,7 +263,7 @@ final class CacheImport {
         if (result != ImportResult.LATER) {
           return result;
         }
-        impatient |= System.nanoTime() - waiting > LONGEST_GROWTH_NANOS;
+        impatient |= System.nanoTime() - waiting > MAX_GROWTH_NANOS;
         if (impatient) {
           // The disk may be full. Values that still have room are imported.
           return ImportResult.NO_ROOM;

@@ -31,7 +31,7 @@ final class SharedPace {
   private static final long WORK_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
   /** The longest rest, so that a pause of the whole machine is not made up for. */
-  private static final long LONGEST_REST_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+  private static final long MAX_REST_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
   /** How often to check whether the import was cancelled. */
   private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
@@ -104,7 +104,7 @@ final class SharedPace {
     long cpu = cpu() - cpuBegun;
     // Rests as long as it has waited for the disk, so that others can use the disk too.
     long rest = part == 1 ? 0 : Math.max(part * cpu - passed, passed - cpu);
-    rest = Math.min(rest, LONGEST_REST_NANOS);
+    rest = Math.min(rest, MAX_REST_NANOS);
     return await(Math.max(0, Math.max(rest, atLeast - passed)), progress);
   }
 

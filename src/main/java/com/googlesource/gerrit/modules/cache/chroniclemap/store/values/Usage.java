@@ -161,7 +161,8 @@ public final class Usage {
     } catch (NoSuchFileException e) {
       // Never saved.
     } catch (IOException e) {
-      faults.warn(e, "values leave by age until more is known of their use: cannot read", saved);
+      faults.warn(
+          e, "evicts by age only until usage is known: cannot read usage statistics in", saved);
     }
   }
 
@@ -202,7 +203,7 @@ public final class Usage {
     } catch (IOException | OutOfMemoryError e) {
       // Once the store was closed, a failure only means that this came too late.
       if (!closed) {
-        faults.warn(e, "the next start knows less of the use of its values: cannot write", saved);
+        faults.warn(e, "the usage statistics of its values are not saved: cannot write", saved);
       }
     }
   }

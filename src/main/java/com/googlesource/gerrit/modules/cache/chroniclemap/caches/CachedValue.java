@@ -34,10 +34,10 @@ import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
  * leaves a stale value. This requires that a value is put on the heap only once, before it can be
  * confirmed, and that its ticket is closed after that.
  */
-final class Held<V> {
+final class CachedValue<V> {
   @SuppressWarnings("rawtypes")
-  private static final AtomicIntegerFieldUpdater<Held> REFRESHING =
-      AtomicIntegerFieldUpdater.newUpdater(Held.class, "refreshing");
+  private static final AtomicIntegerFieldUpdater<CachedValue> REFRESHING =
+      AtomicIntegerFieldUpdater.newUpdater(CachedValue.class, "refreshing");
 
   final V value;
 
@@ -50,7 +50,7 @@ final class Held<V> {
   /** 1 while the value is being computed anew. */
   private volatile int refreshing;
 
-  Held(V value, long created, Ticket ticket) {
+  CachedValue(V value, long created, Ticket ticket) {
     this.value = value;
     this.created = created;
     this.ticket = ticket;
@@ -61,17 +61,17 @@ final class Held<V> {
    * its loader is passed to the factory instead.
    */
   @SuppressWarnings("unchecked")
-  static <K, V> CacheDef<K, Held<V>> cacheDef(PersistentCacheDef<K, V> def) {
+  static <K, V> CacheDef<K, CachedValue<V>> cacheDef(PersistentCacheDef<K, V> def) {
     Weigher<K, V> weigher = def.weigher();
-    Weigher<K, Held<V>> within =
-        weigher == null ? null : (key, held) -> weigher.weigh(key, held.value);
-    return (CacheDef<K, Held<V>>)
+    Weigher<K, CachedValue<V>> within =
+        weigher == null ? null : (key, cached) -> weigher.weigh(key, cached.value);
+    return (CacheDef<K, CachedValue<V>>)
         Proxy.newProxyInstance(
-            Held.class.getClassLoader(),
+            CachedValue.class.getClassLoader(),
             new Class<?>[] {CacheDef.class},
             (proxy, method, arguments) ->
                 switch (method.getName()) {
-                  case "valueType" -> TypeLiteral.get(Held.class);
+                  case "valueType" -> TypeLiteral.get(CachedValue.class);
                   case "weigher" -> within;
                   case "loader" -> null;
                   default -> method.invoke(def, arguments);
