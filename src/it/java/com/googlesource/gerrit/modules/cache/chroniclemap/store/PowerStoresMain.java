@@ -33,10 +33,10 @@ import java.util.Random;
 final class PowerStoresMain {
   /** What a store is used for. */
   private enum Kind {
-    CHANGED(OldValues.STALE, 0, CrashMain.END),
-    LOADED(OldValues.STALE, CrashMain.LOAD, CrashMain.PUT),
-    SESSIONS(OldValues.DANGEROUS, CrashMain.LOAD - 20, CrashMain.END),
-    CONTENT(OldValues.VALID, CrashMain.LOAD, CrashMain.END);
+    CHANGED(OldValues.MUTABLE, 0, CrashMain.END),
+    LOADED(OldValues.MUTABLE, CrashMain.LOAD, CrashMain.PUT),
+    SESSIONS(OldValues.SECRET, CrashMain.LOAD - 20, CrashMain.END),
+    CONTENT(OldValues.PURE, CrashMain.LOAD, CrashMain.END);
 
     private final OldValues oldValues;
     private final int from;
@@ -148,7 +148,7 @@ final class PowerStoresMain {
         values++;
         found[key] = CrashMain.versionOf(key, value.bytes());
         // Any version that was ever put is right where old values are.
-        if (kind.oldValues != OldValues.VALID && !history.isAllowed(key, found[key])) {
+        if (kind.oldValues != OldValues.PURE && !history.isAllowed(key, found[key])) {
           throw new AssertionError(
               String.format(
                   Locale.ROOT,

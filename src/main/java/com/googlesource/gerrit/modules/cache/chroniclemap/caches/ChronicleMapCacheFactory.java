@@ -356,7 +356,7 @@ final class ChronicleMapCacheFactory
     if (directory.isEmpty()) {
       return Optional.empty();
     }
-    if (limit < StoreDirectory.LEAST_BYTES) {
+    if (limit < StoreDirectory.MIN_BYTES) {
       discard(def);
     }
     if (limit <= 0) {
@@ -401,8 +401,8 @@ final class ChronicleMapCacheFactory
 
   private static OldValues oldValuesOf(String cache) {
     return PureCaches.NAMES.contains(cache)
-        ? OldValues.VALID
-        : H2Imports.isSecret(cache) ? OldValues.DANGEROUS : OldValues.STALE;
+        ? OldValues.PURE
+        : H2Imports.isSecret(cache) ? OldValues.SECRET : OldValues.MUTABLE;
   }
 
   /** Deletes the store of a cache in memory only, which would miss the invalidations. */

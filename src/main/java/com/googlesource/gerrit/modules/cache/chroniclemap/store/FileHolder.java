@@ -495,7 +495,7 @@ final class FileHolder {
    *
    * @return the file there was, for the caller to close; null if there was none
    */
-  Generation letGo() {
+  Generation detach() {
     synchronized (switching) {
       Generation last = file;
       if (state != StoreState.FAILED) {
@@ -529,7 +529,7 @@ final class FileHolder {
       }
       if (!missedNoted
           && (untouched || state == StoreState.CLOSED || context.importGuard.mayBeMarked())
-          && (all || context.settings.oldValues() != OldValues.VALID)) {
+          && (all || context.settings.oldValues() != OldValues.PURE)) {
         missedNoted = markOrForget();
         logger.at(missedNoted ? Level.INFO : Level.FINE).log(
             "Cache %s was changed without its file and starts empty when that is opened next: it"

@@ -64,7 +64,7 @@ record GrowthPlan(long maxBytes) {
    * @param free bytes that are free; 0 if that is not known
    */
   static long available(OldValues kind, long free) {
-    return free == 0 ? Long.MAX_VALUE : kind == OldValues.DANGEROUS ? free : free - RESERVED_BYTES;
+    return free == 0 ? Long.MAX_VALUE : kind == OldValues.SECRET ? free : free - RESERVED_BYTES;
   }
 
   /** Bytes of a larger file: those that are wanted, or as many as are available, if that helps. */

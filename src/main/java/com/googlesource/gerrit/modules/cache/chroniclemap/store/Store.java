@@ -44,7 +44,7 @@ import java.util.concurrent.TimeUnit;
  *       A store whose file fails finds nothing and stores nothing until it has a new file.
  *   <li>When {@link #remove} or {@link #clear} returns, the values are not found any more, and no
  *       crash brings them back. The same holds for the older value when {@link #put} returns,
- *       unless old values are {@link StoreSettings.OldValues#VALID}. Such a change of a closed
+ *       unless old values are {@link StoreSettings.OldValues#PURE}. Such a change of a closed
  *       store is made in the store that uses the files now. If there is none, the next start begins
  *       with an empty file.
  *   <li>A value that {@link #putIfCurrent} stores was computed from data no older than the last
@@ -257,7 +257,7 @@ public final class Store {
 
   /**
    * Stores a value in place of any older one. On return the older value is not found any more,
-   * unless old values are {@link StoreSettings.OldValues#VALID}; the new one may still be queued.
+   * unless old values are {@link StoreSettings.OldValues#PURE}; the new one may still be queued.
    *
    * @param created milliseconds since the epoch at which the value was made
    */
@@ -267,7 +267,7 @@ public final class Store {
 
   /** Like {@link #put}; the caller ends the change by closing its ticket. */
   public Ticket beginPut(byte[] keyBytes, byte[] value, long created) {
-    if (context.settings.oldValues() == OldValues.VALID) {
+    if (context.settings.oldValues() == OldValues.PURE) {
       // Like a computed value: not noted, and the older value may stay until this one is written.
       Ticket ticket = ticket(keyBytes);
       putIfCurrent(keyBytes, value, created, ticket);
@@ -400,7 +400,7 @@ public final class Store {
       return ImportResult.TOO_LARGE;
     }
     ImportResult[] result = {ImportResult.OVER};
-    context.lock.giveWay();
+    context.lock.yieldToWaiters();
     context.lock.lock();
     try {
       Generation file = holder.file();
@@ -589,7 +589,7 @@ public final class Store {
       if (next != null) {
         next.change(key, write).close();
       }
-    } else if (context.settings.oldValues() == OldValues.DANGEROUS) {
+    } else if (context.settings.oldValues() == OldValues.SECRET) {
       holder.force(/* all= */ false);
     }
   }
@@ -620,7 +620,7 @@ public final class Store {
     // A put that waits for a growth has removed the older value.
     while (!writer.write(key, StoreWriter.Room.AFTER_GROWTH) && !isGone(key)) {
       if (System.nanoTime() - begun > BUSY_NANOS) {
-        if (context.settings.oldValues() != OldValues.VALID) {
+        if (context.settings.oldValues() != OldValues.PURE) {
           // The queued write hides the older value here, so only another process would find it.
           holder.markForDiscard();
         }
@@ -666,7 +666,7 @@ public final class Store {
       context.lock.lock();
       try {
         if (holder.isOpening()) {
-          if (context.settings.oldValues() != OldValues.VALID) {
+          if (context.settings.oldValues() != OldValues.PURE) {
             holder.markEarly();
           }
           return;

@@ -91,7 +91,7 @@ final class StoreContext {
             faults,
             usage,
             settings.maxValue(),
-            settings.oldValues() == OldValues.VALID,
+            settings.oldValues() == OldValues.PURE,
             counts.evicted,
             counts.damaged);
   }

@@ -70,7 +70,7 @@ public final class StoreDirectory implements AutoCloseable {
   private static final Duration LOOK_AGAIN = Duration.ofMillis(100);
 
   /** The smallest limit of a store, bytes. */
-  public static final long LEAST_BYTES = Geometry.MIN_FILE_BYTES;
+  public static final long MIN_BYTES = Geometry.MIN_FILE_BYTES;
 
   /** How many stores are closed in parallel: most of that time the disk is waited for. */
   private static final int MAX_CLOSERS = 16;
@@ -292,11 +292,11 @@ public final class StoreDirectory implements AutoCloseable {
       throw new StoreUnavailableException(
           path + " was closed: the server is being stopped", User.NOBODY);
     }
-    if (settings.maxBytes() < LEAST_BYTES) {
+    if (settings.maxBytes() < MIN_BYTES) {
       throw new StoreUnavailableException(
           lenientFormat(
               "cache.%s.diskLimit is %s bytes; a store needs %s at least",
-              settings.name(), settings.maxBytes(), LEAST_BYTES),
+              settings.name(), settings.maxBytes(), MIN_BYTES),
           User.NOBODY);
     }
     Shared shared = stores.get(settings);

@@ -267,7 +267,7 @@ final class StoreGrowth {
   private boolean rebuildNow(Generation file, long bytes, long available, Progress progress) {
     if (bytes > file.bytes()
         && bytes > available
-        && context.settings.oldValues() != OldValues.DANGEROUS) {
+        && context.settings.oldValues() != OldValues.SECRET) {
       refuseUnlessFailed(
           file,
           new IOException(
@@ -374,7 +374,7 @@ final class StoreGrowth {
     int segments = mine.file.state().counts.segments;
     for (int i = 0; i < segments; i++) {
       int segment = i;
-      context.lock.giveWay();
+      context.lock.yieldToWaiters();
       if (progress.isCancelled()
           || !whileCopying(mine, () -> mine.rebuild.copySegment(segment, context::isTooOld))) {
         return false;
@@ -386,7 +386,7 @@ final class StoreGrowth {
     if (!holder.force(mine.file, /* all= */ false)) {
       throw new IOException("the disk may not have all of the file that was copied");
     }
-    if (context.settings.oldValues() == OldValues.DANGEROUS) {
+    if (context.settings.oldValues() == OldValues.SECRET) {
       mine.made.force(/* all= */ false);
     }
     copyChanged(mine);
@@ -400,7 +400,7 @@ final class StoreGrowth {
     // Until they are changed as fast as they are copied, or their segments are busy.
     while (mine.rebuild.noted() > MAX_KEYS_AT_ONCE && mine.rebuild.noted() < before) {
       before = mine.rebuild.noted();
-      context.lock.giveWay();
+      context.lock.yieldToWaiters();
       if (!whileCopying(mine, () -> mine.rebuild.copyChanged(MAX_KEYS_AT_ONCE))) {
         return;
       }

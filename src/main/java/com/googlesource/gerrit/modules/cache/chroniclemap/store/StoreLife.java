@@ -110,7 +110,7 @@ final class StoreLife {
       // Queued writes go into the file before any others, so that the early marker is not needed
       // afterwards.
       boolean all = writer.writeAll(StoreWriter.Room.BY_EVICTION, Long.MAX_VALUE);
-      if (context.settings.oldValues() == OldValues.DANGEROUS) {
+      if (context.settings.oldValues() == OldValues.SECRET) {
         // The changes made before there was a file were not forced to disk.
         holder.force(/* all= */ false);
       }
@@ -265,7 +265,7 @@ final class StoreLife {
         boolean unused = writer.writeAll(StoreWriter.Room.BY_EVICTION, WRITE_NANOS);
         inOrder = true;
       } finally {
-        letGoOfFile(inOrder);
+        detachFile(inOrder);
       }
     } catch (FileReplacedException e) {
       holder.markForDiscard();
@@ -280,8 +280,8 @@ final class StoreLife {
     }
   }
 
-  private void letGoOfFile(boolean inOrder) throws IOException {
-    Generation file = holder.letGo();
+  private void detachFile(boolean inOrder) throws IOException {
+    Generation file = holder.detach();
     context.pending.close();
     if (file == null) {
       if (holder.givenUp() != null) {

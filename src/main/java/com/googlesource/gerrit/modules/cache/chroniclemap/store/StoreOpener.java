@@ -154,7 +154,7 @@ final class StoreOpener {
       state.release();
       throw e;
     }
-    if (context.settings.oldValues() == OldValues.DANGEROUS) {
+    if (context.settings.oldValues() == OldValues.SECRET) {
       try {
         // If the disk does not take what the last process wrote, that must show now and not later.
         file.force(/* all= */ false);

@@ -35,15 +35,15 @@ public record StoreSettings(
   /** What it would mean to find an older value of a key again. */
   public enum OldValues {
     /** No harm: a key names what its value is made from, so each value of a key stays valid. */
-    VALID,
+    PURE,
     /** A wrong answer: the value is out of date. */
-    STALE,
+    MUTABLE,
     /** A user who signed out would be signed in again: each change is forced to disk at once. */
-    DANGEROUS
+    SECRET
   }
 
   public StoreSettings(String name, int version, long maxBytes, Optional<Duration> maxAge) {
-    this(name, version, maxBytes, maxAge, OldValues.STALE);
+    this(name, version, maxBytes, maxAge, OldValues.MUTABLE);
   }
 
   public StoreSettings {

@@ -107,7 +107,7 @@ final class StoreUpkeep {
     try (SegmentReader reader = file.reader()) {
       int segments = file.state().counts.segments;
       for (int i = 0; i < segments; i++) {
-        context.lock.giveWay();
+        context.lock.yieldToWaiters();
         int segment = i;
         if (progress.isCancelled()
             || Thread.currentThread().isInterrupted()
@@ -201,7 +201,7 @@ final class StoreUpkeep {
     }
     try (SegmentReader reader = file.reader()) {
       for (int i = 0; i < file.state().counts.segments; i++) {
-        context.lock.giveWay();
+        context.lock.yieldToWaiters();
         long begun = System.nanoTime();
         if (!sweepSegment(file, i, reader)) {
           return;

@@ -140,7 +140,7 @@ final class StoreWriter {
       if (System.nanoTime() - begun > nanos || waiting == MAX_WAITING) {
         return false;
       }
-      context.lock.giveWay();
+      context.lock.yieldToWaiters();
       waiting += write(key, room) ? 0 : 1;
     }
     return waiting == 0;

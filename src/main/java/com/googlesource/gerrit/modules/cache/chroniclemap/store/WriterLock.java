@@ -40,15 +40,15 @@ import java.util.concurrent.locks.ReentrantLock;
  */
 final class WriterLock extends ReentrantLock {
   private static final long serialVersionUID = 1L;
-  private static final long GIVE_WAY_NANOS = 20_000;
+  private static final long YIELD_NANOS = 20_000;
 
   /**
    * Lets waiting threads go first. As the lock is not fair, a loop that takes it again and again
    * would keep them waiting for the end of the loop.
    */
-  void giveWay() {
+  void yieldToWaiters() {
     if (hasQueuedThreads() && !isHeldByCurrentThread()) {
-      LockSupport.parkNanos(GIVE_WAY_NANOS);
+      LockSupport.parkNanos(YIELD_NANOS);
     }
   }
 }

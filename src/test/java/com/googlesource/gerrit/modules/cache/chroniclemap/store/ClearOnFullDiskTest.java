@@ -35,7 +35,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(60)
 class ClearOnFullDiskTest {
   private static final StoreSettings SETTINGS =
-      new StoreSettings("cache", 1, 4 << 20, Optional.empty(), OldValues.DANGEROUS);
+      new StoreSettings("cache", 1, 4 << 20, Optional.empty(), OldValues.SECRET);
 
   private static final byte[] OLD = "old".getBytes(UTF_8);
   private static final byte[] NEW = "new".getBytes(UTF_8);

@@ -382,7 +382,7 @@ class FaultWalkTest {
     long limit;
     Optional<Duration> maxAge = Optional.empty();
     ImportMode importMode = ImportMode.NONE;
-    OldValues oldValues = OldValues.STALE;
+    OldValues oldValues = OldValues.MUTABLE;
 
     /** Keys that were put or removed, whose values from before must not come in any more. */
     private final Set<Integer> changed = new TreeSet<>();
@@ -720,7 +720,7 @@ class FaultWalkTest {
   void eachCallMeetsATrouble(Kept kept) throws Exception {
     Script before = new Script(Scenario.GROW, temp.resolve("before"), Disk.REAL);
     Files.createDirectory(before.folder);
-    before.oldValues = kept == Kept.SESSIONS ? OldValues.DANGEROUS : OldValues.VALID;
+    before.oldValues = kept == Kept.SESSIONS ? OldValues.SECRET : OldValues.PURE;
     before.open();
     before.fill(0, 20, 1000);
     before.flush();

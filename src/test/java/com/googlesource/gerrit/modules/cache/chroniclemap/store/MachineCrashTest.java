@@ -90,7 +90,7 @@ class MachineCrashTest {
   /** As above, where others were put for the same keys: each of a key's values is right. */
   @Test
   void whatWasPutAgainIsKeptWhereItsKeyNamesItsContent() throws Exception {
-    StoreSettings pure = new StoreSettings("cache", 1, 8 << 20, Optional.empty(), OldValues.VALID);
+    StoreSettings pure = new StoreSettings("cache", 1, 8 << 20, Optional.empty(), OldValues.PURE);
     int kept = 0;
     for (int seed = 1; seed <= 3; seed++) {
       Random random = new Random(seed);

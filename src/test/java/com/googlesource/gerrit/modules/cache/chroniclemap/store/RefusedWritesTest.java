@@ -75,7 +75,7 @@ class RefusedWritesTest {
 
   @Test
   void aSessionIsGoneWhenItsInvalidationReturns() throws Exception {
-    refuse(OldValues.DANGEROUS);
+    refuse(OldValues.SECRET);
     store.remove(KEY);
     disk.writeBackAndReclaim();
     assertGone();
@@ -83,7 +83,7 @@ class RefusedWritesTest {
 
   @Test
   void aSessionIsReplacedWhenItsPutReturns() throws Exception {
-    refuse(OldValues.DANGEROUS);
+    refuse(OldValues.SECRET);
     store.put(KEY, NEW, 2);
     disk.writeBackAndReclaim();
     assertGone();
@@ -91,7 +91,7 @@ class RefusedWritesTest {
 
   @Test
   void whatMayBeStaleIsGoneWithinAMinute() throws Exception {
-    refuse(OldValues.STALE);
+    refuse(OldValues.MUTABLE);
     store.remove(KEY);
     disk.writeBackAndReclaim();
     directory.sweep();
@@ -101,22 +101,22 @@ class RefusedWritesTest {
 
   @Test
   void whatTheDiskDoesNotTakeAtAStopIsNotUsedAgain() throws Exception {
-    refuse(OldValues.STALE);
+    refuse(OldValues.MUTABLE);
     store.remove(KEY);
     directory.close();
     disk.writeBackAndReclaim();
-    open(OldValues.STALE, Disk.REAL);
+    open(OldValues.MUTABLE, Disk.REAL);
     assertThat(store.read(KEY)).isNull();
   }
 
   @Test
   void sessionsThatTheDiskHasNotTakenWhenTheyAreOpenedAreNotUsed() throws Exception {
-    refuse(OldValues.DANGEROUS);
+    refuse(OldValues.SECRET);
     directory.close();
     TestStores.leaveOpen(temp.resolve("stores"));
     // What the one before wrote last.
     disk.writeBackAndReclaim();
-    open(OldValues.DANGEROUS, disk);
+    open(OldValues.SECRET, disk);
     assertThat(store.read(KEY)).isNull();
     assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.REPLACED);
   }
@@ -124,7 +124,7 @@ class RefusedWritesTest {
   /** The files are open, so too many open files keep nothing from being forced. */
   @Test
   void aProcessWithoutFileHandlesForcesItsFiles() throws Exception {
-    open(OldValues.DANGEROUS, disk);
+    open(OldValues.SECRET, disk);
     byte[] other = "other".getBytes(UTF_8);
     store.put(KEY, OLD, 1);
     store.put(other, OLD, 1);
@@ -153,7 +153,7 @@ class RefusedWritesTest {
     CountDownLatch goOn = new CountDownLatch(1);
     AtomicBoolean armed = new AtomicBoolean();
     open(
-        OldValues.DANGEROUS,
+        OldValues.SECRET,
         new FolderDisk(Disk.REAL) {
           @Override
           public void force(Path file, FileChannel open) throws IOException {
@@ -178,7 +178,7 @@ class RefusedWritesTest {
     goOn.countDown();
     signOut.join();
     stop.join();
-    open(OldValues.DANGEROUS, Disk.REAL);
+    open(OldValues.SECRET, Disk.REAL);
     assertThat(store.stats().start().kind()).isNotEqualTo(StartReport.Kind.CLEAN);
   }
 
@@ -206,7 +206,7 @@ class RefusedWritesTest {
 
   private SlowRefusingDisk removeWhileTheFileIsOpened(boolean refuse) throws Exception {
     SlowRefusingDisk slow = new SlowRefusingDisk();
-    open(OldValues.DANGEROUS, slow);
+    open(OldValues.SECRET, slow);
     store.put(KEY, OLD, 1);
     store.put(KEY, OLD, 2);
     directory.close();
@@ -214,7 +214,7 @@ class RefusedWritesTest {
     directory = StoreDirectory.open(temp.resolve("stores"), slow, System::currentTimeMillis);
     store =
         directory.openStore(
-            new StoreSettings("cache", 1, 1 << 20, Optional.empty(), OldValues.DANGEROUS));
+            new StoreSettings("cache", 1, 1 << 20, Optional.empty(), OldValues.SECRET));
     store.remove(KEY);
     assertThat(store.stats().state()).isEqualTo(StoreState.OPENING);
     if (refuse) {
@@ -267,7 +267,7 @@ class RefusedWritesTest {
     store =
         TestStores.open(
             directory,
-            new StoreSettings("cache", 1, 1 << 20, Optional.empty(), OldValues.DANGEROUS));
+            new StoreSettings("cache", 1, 1 << 20, Optional.empty(), OldValues.SECRET));
     made.clear();
     broken.set(true);
     store.put(KEY, NEW, 1);
@@ -360,7 +360,7 @@ class RefusedWritesTest {
   void aFileIsForcedByTheNameThatItHas() throws Exception {
     List<String> asked = new CopyOnWriteArrayList<>();
     open(
-        OldValues.DANGEROUS,
+        OldValues.SECRET,
         new FolderDisk(Disk.REAL) {
           @Override
           public void force(Path file, FileChannel open) throws IOException {
@@ -377,7 +377,7 @@ class RefusedWritesTest {
   /** Each change is forced once, and nothing where nothing was changed. */
   @Test
   void onlyWhatWasWrittenIsForced() throws Exception {
-    open(OldValues.DANGEROUS, disk);
+    open(OldValues.SECRET, disk);
     store.put(KEY, OLD, 1);
     directory.sweep();
     directory.awaitSettled();

@@ -140,7 +140,7 @@ class ReplacedFilesTest {
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   void aFileThatWasReplacedIsMadeAnewFromWhatIsInMemory(boolean killed) throws Exception {
-    signOut(OldValues.DANGEROUS, Disk.REAL);
+    signOut(OldValues.SECRET, Disk.REAL);
     Path before = file();
     restore(backup, before);
     directory.sweep();
@@ -151,7 +151,7 @@ class ReplacedFilesTest {
     if (killed) {
       TestStores.leaveOpen(folder);
     }
-    open(OldValues.DANGEROUS, Disk.REAL);
+    open(OldValues.SECRET, Disk.REAL);
     assertThat(store.read(ALICE)).isNull();
     assertThat(store.read(BOB).bytes()).isEqualTo(VALUE);
     assertThat(store.stats().start().kind())
@@ -161,19 +161,19 @@ class ReplacedFilesTest {
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   void aStateFileThatIsRenamedOntoTheOneInUseIsNotTrusted(boolean pair) throws Exception {
-    signOut(OldValues.DANGEROUS, Disk.REAL);
+    signOut(OldValues.SECRET, Disk.REAL);
     if (pair) {
       restore(backup, file());
     }
     restore(stateBackup, FileState.pathOf(file()));
-    assertSignedOutAfter(OldValues.DANGEROUS);
+    assertSignedOutAfter(OldValues.SECRET);
   }
 
   /** A file system gives the number of a deleted file to the next one at once. */
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   void anOlderCopyThatIsPutInPlaceAfterAKill(boolean withTime) throws Exception {
-    signOut(OldValues.DANGEROUS, Disk.REAL);
+    signOut(OldValues.SECRET, Disk.REAL);
     directory.close();
     TestStores.leaveOpen(folder);
     Path file = file();
@@ -183,7 +183,7 @@ class ReplacedFilesTest {
       // Where a creation time is not known, Java returns this one.
       Files.setLastModifiedTime(file, (FileTime) Files.getAttribute(file, "creationTime"));
     }
-    open(OldValues.DANGEROUS, Disk.REAL);
+    open(OldValues.SECRET, Disk.REAL);
     assertThat(store.read(ALICE)).isNull();
     assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.REPLACED);
   }
@@ -192,7 +192,7 @@ class ReplacedFilesTest {
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   void aFileThatIsReplacedWhileItIsOpenedIsNotUsed(boolean killed) throws Exception {
-    signOut(OldValues.DANGEROUS, Disk.REAL);
+    signOut(OldValues.SECRET, Disk.REAL);
     directory.close();
     if (killed) {
       TestStores.leaveOpen(folder);
@@ -208,10 +208,10 @@ class ReplacedFilesTest {
             super.mapping(file);
           }
         };
-    open(OldValues.DANGEROUS, disk);
+    open(OldValues.SECRET, disk);
     assertThat(replaced.get()).isTrue();
     assertThat(store.read(ALICE)).isNull();
-    assertSignedOutAfter(OldValues.DANGEROUS);
+    assertSignedOutAfter(OldValues.SECRET);
   }
 
   @Test
@@ -233,7 +233,7 @@ class ReplacedFilesTest {
             super.force(file, open);
           }
         };
-    signOut(OldValues.DANGEROUS, disk);
+    signOut(OldValues.SECRET, disk);
     restore(backup, file());
     replaced.set(true);
     store.put(BOB, unique, System.currentTimeMillis());
@@ -255,7 +255,7 @@ class ReplacedFilesTest {
             super.move(from, to);
           }
         };
-    signOut(OldValues.DANGEROUS, disk);
+    signOut(OldValues.SECRET, disk);
     Path before = file();
     armed.set(true);
     // Makes the file anew.
@@ -266,7 +266,7 @@ class ReplacedFilesTest {
     assertThat(file()).isEqualTo(before);
     assertThat(store.read(ALICE)).isNull();
     assertThat(store.read(BOB).bytes()).isEqualTo(VALUE);
-    assertSignedOutAfter(OldValues.DANGEROUS);
+    assertSignedOutAfter(OldValues.SECRET);
   }
 
   @Test
@@ -282,9 +282,9 @@ class ReplacedFilesTest {
             super.force(file, open);
           }
         };
-    signOut(OldValues.DANGEROUS, disk);
+    signOut(OldValues.SECRET, disk);
     armed.set(true);
-    assertSignedOutAfter(OldValues.DANGEROUS);
+    assertSignedOutAfter(OldValues.SECRET);
     assertThat(armed.get()).isFalse();
     assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.REPLACED);
   }

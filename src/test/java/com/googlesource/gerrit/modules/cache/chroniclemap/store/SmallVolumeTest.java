@@ -91,9 +91,9 @@ class SmallVolumeTest {
   void eachCacheHasAFileAndSessionsHaveTheLastOfTheRoom() throws Exception {
     List<Store> others = new ArrayList<>();
     for (int i = 0; i < 16; i++) {
-      others.add(store("cache" + i, i % 2 == 0 ? OldValues.STALE : OldValues.VALID));
+      others.add(store("cache" + i, i % 2 == 0 ? OldValues.MUTABLE : OldValues.PURE));
     }
-    Store sessions = store("web_sessions", OldValues.DANGEROUS);
+    Store sessions = store("web_sessions", OldValues.SECRET);
     for (Store store : others) {
       assertWithMessage(store.name()).that(store.stats().state()).isEqualTo(StoreState.READY);
     }
