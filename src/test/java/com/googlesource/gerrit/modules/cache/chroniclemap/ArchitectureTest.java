@@ -181,7 +181,7 @@ class ArchitectureTest {
   void aStoreDeletesOnEvidenceOfContentAlone() {
     noClasses()
         .that()
-        .doNotHaveSimpleName("FilesOnDisk") // the markers for discard
+        .doNotHaveSimpleName("DiscardMarkers") // the markers for discard
         .and()
         .doNotHaveSimpleName("StoreOpener") // the verdict on a file
         .and()

@@ -19,7 +19,7 @@ import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreUnavailableException.User;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentReader;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.DiscardMarkers;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -42,7 +42,7 @@ import java.util.concurrent.ConcurrentHashMap;
  * and has its blocks on disk, so that a line can be written even if no file can be created or
  * deleted any more.
  */
-final class DirectoryLock implements AutoCloseable, FilesOnDisk.LastResort {
+final class DirectoryLock implements AutoCloseable, DiscardMarkers.LastResort {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
   private static final int MAX_BYTES = 64 << 10;
 
@@ -114,7 +114,7 @@ final class DirectoryLock implements AutoCloseable, FilesOnDisk.LastResort {
             User.ANOTHER_PROCESS);
       }
       if (last.size() > 1) {
-        FilesOnDisk.discard(disk, directory, last.subList(1, last.size()));
+        DiscardMarkers.mark(disk, directory, last.subList(1, last.size()));
       }
       String owner = owner();
       write(channel, owner);

@@ -16,7 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.hash.Hashing;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FaultLog;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles;
 import java.io.IOException;
 import java.util.concurrent.atomic.AtomicLongArray;
 
@@ -40,7 +40,7 @@ public final class ImportGuard {
   /** 128 KB. After 100,000 changed keys, one in ten of the others counts as changed too. */
   private static final int BITS = 1 << 20;
 
-  private final FilesOnDisk files;
+  private final StoreFiles files;
   private final FaultLog faults;
   private final ImportMode mode;
 
@@ -64,7 +64,7 @@ public final class ImportGuard {
    *
    * @param mode whether there is anything to import
    */
-  ImportGuard(FilesOnDisk files, FaultLog faults, ImportMode mode) {
+  ImportGuard(StoreFiles files, FaultLog faults, ImportMode mode) {
     this.files = files;
     this.faults = faults;
     this.mode = mode;

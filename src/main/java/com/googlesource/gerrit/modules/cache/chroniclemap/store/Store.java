@@ -44,9 +44,9 @@ import java.util.concurrent.TimeUnit;
  *       A store whose file fails finds nothing and stores nothing until it has a new file.
  *   <li>When {@link #remove} or {@link #clear} returns, the values are not found any more, and no
  *       crash brings them back. The same holds for the older value when {@link #put} returns,
- *       unless old values are {@link StoreSettings.OldValues#PURE}. Such a change of a closed
- *       store is made in the store that uses the files now. If there is none, the next start begins
- *       with an empty file.
+ *       unless old values are {@link StoreSettings.OldValues#PURE}. Such a change of a closed store
+ *       is made in the store that uses the files now. If there is none, the next start begins with
+ *       an empty file.
  *   <li>A value that {@link #putIfCurrent} stores was computed from data no older than the last
  *       change of its key.
  *   <li>A value may be lost if the process is killed, or if the store is closed before the value is
@@ -56,10 +56,10 @@ import java.util.concurrent.TimeUnit;
  *       one before it is found, as the key was not changed.
  * </ul>
  *
- * <p>The parts: {@link FileHolder} holds the current file; {@link StoreLife} opens, replaces and
- * closes it. {@link StoreWriter} writes the queued ones to the file. {@link StoreGrowth} rebuilds
- * the file in another size; {@link StoreUpkeep} checks, repairs and sweeps it. {@link StoreContext}
- * is what the parts share, and {@link WriterLock} has them take turns.
+ * <p>The parts: {@link CurrentFile} holds the current file; {@link StoreLifecycle} opens, replaces
+ * and closes it. {@link StoreWriter} writes the queued ones to the file. {@link StoreGrowth}
+ * rebuilds the file in another size; {@link StoreUpkeep} checks, repairs and sweeps it. {@link
+ * StoreContext} is what the parts share, and {@link WriterLock} has them take turns.
  *
  * <p>All methods may be called from any thread. Keys and values are not copied: callers must not
  * change them afterwards.
@@ -74,10 +74,10 @@ public final class Store {
   private static final long BUSY_NANOS = TimeUnit.SECONDS.toNanos(10);
 
   private final StoreContext context;
-  private final FileHolder holder;
+  private final CurrentFile current;
   private final StoreGrowth growth;
   private final StoreWriter writer;
-  final StoreLife life;
+  final StoreLifecycle lifecycle;
   final StoreUpkeep upkeep;
 
   private final long maxValue;
@@ -89,17 +89,17 @@ public final class Store {
   /** Creates a store whose file is not open yet. */
   Store(StoreContext context) {
     this.context = context;
-    this.holder = new FileHolder(context, this::fileFailed);
-    this.growth = new StoreGrowth(context, holder, this::writeSoon);
-    this.writer = new StoreWriter(context, holder, growth);
-    this.life = new StoreLife(context, holder, growth, writer);
+    this.current = new CurrentFile(context, this::fileFailed);
+    this.growth = new StoreGrowth(context, current, this::writeSoon);
+    this.writer = new StoreWriter(context, current, growth);
+    this.lifecycle = new StoreLifecycle(context, current, growth, writer);
     this.maxValue = context.settings.maxValue();
     this.maxKey = context.settings.maxKey();
-    this.upkeep = new StoreUpkeep(context, holder, growth);
+    this.upkeep = new StoreUpkeep(context, current, growth);
   }
 
   private void fileFailed(Generation failed) {
-    life.replaceLater(failed);
+    lifecycle.replaceLater(failed);
   }
 
   private void writeSoon() {
@@ -127,8 +127,8 @@ public final class Store {
 
   /** Like {@link #read}, for a caller whose read of a moment ago was counted. */
   public Value readUncounted(byte[] key) {
-    holder.awaitOpenBriefly();
-    if (holder.isOver()) {
+    current.awaitOpenBriefly();
+    if (current.isOver()) {
       // Queued writes may be out of date: changes are not noted any more.
       return null;
     }
@@ -162,12 +162,12 @@ public final class Store {
   }
 
   private StoredValue findInFile(byte[] key) {
-    Generation file = holder.file();
+    Generation file = current.file();
     try {
       while (file != null) {
         StoredValue value = file.read(key);
         Generation read = file;
-        file = holder.file();
+        file = current.file();
         // A file that was replaced may be unmapped.
         if (value != null || file == read) {
           return value;
@@ -182,7 +182,7 @@ public final class Store {
       // A miss: the holder of the segment's lock waits for the disk.
       logger.atFine().withCause(e).log("Cache %s", context.settings.name());
     } catch (RuntimeException | InternalError | LinkageError e) {
-      holder.fail(file, e);
+      current.fail(file, e);
     }
     return null;
   }
@@ -200,7 +200,7 @@ public final class Store {
   private void dropIfExpiredOrDamaged(byte[] key) {
     context.lock.lock();
     try {
-      Generation file = holder.file();
+      Generation file = current.file();
       if (file != null && isUseless(file, key)) {
         file.drop(key);
       }
@@ -208,7 +208,7 @@ public final class Store {
       // The next read finds the value again.
       logger.atFine().withCause(e).log("Cache %s", context.settings.name());
     } catch (RuntimeException | InternalError | LinkageError e) {
-      holder.fail(holder.file(), e);
+      current.fail(current.file(), e);
     } finally {
       context.lock.unlock();
     }
@@ -295,7 +295,7 @@ public final class Store {
    */
   public void putIfCurrent(byte[] keyBytes, byte[] value, long created, Ticket ticket) {
     boolean hasRoom = context.pending.hasRoom();
-    if (holder.isOver()) {
+    if (current.isOver()) {
       return;
     }
     if (isLeftOut(keyBytes, value, hasRoom)) {
@@ -314,7 +314,7 @@ public final class Store {
             // dropped, and a crash could bring back what was to be invalidated.
             boolean conditional = before == null || before.conditional();
             PendingWrite write = new PendingWrite(value, created, conditional, ticket.removals);
-            Generation file = holder.file();
+            Generation file = current.file();
             return mayWrite
                     && before == null
                     && file != null
@@ -334,7 +334,7 @@ public final class Store {
 
   /** Removes all values. On return they are not found any more. */
   public void clear() {
-    holder.awaitOpenBriefly();
+    current.awaitOpenBriefly();
     context.counts.invalidated.increment();
     Store next = null;
     boolean isCleared = false;
@@ -342,22 +342,22 @@ public final class Store {
     context.lock.lock();
     try {
       noteAllForImport();
-      file = holder.file();
+      file = current.file();
       if (file != null) {
         isCleared = growth.clear(file);
-      } else if (holder.isOpening()) {
-        holder.clearWhenOpen();
-      } else if (successor != null || holder.noteMissed(/* all= */ true)) {
+      } else if (current.isOpening()) {
+        current.clearWhenOpen();
+      } else if (successor != null || current.noteMissed(/* all= */ true)) {
         // Read again: a store that was created before the mark was made has not seen the mark.
         next = successor;
       }
       context.pending.clear();
     } catch (IOException | RuntimeException | InternalError | LinkageError e) {
-      holder.fail(file, e);
+      current.fail(file, e);
     } finally {
-      if (file != null && holder.file() == null) {
+      if (file != null && current.file() == null) {
         // It failed meanwhile, perhaps by another thread.
-        boolean unused = holder.noteMissed(/* all= */ true);
+        boolean unused = current.noteMissed(/* all= */ true);
       }
       // Last and under the lock, so that no writer considers a write current that this supersedes.
       context.tickets.endAll();
@@ -403,7 +403,7 @@ public final class Store {
     context.lock.yieldToWaiters();
     context.lock.lock();
     try {
-      Generation file = holder.file();
+      Generation file = current.file();
       if (file != null && context.importGuard.mayImport()) {
         context.pending.change(
             new HashedKey(keyBytes),
@@ -419,7 +419,7 @@ public final class Store {
     } catch (StoreBusyException e) {
       return ImportResult.LATER;
     } catch (RuntimeException | InternalError | LinkageError e) {
-      holder.fail(holder.file(), e);
+      current.fail(current.file(), e);
     } finally {
       context.lock.unlock();
     }
@@ -472,7 +472,7 @@ public final class Store {
   /** Whether a value can neither be written nor queued; counts and logs it then. */
   private boolean isLeftOut(byte[] key, byte[] value, boolean hasRoom) {
     boolean fits = fits(key, value);
-    if (fits && (hasRoom || !holder.isOpening())) {
+    if (fits && (hasRoom || !current.isOpening())) {
       return false;
     }
     writer.notStored(
@@ -529,16 +529,16 @@ public final class Store {
       ticket = context.tickets.begin(key);
       Generation file;
       do {
-        file = holder.file();
+        file = current.file();
         if (mayWrite && file != null && writer.apply(file, key, write, StoreWriter.Room.NONE)) {
           outcome = Outcome.WRITTEN;
         } else {
           outcome = file == null ? Outcome.BEFORE_OPEN : invalidateOlder(file, key);
         }
         // If the file failed meanwhile, it may miss the change.
-      } while (holder.file() != file);
+      } while (current.file() != file);
       // Asked last, so that a file that came or went meanwhile is noticed.
-      if (holder.isOver()) {
+      if (current.isOver()) {
         outcome = Outcome.NO_FILE;
       }
       // A write that stays queued when a file fails must not be found in the next file.
@@ -547,7 +547,7 @@ public final class Store {
   }
 
   private Ticket change(HashedKey key, PendingWrite write) {
-    holder.awaitOpenBriefly();
+    current.awaitOpenBriefly();
     boolean hasRoom = context.pending.hasRoom();
     PendingWrite fitting = write;
     if (write.value() != null && isLeftOut(key.bytes, write.value(), hasRoom)) {
@@ -580,8 +580,8 @@ public final class Store {
     }
     boolean olderMayBeThere =
         change.outcome == Outcome.BUSY || change.outcome == Outcome.BEFORE_OPEN;
-    if (change.outcome == Outcome.NO_FILE || (olderMayBeThere && holder.isOver())) {
-      if (successor == null && !holder.noteMissed(/* all= */ false)) {
+    if (change.outcome == Outcome.NO_FILE || (olderMayBeThere && current.isOver())) {
+      if (successor == null && !current.noteMissed(/* all= */ false)) {
         change(key, write).close();
         return;
       }
@@ -590,7 +590,7 @@ public final class Store {
         next.change(key, write).close();
       }
     } else if (context.settings.oldValues() == OldValues.SECRET) {
-      holder.force(/* all= */ false);
+      current.force(/* all= */ false);
     }
   }
 
@@ -599,7 +599,7 @@ public final class Store {
       context.importGuard.changingAll();
     } catch (IOException e) {
       context.faults.warn(e, "will start empty, as it cannot be noted that it was cleared");
-      holder.markForDiscard();
+      current.markForDiscard();
     }
   }
 
@@ -622,7 +622,7 @@ public final class Store {
       if (System.nanoTime() - begun > BUSY_NANOS) {
         if (context.settings.oldValues() != OldValues.PURE) {
           // The queued write hides the older value here, so only another process would find it.
-          holder.markForDiscard();
+          current.markForDiscard();
         }
         return;
       }
@@ -630,17 +630,17 @@ public final class Store {
   }
 
   private boolean isGone(HashedKey key) {
-    Generation file = holder.file();
+    Generation file = current.file();
     try {
       StoredValue older = file == null ? null : file.read(key.bytes);
       // A file that was replaced may be unmapped.
-      return older == null ? holder.file() == file : older.isInvalidated();
+      return older == null ? current.file() == file : older.isInvalidated();
     } catch (DamagedEntryException e) {
       return e.certain;
     } catch (StoreBusyException e) {
       return false;
     } catch (RuntimeException | InternalError | LinkageError e) {
-      holder.fail(file, e);
+      current.fail(file, e);
       return false;
     }
   }
@@ -652,7 +652,7 @@ public final class Store {
     } catch (StoreBusyException e) {
       return Outcome.BUSY;
     } catch (RuntimeException | InternalError | LinkageError e) {
-      holder.fail(file, e);
+      current.fail(file, e);
       return Outcome.QUEUED;
     }
   }
@@ -665,9 +665,9 @@ public final class Store {
     do {
       context.lock.lock();
       try {
-        if (holder.isOpening()) {
+        if (current.isOpening()) {
           if (context.settings.oldValues() != OldValues.PURE) {
-            holder.markEarly();
+            current.markEarly();
           }
           return;
         }
@@ -676,28 +676,28 @@ public final class Store {
       }
       removeOlderValue(key);
       // A file that failed meanwhile may be opened again.
-    } while (holder.isOpening());
+    } while (current.isOpening());
   }
 
   // ---- opening and closing
 
   /** Returns when the file is open, or opening it has failed. */
   public void awaitOpened() throws InterruptedException {
-    holder.opened.await();
+    current.opened.await();
   }
 
   /** Like {@link #awaitOpened}, but not interruptible: an interrupt stays pending. */
   void awaitOpenedForever() {
-    Uninterruptibles.awaitUninterruptibly(holder.opened);
+    Uninterruptibles.awaitUninterruptibly(current.opened);
   }
 
   /**
-   * Closes the store like {@link StoreLife#close}, and leaves its files alone afterwards, as
+   * Closes the store like {@link StoreLifecycle#close}, and leaves its files alone afterwards, as
    * another store of this process may open them.
    */
   void closeAndRelease() {
-    life.close();
-    life.release();
+    lifecycle.close();
+    lifecycle.release();
     // A growth may be creating a file that the other store will create, too. From now on it creates
     // its next file or forces the old one at most.
     growth.giveUp();
@@ -726,9 +726,11 @@ public final class Store {
     return upkeep.verify(repair, progress);
   }
 
-  /** Runs the periodic upkeep: {@link StoreLife#healIfDue} and {@link StoreUpkeep#everyMinute}. */
+  /**
+   * Runs the periodic upkeep: {@link StoreLifecycle#healIfDue} and {@link StoreUpkeep#everyMinute}.
+   */
   void everyMinute() {
-    life.healIfDue();
+    lifecycle.healIfDue();
     upkeep.everyMinute();
   }
 
@@ -736,10 +738,10 @@ public final class Store {
 
   /** The store's figures. */
   public StoreStats stats() {
-    Generation file = holder.file();
+    Generation file = current.file();
     return new StoreStats(
-        holder.state(),
-        holder.report(),
+        current.state(),
+        current.report(),
         context.counts.copy(),
         file == null ? 0 : file.values.entries(),
         file == null ? 0 : file.values.liveBytes(),

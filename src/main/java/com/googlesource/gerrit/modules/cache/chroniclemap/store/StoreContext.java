@@ -17,8 +17,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FaultLog;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.GenerationFactory;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrites;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Usage;
 import java.io.IOException;
@@ -30,7 +30,7 @@ import java.util.function.LongSupplier;
 /** The context of one store: what all its parts share. */
 final class StoreContext {
   final StoreSettings settings;
-  final FilesOnDisk files;
+  final StoreFiles files;
 
   /** The evidence that markers gave when this store was created. */
   final Optional<LostContentException> discarded;
@@ -39,7 +39,7 @@ final class StoreContext {
   final boolean isDiscardedKnown;
 
   /** The files of all caches of the folder of which other versions are kept for a day. */
-  private final Set<FilesOnDisk> keeping;
+  private final Set<StoreFiles> keeping;
 
   final StoreThreads threads;
 
@@ -61,9 +61,9 @@ final class StoreContext {
 
   StoreContext(
       StoreSettings settings,
-      FilesOnDisk files,
+      StoreFiles files,
       ImportMode importMode,
-      Set<FilesOnDisk> keeping,
+      Set<StoreFiles> keeping,
       StoreThreads threads,
       LongSupplier clock) {
     this.settings = settings;
@@ -75,7 +75,7 @@ final class StoreContext {
     Optional<LostContentException> marked = Optional.empty();
     boolean isKnown = false;
     try {
-      marked = files.whyDiscarded();
+      marked = files.markers.evidence();
       isKnown = true;
     } catch (IOException e) {
       faults.warn(e, "cannot look for the marker of its file; looks again when it is opened");
@@ -102,9 +102,9 @@ final class StoreContext {
   }
 
   /** Deletes the kept files of other versions of a cache; returns whether there were any. */
-  boolean deleteOthers(FilesOnDisk of) {
+  boolean deleteOthers(StoreFiles of) {
     try {
-      return of.deleteOthers(FilesOnDisk.NEVER);
+      return of.deleteOthers(StoreFiles.NEVER);
     } catch (IOException e) {
       faults.warn(e, "cannot delete files of other versions; they go within a day");
       return false;
@@ -118,7 +118,7 @@ final class StoreContext {
    */
   boolean makeRoom() {
     boolean any = false;
-    for (FilesOnDisk one : keeping) {
+    for (StoreFiles one : keeping) {
       any |= deleteOthers(one);
     }
     return any;

@@ -24,7 +24,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreUnavailable
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles;
 import java.io.IOException;
 import java.lang.ref.WeakReference;
 import java.nio.file.Files;
@@ -90,13 +90,13 @@ public final class StoreDirectory implements AutoCloseable {
   private final Map<StoreSettings, Shared> stores = new HashMap<>();
 
   /**
-   * The last store that was created, by {@link FilesOnDisk#storeOf}. Once it is closed, later
+   * The last store that was created, by {@link StoreFiles#storeOf}. Once it is closed, later
    * changes of it are made in the next store of the same files. Guarded by this.
    */
   private final Map<String, WeakReference<Store>> last = new HashMap<>();
 
   /** The files of all caches of which other versions are kept. */
-  private final Set<FilesOnDisk> keeping = ConcurrentHashMap.newKeySet();
+  private final Set<StoreFiles> keeping = ConcurrentHashMap.newKeySet();
 
   /** Guarded by this. */
   private boolean closed;
@@ -124,7 +124,7 @@ public final class StoreDirectory implements AutoCloseable {
   /** Runs the periodic upkeep of all stores, and deletes files of other versions after a day. */
   void sweep() {
     try {
-      for (FilesOnDisk files : keeping) {
+      for (StoreFiles files : keeping) {
         var unused = files.deleteOthers(clock.getAsLong());
       }
     } catch (IOException | RuntimeException | Error e) {
@@ -208,7 +208,7 @@ public final class StoreDirectory implements AutoCloseable {
    * @throws IOException if the folder cannot be read
    */
   public boolean hasStores() throws IOException {
-    return FilesOnDisk.hasAny(disk, path);
+    return StoreFiles.hasAny(disk, path);
   }
 
   /**
@@ -219,7 +219,7 @@ public final class StoreDirectory implements AutoCloseable {
    * @throws IOException if some of the files may still be there
    */
   public void deleteAllBut(Set<String> kept) throws IOException {
-    FilesOnDisk.deleteAllBut(disk, path, kept);
+    StoreFiles.deleteAllBut(disk, path, kept);
   }
 
   /**
@@ -230,10 +230,10 @@ public final class StoreDirectory implements AutoCloseable {
    * @throws IOException if that fails
    */
   public synchronized void discard(String name, int version) throws IOException {
-    FilesOnDisk files = files(name, version);
+    StoreFiles files = files(name, version);
     if (stores.keySet().stream().anyMatch(open -> open.name().equals(name))) {
       // The open store is that of a plugin being replaced. Its files stay until it is closed.
-      files.markForDiscard();
+      files.markers.mark();
     } else {
       files.discardAllVersions();
     }
@@ -246,7 +246,7 @@ public final class StoreDirectory implements AutoCloseable {
    * @throws IOException if that fails, for example as there is no such folder
    */
   public static void markMissed(Path folder, String name, int version) throws IOException {
-    FilesOnDisk.markMissed(Disk.REAL, folder, name, version);
+    StoreFiles.markMissed(Disk.REAL, folder, name, version);
   }
 
   /**
@@ -308,8 +308,8 @@ public final class StoreDirectory implements AutoCloseable {
     return shared.store;
   }
 
-  private synchronized FilesOnDisk files(String name, int version) {
-    return new FilesOnDisk(disk, path, lock, name, version, othersKept.contains(name));
+  private synchronized StoreFiles files(String name, int version) {
+    return new StoreFiles(disk, path, lock, name, version, othersKept.contains(name));
   }
 
   private Store begin(
@@ -318,12 +318,12 @@ public final class StoreDirectory implements AutoCloseable {
     // Until the other store is open, its queued changes may be why the files are marked for
     // discard.
     other.ifPresent(Store::awaitOpenedForever);
-    FilesOnDisk files = files(settings.name(), settings.version());
+    StoreFiles files = files(settings.name(), settings.version());
     if (othersKept.contains(settings.name())) {
       keeping.add(files);
     }
     Store store = new Store(new StoreContext(settings, files, importMode, keeping, threads, clock));
-    String name = FilesOnDisk.storeOf(settings.name(), settings.version());
+    String name = StoreFiles.storeOf(settings.name(), settings.version());
     WeakReference<Store> before = last.put(name, new WeakReference<>(store));
     // The other one, which is open, or one that was closed.
     Store older = before == null ? null : before.get();
@@ -331,9 +331,9 @@ public final class StoreDirectory implements AutoCloseable {
       older.forwardTo(store);
     }
     other.ifPresent(Store::closeAndRelease);
-    Runnable opening = () -> onOpened.accept(store.life.open());
+    Runnable opening = () -> onOpened.accept(store.lifecycle.open());
     if (!threads.write(opening)) {
-      var unused = store.life.open();
+      var unused = store.lifecycle.open();
     }
     return store;
   }
@@ -384,7 +384,7 @@ public final class StoreDirectory implements AutoCloseable {
   /** Closes a store. A failure does not keep the others from being closed. */
   private static void closeAlone(Store store) {
     try {
-      store.life.close();
+      store.lifecycle.close();
     } catch (RuntimeException | Error e) {
       logger.atSevere().withCause(e).log("Cache %s: cannot be closed", store.name());
     }
@@ -419,11 +419,11 @@ public final class StoreDirectory implements AutoCloseable {
     long deadline = System.nanoTime() + SETTLE_NANOS;
     inParallel(all, StoreDirectory::closeAlone, Long.MAX_VALUE);
     AtomicBoolean ours = new AtomicBoolean(true);
-    inParallel(all, store -> store.life.settle(ours), deadline - System.nanoTime());
+    inParallel(all, store -> store.lifecycle.settle(ours), deadline - System.nanoTime());
     synchronized (ours) {
       ours.set(false);
     }
-    all.forEach(store -> store.life.release());
+    all.forEach(store -> store.lifecycle.release());
   }
 
   /** Runs a task for each store in parallel; returns when all are done, or after a while. */

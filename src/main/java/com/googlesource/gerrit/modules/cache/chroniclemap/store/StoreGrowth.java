@@ -22,9 +22,9 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.Ol
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk.GenerationName;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.GenerationFactory;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles.GenerationName;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Rebuild;
 import java.io.IOException;
 import java.util.OptionalLong;
@@ -54,7 +54,7 @@ final class StoreGrowth {
   private static final int MAX_KEYS_AT_ONCE = 100;
 
   private final StoreContext context;
-  private final FileHolder holder;
+  private final CurrentFile current;
   private final GrowthPlan plan;
   private final Runnable grown;
 
@@ -99,9 +99,9 @@ final class StoreGrowth {
    *
    * @param grown called when there is more room, or when there will be none
    */
-  StoreGrowth(StoreContext context, FileHolder holder, Runnable grown) {
+  StoreGrowth(StoreContext context, CurrentFile current, Runnable grown) {
     this.context = context;
-    this.holder = holder;
+    this.current = current;
     this.plan = new GrowthPlan(context.settings.maxBytes());
     this.grown = grown;
   }
@@ -162,13 +162,13 @@ final class StoreGrowth {
       return now.made.bytes() > file.bytes()
           || plan.next(now.made.bytes(), valueLength, 0).isPresent();
     }
-    long current = file.bytes();
+    long bytesNow = file.bytes();
     OptionalLong bytes =
-        plan.next(current, valueLength, file.values.liveBytes() + context.pending.bytes());
+        plan.next(bytesNow, valueLength, file.values.liveBytes() + context.pending.bytes());
     if (bytes.isEmpty() && file.values.isShortOfSlots()) {
       // Values are far smaller than when the file was created: it has room, but no slots for them.
       // A file at its limit gets more slots only by way of a smaller one.
-      bytes = plan.previous(current);
+      bytes = plan.previous(bytesNow);
     }
     if (bytes.isEmpty() || System.nanoTime() - refusedUntil < 0) {
       return false;
@@ -198,9 +198,9 @@ final class StoreGrowth {
     boolean interrupted = Thread.interrupted();
     try {
       abandon(file);
-      boolean isDone = holder.clear(file, emptyBytes(file));
+      boolean isDone = current.clear(file, emptyBytes(file));
       // A smaller file allows less room for the saved usage.
-      context.threads.settle(holder::saveUsage);
+      context.threads.settle(current::saveUsage);
       return isDone;
     } finally {
       if (interrupted) {
@@ -234,7 +234,7 @@ final class StoreGrowth {
       mine.complete(false);
       return false;
     }
-    if (!holder.uses(file)) {
+    if (!current.uses(file)) {
       // The store was closed meanwhile, and its threads may have stopped before they began this.
       giveUp();
     }
@@ -254,8 +254,8 @@ final class StoreGrowth {
         // On another thread, as the disk may need long.
         context.threads.settle(
             () -> {
-              holder.saveUsage();
-              holder.force(/* all= */ true);
+              current.saveUsage();
+              current.force(/* all= */ true);
             });
       }
     } finally {
@@ -279,7 +279,7 @@ final class StoreGrowth {
     GenerationName name;
     context.lock.lock();
     try {
-      if (!holder.uses(file)) {
+      if (!current.uses(file)) {
         return false;
       }
       // Under the lock: a clear after this creates a file with a higher number, and the one created
@@ -311,7 +311,7 @@ final class StoreGrowth {
         refuseUnlessFailed(file, e);
       }
     } catch (RuntimeException | Error e) {
-      holder.fail(file, e);
+      current.fail(file, e);
     } finally {
       endCopy(file);
     }
@@ -323,7 +323,7 @@ final class StoreGrowth {
     Copying begun = null;
     context.lock.lock();
     try {
-      if (holder.uses(file)) {
+      if (current.uses(file)) {
         begun = new Copying(file, made);
         copying = begun;
       }
@@ -344,7 +344,7 @@ final class StoreGrowth {
     } finally {
       context.lock.unlock();
     }
-    holder.endCopied(file);
+    current.endCopied(file);
     context.generations.tidy();
   }
 
@@ -357,7 +357,7 @@ final class StoreGrowth {
     if (ended != null && ended.file == file) {
       copying = null;
       file.endRebuild();
-      if (!holder.uses(ended.made)) {
+      if (!current.uses(ended.made)) {
         context.generations.discardLater(ended.made);
       }
     }
@@ -383,7 +383,7 @@ final class StoreGrowth {
       copyChanged(mine);
       progress.step(i + 1, segments);
     }
-    if (!holder.force(mine.file, /* all= */ false)) {
+    if (!current.forceOrFail(mine.file, /* all= */ false)) {
       throw new IOException("the disk may not have all of the file that was copied");
     }
     if (context.settings.oldValues() == OldValues.SECRET) {
@@ -411,7 +411,7 @@ final class StoreGrowth {
   private boolean whileCopying(Copying mine, FolderDisk.Step step) throws IOException {
     context.lock.lock();
     try {
-      boolean isRunning = holder.uses(mine.file) && copying == mine;
+      boolean isRunning = current.uses(mine.file) && copying == mine;
       if (isRunning) {
         step.run();
       }
@@ -425,7 +425,7 @@ final class StoreGrowth {
   private boolean switchOver(Copying mine) throws IOException {
     context.lock.lock();
     try {
-      if (copying != mine || !holder.replaceByCopy(mine.file, mine.made, mine.rebuild::complete)) {
+      if (copying != mine || !current.replaceByCopy(mine.file, mine.made, mine.rebuild::complete)) {
         return false;
       }
       copying = null;
@@ -437,7 +437,7 @@ final class StoreGrowth {
     context.counts.growths.increment();
     context.counts.notStored.add(mine.rebuild.lost());
     try {
-      boolean unused = holder.force(mine.file, /* all= */ false);
+      boolean unused = current.forceOrFail(mine.file, /* all= */ false);
     } finally {
       // Without the lock, as this waits for readers.
       context.generations.unmap(mine.file);
@@ -457,7 +457,7 @@ final class StoreGrowth {
    * Refuses growths for a while after one has failed; if the file failed as well, that was logged.
    */
   private void refuseUnlessFailed(Generation file, Throwable cause) {
-    if (!holder.stillUses(file)) {
+    if (!current.stillUses(file)) {
       return;
     }
     if (cause instanceof IOException && context.makeRoom()) {
@@ -466,6 +466,6 @@ final class StoreGrowth {
     }
     refusedUntil = System.nanoTime() + RETRY_NANOS;
     context.faults.warn(
-        cause, "cannot be given another file: what is used least leaves the one it has");
+        cause, "cannot create a file of another size; the least-used entries are evicted instead");
   }
 }

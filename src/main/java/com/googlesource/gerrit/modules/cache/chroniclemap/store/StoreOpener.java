@@ -22,9 +22,9 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContent
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileVerdict;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Holes;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk.GenerationName;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles.GenerationName;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -41,7 +41,7 @@ final class StoreOpener {
   record Opened(Generation file, StartReport report) {}
 
   private final StoreContext context;
-  private final FilesOnDisk files;
+  private final StoreFiles files;
   private final long begun = System.nanoTime();
   private final boolean first;
   private Optional<LostContentException> lost;
@@ -94,7 +94,7 @@ final class StoreOpener {
 
   private Opened openOrReplace() throws IOException {
     if (first && lost.isEmpty() && !context.isDiscardedKnown) {
-      lost = files.whyDiscarded();
+      lost = files.markers.evidence();
     }
     if (lost.isPresent()) {
       return replace(lost.get());

@@ -46,7 +46,7 @@ final class StoreUpkeep {
   private static final long LONGEST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
   private final StoreContext context;
-  private final FileHolder holder;
+  private final CurrentFile current;
   private final StoreGrowth growth;
 
   /** When the use of values was last saved; milliseconds since the epoch. */
@@ -55,9 +55,9 @@ final class StoreUpkeep {
   /** When values that are too old were last removed; milliseconds since the epoch. */
   private volatile long lastSweep;
 
-  StoreUpkeep(StoreContext context, FileHolder holder, StoreGrowth growth) {
+  StoreUpkeep(StoreContext context, CurrentFile current, StoreGrowth growth) {
     this.context = context;
-    this.holder = holder;
+    this.current = current;
     this.growth = growth;
     this.lastSweep = context.clock.getAsLong();
     this.lastSave = lastSweep;
@@ -66,10 +66,10 @@ final class StoreUpkeep {
   /** See {@link Store#verify}. */
   VerifyReport verify(boolean repair, Progress progress) throws InterruptedException {
     long begun = System.nanoTime();
-    holder.opened.await();
+    current.opened.await();
     growth.await();
     VerifyCounts counts = new VerifyCounts();
-    Generation file = holder.file();
+    Generation file = current.file();
     boolean complete = file != null && verifyAll(file, progress, counts);
     note(file, counts.damaged, complete);
     boolean repaired =
@@ -89,7 +89,7 @@ final class StoreUpkeep {
   private void note(Generation file, long damaged, boolean complete) {
     context.lock.lock();
     try {
-      if (file != null && holder.uses(file)) {
+      if (file != null && current.uses(file)) {
         file.noteDamaged(damaged, complete);
       }
     } finally {
@@ -120,7 +120,7 @@ final class StoreUpkeep {
       return true;
     } catch (IOException | StoreBusyException e) {
       // A file that is not in use any more may have been deleted.
-      if (holder.stillUses(file)) {
+      if (current.stillUses(file)) {
         context.faults.warn(e, "cannot be checked");
       }
       return false;
@@ -135,7 +135,7 @@ final class StoreUpkeep {
   private boolean whileInUse(Generation file, FolderDisk.Step step) throws IOException {
     context.lock.lock();
     try {
-      if (!holder.uses(file) || file.isRebuilding()) {
+      if (!current.uses(file) || file.isRebuilding()) {
         return false;
       }
       step.run();
@@ -143,7 +143,7 @@ final class StoreUpkeep {
     } catch (StoreBusyException e) {
       throw e;
     } catch (RuntimeException | InternalError | LinkageError e) {
-      holder.fail(file, e);
+      current.fail(file, e);
       return false;
     } finally {
       context.lock.unlock();
@@ -162,16 +162,16 @@ final class StoreUpkeep {
       lastSweep = now;
       sweepExpired();
     }
-    Generation file = holder.file();
+    Generation file = current.file();
     if (file != null) {
       growth.fitIfDue(file);
       rebuildIfReplaced(file);
       // Not when the file is opened: that would cost each start some processor time.
       file.expectRandomAccess();
-      context.threads.settle(() -> holder.force(/* all= */ true));
+      context.threads.settle(() -> current.force(/* all= */ true));
       if (Math.abs(now - lastSave) >= SAVE_MILLIS) {
         lastSave = now;
-        context.threads.settle(holder::saveUsage);
+        context.threads.settle(current::saveUsage);
       }
     }
   }
@@ -195,7 +195,7 @@ final class StoreUpkeep {
 
   /** Removes the values that are too old. Reads only the segments that may hold such values. */
   void sweepExpired() {
-    Generation file = holder.file();
+    Generation file = current.file();
     if (context.maxAgeMillis == Long.MAX_VALUE || file == null) {
       return;
     }
@@ -215,7 +215,7 @@ final class StoreUpkeep {
       }
     } catch (IOException e) {
       // A file that is not in use any more may have been deleted.
-      if (holder.stillUses(file)) {
+      if (current.stillUses(file)) {
         context.faults.warn(e, "old values stay: cannot read");
       }
     }

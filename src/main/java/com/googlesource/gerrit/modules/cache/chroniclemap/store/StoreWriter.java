@@ -59,22 +59,22 @@ final class StoreWriter {
   }
 
   private final StoreContext context;
-  private final FileHolder holder;
+  private final CurrentFile current;
   private final StoreGrowth growth;
   private final AtomicBoolean draining = new AtomicBoolean();
 
   /** Whether a later attempt is scheduled. */
   private final AtomicBoolean retrying = new AtomicBoolean();
 
-  StoreWriter(StoreContext context, FileHolder holder, StoreGrowth growth) {
+  StoreWriter(StoreContext context, CurrentFile current, StoreGrowth growth) {
     this.context = context;
-    this.holder = holder;
+    this.current = current;
     this.growth = growth;
   }
 
   /** Has a background thread write what is queued. */
   void writeSoon() {
-    if (holder.file() != null
+    if (current.file() != null
         && !context.pending.isEmpty()
         && draining.compareAndSet(false, true)) {
       if (!context.threads.write(this::drain)) {
@@ -154,7 +154,7 @@ final class StoreWriter {
   boolean write(HashedKey key, Room room) {
     context.lock.lock();
     try {
-      Generation file = holder.file();
+      Generation file = current.file();
       if (file == null) {
         return true;
       }
@@ -212,7 +212,7 @@ final class StoreWriter {
       logger.atFine().withCause(e).log("Cache %s", context.settings.name());
       return false;
     } catch (IOException | RuntimeException | InternalError | LinkageError e) {
-      holder.fail(holder.file(), e);
+      current.fail(current.file(), e);
     }
     return true;
   }

@@ -28,10 +28,10 @@ import java.util.concurrent.locks.ReentrantLock;
  * listed before it:
  *
  * <ol>
- *   <li>the one of {@link StoreLife}, under which a new file is created
+ *   <li>the one of {@link StoreLifecycle}, under which a new file is created
  *   <li>this one
  *   <li>that of a key in {@link PendingWrites}, held while the key's write is changed
- *   <li>the one of {@link FileHolder}, under which the file and the state change
+ *   <li>the one of {@link CurrentFile}, under which the file and the state change
  *   <li>the one of {@link Generation#invalidate}, which a change only tries to take
  * </ol>
  *

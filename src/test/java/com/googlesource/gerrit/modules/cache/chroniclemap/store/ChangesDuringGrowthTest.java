@@ -149,7 +149,7 @@ class ChangesDuringGrowthTest {
     grow();
     assertThat(store.stats().state()).isEqualTo(StoreState.FAILED);
     store.remove(key(1));
-    store.life.heal();
+    store.lifecycle.heal();
     assertThat(store.stats().state()).isEqualTo(StoreState.READY);
     assertThat(store.read(key(1))).isNull();
   }

@@ -753,7 +753,7 @@ class FaultWalkTest {
       kept.steps.run(script);
       if (script.store != null && script.store.stats().state() == StoreState.FAILED) {
         assertThat(script.store.stats().start().detail()).contains(" now: ");
-        script.store.life.heal();
+        script.store.lifecycle.heal();
         if (!disk.goesOn()) {
           script.findAll(before);
         }
@@ -827,12 +827,12 @@ class FaultWalkTest {
 
   /** A new file is made after a while, if the disk lets it. */
   private static void heal(Script script, FaultyDisk disk) throws Exception {
-    script.store.life.heal();
+    script.store.lifecycle.heal();
     if (!disk.goesOn()) {
       while (script.store.stats().state() == StoreState.FAILED) {
         // Not before a growth of the failed file has ended.
         Thread.onSpinWait();
-        script.store.life.heal();
+        script.store.lifecycle.heal();
       }
       assertThat(script.store.stats().state()).isEqualTo(StoreState.READY);
       script.put(7, 70);

@@ -209,7 +209,7 @@ class OtherVersionsTest {
     assertThat(store.stats().state()).isEqualTo(StoreState.FAILED);
     isUnreadable = false;
     if (opensLater) {
-      store.life.heal();
+      store.lifecycle.heal();
       assertThat(store.stats().state()).isEqualTo(StoreState.READY);
     }
     store.remove(KEY);

@@ -266,8 +266,7 @@ class RefusedWritesTest {
             temp.resolve("stores"), failing, () -> TimeUnit.MINUTES.toMillis(1000 + minutes.get()));
     store =
         TestStores.open(
-            directory,
-            new StoreSettings("cache", 1, 1 << 20, Optional.empty(), OldValues.SECRET));
+            directory, new StoreSettings("cache", 1, 1 << 20, Optional.empty(), OldValues.SECRET));
     made.clear();
     broken.set(true);
     store.put(KEY, NEW, 1);

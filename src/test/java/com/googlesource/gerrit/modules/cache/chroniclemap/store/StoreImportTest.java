@@ -441,7 +441,7 @@ class StoreImportTest {
     assertThat(store.stats().state()).isEqualTo(StoreState.FAILED);
     assertThat(store.readAndBarImport(key(2))).isNull();
     unreadable.set(false);
-    store.life.heal();
+    store.lifecycle.heal();
     assertThat(store.stats().state()).isEqualTo(StoreState.READY);
     assertThat(read(1)).isEqualTo(11);
     assertThat(bringIn(2, 12)).isNotEqualTo(ImportResult.STORED);
@@ -500,7 +500,7 @@ class StoreImportTest {
     store = open(ImportMode.BEGIN);
     assertThat(store.stats().state()).isEqualTo(StoreState.FAILED);
     full.set(false);
-    store.life.heal();
+    store.lifecycle.heal();
     assertThat(store.stats().state()).isEqualTo(StoreState.READY);
     assertThat(store.importGuard().mayImport()).isFalse();
     assertThat(bringIn(1, 11)).isEqualTo(ImportResult.OVER);

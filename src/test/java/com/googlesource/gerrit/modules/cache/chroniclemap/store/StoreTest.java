@@ -622,7 +622,7 @@ class StoreTest {
           }
         };
     directory.close();
-    Logger logger = Logger.getLogger(FileHolder.class);
+    Logger logger = Logger.getLogger(CurrentFile.class);
     logger.addAppender(log);
     try {
       store.put(bytes("k"), bytes("v"), now());

@@ -22,7 +22,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentReader;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredValue;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk.GenerationName;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles.GenerationName;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Rebuild;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueTable;
 import java.io.IOException;
@@ -286,7 +286,7 @@ public final class Generation {
         e.addSuppressed(left);
         // Both files have the same values, and nothing more may be written to either.
         installed = true;
-        throw new IllegalStateException("nobody knows which file counts", e);
+        throw new IllegalStateException("both generations may have the final name", e);
       }
       throw e;
     }

@@ -20,7 +20,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMapBuilder;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk.GenerationName;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles.GenerationName;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Usage;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueTable;
 import java.io.IOException;
@@ -36,7 +36,7 @@ import java.util.concurrent.atomic.LongAdder;
  * for any thread.
  */
 public final class GenerationFactory {
-  private final FilesOnDisk files;
+  private final StoreFiles files;
   private final FaultLog faults;
   private final Usage usage;
   private final long maxValue;
@@ -60,7 +60,7 @@ public final class GenerationFactory {
    * @param damaged counts records that are found damaged when segments are repaired or copied
    */
   public GenerationFactory(
-      FilesOnDisk files,
+      StoreFiles files,
       FaultLog faults,
       Usage usage,
       long maxValue,

@@ -29,7 +29,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
  *
  * <p>Safe for any thread.
  */
-final class StoreLife {
+final class StoreLifecycle {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /** How long {@link #close} writes queued writes: up to 16 MB, perhaps to a slow disk. */
@@ -48,7 +48,7 @@ final class StoreLife {
   private static final long MAX_PAUSE_MILLIS = TimeUnit.MINUTES.toMillis(10);
 
   private final StoreContext context;
-  private final FileHolder holder;
+  private final CurrentFile current;
   private final StoreGrowth growth;
   private final StoreWriter writer;
 
@@ -73,9 +73,10 @@ final class StoreLife {
   /** The file that was closed properly; null before that, or if it could not be. */
   private volatile Generation closedCleanly;
 
-  StoreLife(StoreContext context, FileHolder holder, StoreGrowth growth, StoreWriter writer) {
+  StoreLifecycle(
+      StoreContext context, CurrentFile current, StoreGrowth growth, StoreWriter writer) {
     this.context = context;
-    this.holder = holder;
+    this.current = current;
     this.growth = growth;
     this.writer = writer;
   }
@@ -87,9 +88,9 @@ final class StoreLife {
     try {
       open(new StoreOpener(context, context.discarded, /* first= */ true), MIN_PAUSE_MILLIS);
     } finally {
-      holder.opened.countDown();
+      current.opened.countDown();
     }
-    return holder.report();
+    return current.report();
   }
 
   private void open(StoreOpener opener, long pause) {
@@ -104,7 +105,7 @@ final class StoreLife {
     Generation file;
     context.lock.lock();
     try {
-      file = holder.use(result.file(), result.report(), growth.emptyBytes(result.file()));
+      file = current.use(result.file(), result.report(), growth.emptyBytes(result.file()));
       context.files.wasOpen = true;
       growth.fitIfDue(file);
       // Queued writes go into the file before any others, so that the early marker is not needed
@@ -112,10 +113,10 @@ final class StoreLife {
       boolean all = writer.writeAll(StoreWriter.Room.BY_EVICTION, Long.MAX_VALUE);
       if (context.settings.oldValues() == OldValues.SECRET) {
         // The changes made before there was a file were not forced to disk.
-        holder.force(/* all= */ false);
+        current.force(/* all= */ false);
       }
-      if (all && holder.state() == StoreState.READY) {
-        holder.removeEarlyMarker();
+      if (all && current.state() == StoreState.READY) {
+        current.removeEarlyMarker();
       }
     } finally {
       context.lock.unlock();
@@ -125,7 +126,7 @@ final class StoreLife {
     }
     // The file may have become smaller before a kill or a failure, and so the room for the saved
     // usage.
-    context.threads.settle(holder::saveUsage);
+    context.threads.settle(current::saveUsage);
     if (file.diskBytes() >= LARGE) {
       // At once, as the page cache may be cold; for smaller files, the periodic upkeep does this.
       context.threads.settle(file::expectRandomAccess);
@@ -133,7 +134,7 @@ final class StoreLife {
     if (file.state().counts.unchecked() > 0) {
       context.threads.later(
           () -> {
-            boolean unused = context.threads.maintain(() -> holder.checkAll(file));
+            boolean unused = context.threads.maintain(() -> current.checkAll(file));
           },
           CHECK_AFTER_SECONDS);
     }
@@ -145,7 +146,8 @@ final class StoreLife {
     try {
       // Only counted: the caller that opened the store logs the cause.
       context.faults.count(cause);
-      holder.giveUp(cause, opener, TimeUnit.MILLISECONDS.toMinutes(pause));
+      current.giveUp(
+          cause, opener.lost(), opener.isUntouched(), TimeUnit.MILLISECONDS.toMinutes(pause));
       context.pending.clear();
     } finally {
       context.lock.unlock();
@@ -163,7 +165,7 @@ final class StoreLife {
   private void unmap(Generation file) {
     context.lock.lock();
     try {
-      if (holder.isOver()) {
+      if (current.isOver()) {
         context.pending.clear();
       }
       growth.abandon(file);
@@ -182,7 +184,7 @@ final class StoreLife {
   void healIfDue() {
     synchronized (healing) {
       // A growth that is still creating the next file of the failed one, or forcing it, ends soon.
-      if (closed || holder.state() != StoreState.FAILED || growth.isRunning()) {
+      if (closed || current.state() != StoreState.FAILED || growth.isRunning()) {
         return;
       }
       long now = context.clock.getAsLong();
@@ -206,23 +208,23 @@ final class StoreLife {
    */
   void heal() {
     synchronized (healing) {
-      if (closed || holder.state() != StoreState.FAILED) {
+      if (closed || current.state() != StoreState.FAILED) {
         return;
       }
       try {
         if (growth.isRunning()) {
           throw new IOException("the growth of the old file has not ended");
         }
-        if (holder.givenUp() != null) {
+        if (current.givenUp() != null) {
           // The new file may get the name of the failed one.
-          unmap(holder.givenUp());
+          unmap(current.givenUp());
         }
         open(
-            new StoreOpener(context, holder.reopen(), /* first= */ !context.files.wasOpen),
+            new StoreOpener(context, current.reopen(), /* first= */ !context.files.wasOpen),
             pauseMillis);
-        if (holder.state() == StoreState.READY) {
+        if (current.state() == StoreState.READY) {
           logger.atInfo().log(
-              "Cache %s has a file again: %s", context.settings.name(), holder.report());
+              "Cache %s has a file again: %s", context.settings.name(), current.report());
         }
       } catch (IOException | RuntimeException | Error e) {
         // Whatever the cause, the next healIfDue tries again.
@@ -238,7 +240,7 @@ final class StoreLife {
    * moment is abandoned; values that wait for it evict others.
    */
   void close() {
-    Uninterruptibles.awaitUninterruptibly(holder.opened);
+    Uninterruptibles.awaitUninterruptibly(current.opened);
     boolean interrupted = Thread.interrupted();
     synchronized (healing) {
       closed = true;
@@ -268,7 +270,7 @@ final class StoreLife {
         detachFile(inOrder);
       }
     } catch (FileReplacedException e) {
-      holder.markForDiscard();
+      current.markForDiscard();
       context.faults.warn(e, "will start empty: another file has the name of its file");
     } catch (IOException | RuntimeException | InternalError | LinkageError e) {
       context.faults.warn(
@@ -281,12 +283,12 @@ final class StoreLife {
   }
 
   private void detachFile(boolean inOrder) throws IOException {
-    Generation file = holder.detach();
+    Generation file = current.detach();
     context.pending.close();
     if (file == null) {
-      if (holder.givenUp() != null) {
+      if (current.givenUp() != null) {
         // Another store may create a file of the same name.
-        holder.givenUp().unmap();
+        current.givenUp().unmap();
       }
       return;
     }
@@ -329,7 +331,7 @@ final class StoreLife {
       } catch (IOException | RuntimeException | InternalError | LinkageError e) {
         if (LostContentException.in(e).isPresent()) {
           context.faults.warn(e, "the disk did not take all of its file, so it will start empty");
-          holder.markForDiscard();
+          current.markForDiscard();
         } else if (ours.get()) {
           // A failure does not matter once the folder was given back.
           context.faults.warn(

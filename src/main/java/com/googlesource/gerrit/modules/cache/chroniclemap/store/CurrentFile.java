@@ -20,9 +20,9 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.FilesOnDisk.GenerationName;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.DiscardMarkers;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles.GenerationName;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
 import java.util.Optional;
@@ -33,11 +33,11 @@ import java.util.function.Consumer;
 import java.util.logging.Level;
 
 /**
- * The holder of a store's file, and of the state that follows from it. No other class sets either.
+ * The file that a store uses now, and the state that follows from it. No other class sets either.
  *
  * <p>Safe for any thread, except where a method requires the {@link WriterLock}.
  */
-final class FileHolder {
+final class CurrentFile {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /** How long after the store's creation a caller may wait for the file to be opened. */
@@ -52,8 +52,8 @@ final class FileHolder {
 
   /**
    * Held while a file comes into use, is replaced or fails. So a thread that reports a failure goes
-   * on only when nobody can use the file any more. The holder waits for nothing but the disk and
-   * the invalidations under way.
+   * on only when nobody can use the file any more. Whoever holds it waits for nothing but the disk
+   * and the invalidations under way.
    */
   private final Object switching = new Object();
 
@@ -91,7 +91,7 @@ final class FileHolder {
    * @param whenFailed called with a file that failed, once it is not in use any more; on any
    *     thread, even that of a reader inside the gate or one in the middle of a change
    */
-  FileHolder(StoreContext context, Consumer<Generation> whenFailed) {
+  CurrentFile(StoreContext context, Consumer<Generation> whenFailed) {
     this.context = context;
     this.whenFailed = whenFailed;
   }
@@ -168,14 +168,14 @@ final class FileHolder {
     Generation used = opening;
     try {
       // An earlier store of these files may have been changed while this one was opening.
-      boolean marked = context.files.isMarkedForDiscard();
+      boolean marked = context.files.markers.isMarked();
       if (clearWhenOpen || marked) {
         // The keys that were changed are not known.
         context.importGuard.changingAll();
         used = replaceByEmpty(opening, emptyBytes);
         opening.unmap();
         if (marked) {
-          context.files.unmarkForDiscard();
+          context.files.markers.unmark();
         }
       }
     } catch (IOException | RuntimeException | Error e) {
@@ -308,19 +308,26 @@ final class FileHolder {
         });
     if (old.bytes() != made.bytes()) {
       logger.atInfo().log(
-          "Cache %s went from %d to %d bytes", context.settings.name(), old.bytes(), made.bytes());
+          "Cache %s replaced its file of %d bytes by one of %d bytes",
+          context.settings.name(), old.bytes(), made.bytes());
     }
   }
 
   /**
    * Notes that the file could not be opened. Under the writer lock.
    *
+   * @param evidence against the file, other than the cause
+   * @param wasUntouched whether a file that was there before is still as it was
    * @param minutes after which it is tried again
    */
-  void giveUp(Throwable cause, StoreOpener opener, long minutes) {
+  void giveUp(
+      Throwable cause,
+      Optional<LostContentException> evidence,
+      boolean wasUntouched,
+      long minutes) {
     synchronized (switching) {
-      boolean unused = forgetIf(opener.lost().or(() -> LostContentException.in(cause)));
-      untouched = opener.isUntouched() && lost.isEmpty();
+      boolean unused = forgetIf(evidence.or(() -> LostContentException.in(cause)));
+      untouched = wasUntouched && lost.isEmpty();
       String what =
           untouched
               ? "its file, which is left as it is, cannot be opened"
@@ -374,7 +381,7 @@ final class FileHolder {
     context.faults.tell(
         cause,
         isLost
-            ? "its file failed and was given up; it is kept in memory only until there is another"
+            ? "its file failed; it is kept in memory only until a new file is created"
             : "its file cannot be used now; it is kept and opened again later, and the cache is in"
                 + " memory only until then");
     whenFailed.accept(failing);
@@ -391,7 +398,7 @@ final class FileHolder {
     context.lock.lock();
     try {
       synchronized (switching) {
-        lost = lost.isPresent() ? lost : context.files.whyDiscarded();
+        lost = lost.isPresent() ? lost : context.files.markers.evidence();
         state = StoreState.OPENING;
         return lost;
       }
@@ -411,10 +418,10 @@ final class FileHolder {
     Generation forced = file;
     Generation old = copied;
     if (old != null) {
-      boolean unused = force(old, /* all= */ false);
+      boolean unused = forceOrFail(old, /* all= */ false);
     }
     while (forced != null) {
-      boolean unused = force(forced, all);
+      boolean unused = forceOrFail(forced, all);
       Generation now = file;
       forced = now == forced ? null : now;
     }
@@ -427,7 +434,7 @@ final class FileHolder {
    *
    * @return whether the disk has all of it
    */
-  boolean force(Generation forced, boolean all) {
+  boolean forceOrFail(Generation forced, boolean all) {
     try {
       forced.force(all);
       return true;
@@ -491,7 +498,7 @@ final class FileHolder {
   }
 
   /**
-   * Closes the holder: nothing is found or stored any more. Under the writer lock.
+   * Closes the store: nothing is found or stored any more. Under the writer lock.
    *
    * @return the file there was, for the caller to close; null if there was none
    */
@@ -546,13 +553,14 @@ final class FileHolder {
       return true;
     } catch (IOException e) {
       // Files can be deleted on a disk without room for a marker.
-      return forgetIf(Optional.of(FilesOnDisk.missedChange())) && context.files.isNotedByOthers();
+      return forgetIf(Optional.of(DiscardMarkers.missedChange()))
+          && context.files.isNotedByOthers();
     }
   }
 
   /** Ensures that the next start does not use what the files hold now. */
   void markForDiscard() {
-    boolean unused = orWarn(context.files::markForDiscard);
+    boolean unused = orWarn(context.files.markers::mark);
   }
 
   /** Like {@link #markForDiscard}, unless this store brings its changes into the files first. */
@@ -563,9 +571,9 @@ final class FileHolder {
   /** Takes {@link #markEarly} back, once the file has all early changes and may be used again. */
   void removeEarlyMarker() {
     try {
-      context.files.unmarkEarly();
+      context.files.markers.unmarkEarly();
     } catch (IOException e) {
-      context.faults.warn(e, "will start empty: cannot delete", context.files.earlyMarker());
+      context.faults.warn(e, "will start empty: cannot delete", context.files.markers.early());
     }
   }
 

@@ -26,7 +26,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Usage;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.HashSet;
@@ -35,7 +34,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Predicate;
@@ -52,8 +50,7 @@ import java.util.stream.Collectors;
  *   NAME-vVERSION-gNUMBER-BYTES-SLOT-FINGERPRINT.chm.N.growing a generation that is not complete
  *   NAME-vVERSION.use                                          how often keys were asked for: {@link Usage}
  *   NAME-vVERSION.import                                       see {@link #importMarker}
- *   NAME-vVERSION.discard                                      see {@link #discardMarker}
- *   NAME-vVERSION.discard.early                                see {@link #earlyMarker}
+ *   NAME-vVERSION.discard, NAME-vVERSION.discard.early         see {@link DiscardMarkers}
  * </pre>
  *
  * <p>BYTES and SLOT (bytes per slot) fix the geometry. FINGERPRINT is 8 hexadecimal digits over all
@@ -65,7 +62,7 @@ import java.util.stream.Collectors;
  * values depend on their keys alone, as removals are not repeated in other versions. The time of
  * its state file says when a version was last in use.
  */
-public final class FilesOnDisk {
+public final class StoreFiles {
   /** Increases when the layout of keys, envelopes or parts changes. */
   private static final int FORMAT = 2;
 
@@ -86,8 +83,6 @@ public final class FilesOnDisk {
 
   private static final long KEPT_MILLIS = TimeUnit.DAYS.toMillis(1);
 
-  private static final Pattern STORE = Pattern.compile("[-_.%0-9A-Za-z]+-v-?\\d{1,10}");
-
   /** Sorts markers last: a marker counts while any generation is there. */
   private static final Comparator<Path> MARKERS_LAST =
       Comparator.comparing(file -> file.getFileName().toString().contains(FolderDisk.MARKER));
@@ -96,14 +91,13 @@ public final class FilesOnDisk {
 
   public final Disk disk;
   private final Path directory;
-  private final LastResort lastResort;
   private final String prefix;
   private final String versioned;
   private final int version;
   private final boolean keepsOthers;
 
-  /** Markers that this store has forced to disk. */
-  private final Set<Path> onDisk = ConcurrentHashMap.newKeySet();
+  /** What the next start is told of the files. */
+  public final DiscardMarkers markers;
 
   /**
    * Whether a file of this version was open. Until then, files of other versions may become those
@@ -117,21 +111,6 @@ public final class FilesOnDisk {
   /** Whether the marker for import was deleted, but a crash of the machine may bring it back. */
   public volatile boolean isImportUnsynced;
 
-  /** Whether {@link #markEarly} had to use the last resort. */
-  private volatile boolean noted;
-
-  /** Where to note a store that cannot be marked for discard. */
-  public interface LastResort {
-    /** Makes the next start discard the files of a store. */
-    void discard(String store) throws IOException;
-
-    /** Takes {@link #discard} back. */
-    void keep(String store) throws IOException;
-
-    /** Whether the next start will discard the files of a store. */
-    boolean isDiscarded(String store);
-  }
-
   /**
    * The files of one cache.
    *
@@ -139,20 +118,20 @@ public final class FilesOnDisk {
    * @param version of its keys and values
    * @param keepsOthers whether the files of other versions are kept for a day
    */
-  public FilesOnDisk(
+  public StoreFiles(
       Disk disk,
       Path directory,
-      LastResort lastResort,
+      DiscardMarkers.LastResort lastResort,
       String cache,
       int version,
       boolean keepsOthers) {
     this.disk = disk;
-    this.lastResort = lastResort;
     this.directory = directory;
     this.prefix = escape(cache);
     this.version = version;
     this.keepsOthers = keepsOthers;
     this.versioned = storeOf(cache, version);
+    this.markers = new DiscardMarkers(disk, directory, versioned, lastResort);
   }
 
   /**
@@ -224,45 +203,6 @@ public final class FilesOnDisk {
   }
 
   /**
-   * The marker for discard. While it exists, the files must not be used, because something that had
-   * to be removed may still be in them.
-   */
-  Path discardMarker() {
-    return discardMarker(directory, versioned);
-  }
-
-  /** The marker for discard of a store that makes changes before it has opened the files. */
-  public Path earlyMarker() {
-    return directory.resolve(versioned + FolderDisk.MARKER + ".early");
-  }
-
-  /** Whether the files must not be used. */
-  public boolean isMarkedForDiscard() throws IOException {
-    return disk.exists(discardMarker()) || (!noted && lastResort.isDiscarded(versioned));
-  }
-
-  /** Whether the files must not be opened. */
-  private boolean isMarkedBeforeOpening() throws IOException {
-    return isMarkedForDiscard() || noted || disk.exists(earlyMarker());
-  }
-
-  /**
-   * The evidence that markers give before the files are opened.
-   *
-   * @throws IOException if that is not known
-   */
-  public Optional<LostContentException> whyDiscarded() throws IOException {
-    return isMarkedBeforeOpening() ? Optional.of(missedChange()) : Optional.empty();
-  }
-
-  /** The evidence that the files miss a change. */
-  public static LostContentException missedChange() {
-    return new LostContentException(
-        "it may hold values that were invalidated when it was not open, or just before a crash or a"
-            + " stop of the machine");
-  }
-
-  /**
    * The marker for import. While it exists, nothing was ever put into the store or removed from it,
    * other than computed values, so values from elsewhere may still be imported.
    */
@@ -297,21 +237,12 @@ public final class FilesOnDisk {
     return directory.resolve(versioned + ".use");
   }
 
-  private static Path discardMarker(Path directory, String store) {
-    return directory.resolve(store + FolderDisk.MARKER);
-  }
-
-  /** Ensures that the next start does not use what the files hold now. */
-  public void markForDiscard() throws IOException {
-    mark(discardMarker());
-  }
-
   /**
-   * Like {@link #markForDiscard}, for a change that the files miss: those of another version, which
-   * are still there if this one was never open, miss it too.
+   * Marks the files for a change that they miss: those of another version, which are still there if
+   * this one was never open, miss it too.
    */
   public void markMissed() throws IOException {
-    markForDiscard();
+    markers.mark();
     markOthers();
   }
 
@@ -319,7 +250,7 @@ public final class FilesOnDisk {
     if (!isNotedByOthers()) {
       Set<String> others = versions(disk, directory, prefix);
       others.remove(versioned);
-      discard(disk, directory, others);
+      DiscardMarkers.mark(disk, directory, others);
       areOthersMarked = true;
     }
   }
@@ -334,70 +265,19 @@ public final class FilesOnDisk {
       throws IOException {
     Set<String> stores = versions(disk, directory, escape(cache));
     stores.add(storeOf(cache, version));
-    discard(disk, directory, stores);
+    DiscardMarkers.mark(disk, directory, stores);
   }
 
   private static Set<String> versions(Disk disk, Path directory, String prefix) throws IOException {
     return list(disk, directory, prefix::equals).stream()
-        .map(FilesOnDisk::storeOf)
+        .map(StoreFiles::storeOf)
         .collect(Collectors.toCollection(HashSet::new));
   }
 
-  /** Like {@link #markMissed}, for this version until {@link #unmarkEarly}. */
+  /** Like {@link #markMissed}, for this version until {@link DiscardMarkers#unmarkEarly}. */
   public void markEarly() throws IOException {
-    boolean before = lastResort.isDiscarded(versioned);
-    mark(earlyMarker());
-    noted |= !before && lastResort.isDiscarded(versioned);
+    markers.markEarly();
     markOthers();
-  }
-
-  private void mark(Path marker) throws IOException {
-    try {
-      mark(disk, marker, onDisk.contains(marker));
-      onDisk.add(marker);
-    } catch (IOException e) {
-      try {
-        lastResort.discard(versioned);
-      } catch (IOException last) {
-        e.addSuppressed(last);
-        throw e;
-      }
-    }
-  }
-
-  private static void mark(Disk disk, Path marker, boolean onDisk) throws IOException {
-    try {
-      disk.create(marker);
-    } catch (FileAlreadyExistsException e) {
-      if (onDisk) {
-        return;
-      }
-      // Its creator may not have forced it to disk.
-    }
-    disk.sync(marker.toAbsolutePath().getParent());
-  }
-
-  /** Takes {@link #markForDiscard} and {@link #markEarly} back: the files may be used again. */
-  public void unmarkForDiscard() throws IOException {
-    unmark(discardMarker());
-    unmarkEarly();
-    lastResort.keep(versioned);
-  }
-
-  /** Takes {@link #markEarly} back. */
-  public void unmarkEarly() throws IOException {
-    unmark(earlyMarker());
-    if (noted) {
-      noted = false;
-      lastResort.keep(versioned);
-    }
-  }
-
-  private void unmark(Path marker) throws IOException {
-    onDisk.remove(marker);
-    if (disk.exists(marker)) {
-      disk.delete(marker);
-    }
   }
 
   /**
@@ -411,7 +291,7 @@ public final class FilesOnDisk {
       disk.sync(directory);
     } catch (IOException e) {
       try {
-        markForDiscard();
+        markers.mark();
       } catch (IOException unmarked) {
         e.addSuppressed(unmarked);
         throw e;
@@ -434,7 +314,7 @@ public final class FilesOnDisk {
       unmarkAfterDeletion();
       disk.sync(directory);
     } catch (IOException e) {
-      markForDiscard();
+      markers.mark();
       throw e;
     }
   }
@@ -569,22 +449,11 @@ public final class FilesOnDisk {
    * them back.
    */
   public static void deleteAllBut(Disk disk, Path directory, Set<String> kept) throws IOException {
-    Set<String> names = kept.stream().map(FilesOnDisk::escape).collect(Collectors.toSet());
+    Set<String> names = kept.stream().map(StoreFiles::escape).collect(Collectors.toSet());
     for (Path file : list(disk, directory, cache -> !names.contains(cache))) {
       disk.delete(file);
     }
     disk.sync(directory);
-  }
-
-  /** Marks stores of a folder for discard. */
-  public static void discard(Disk disk, Path directory, Iterable<String> stores)
-      throws IOException {
-    for (String store : stores) {
-      // Any other line was only half written.
-      if (STORE.matcher(store).matches()) {
-        mark(disk, discardMarker(directory, store), /* onDisk= */ false);
-      }
-    }
   }
 
   /** Deletes all files of the cache, except those of versions that are kept. */
@@ -595,11 +464,11 @@ public final class FilesOnDisk {
   }
 
   private void unmarkAfterDeletion() throws IOException {
-    if (isMarkedBeforeOpening()) {
+    if (markers.evidence().isPresent()) {
       // Otherwise a crash of the machine might undo the deletions but not that of the marker.
       disk.sync(directory);
     }
-    unmarkForDiscard();
+    markers.unmark();
   }
 
   /** Deletes the files of this version of the cache; those of another version may be in use. */
@@ -618,7 +487,7 @@ public final class FilesOnDisk {
   private void deleteEach(List<Path> doomed) throws IOException {
     IOException failed = null;
     for (Path file : doomed) {
-      if (List.of(discardMarker(), earlyMarker()).contains(file)
+      if (markers.are(file)
           || (failed != null && file.getFileName().toString().contains(FolderDisk.MARKER))) {
         continue;
       }

@@ -33,7 +33,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** What has to be on disk before anyone relies on it. */
 @Timeout(60)
 @Tag("locale")
-class FilesOnDiskTest {
+class StoreFilesTest {
   @TempDir Path temp;
 
   /** Notes what changes the folder, and when that was made sure of. */
@@ -75,8 +75,8 @@ class FilesOnDiskTest {
     }
   }
 
-  private static final FilesOnDisk.LastResort NO_LAST_RESORT =
-      new FilesOnDisk.LastResort() {
+  private static final DiscardMarkers.LastResort NO_LAST_RESORT =
+      new DiscardMarkers.LastResort() {
         @Override
         public boolean isDiscarded(String store) {
           return false;
@@ -94,9 +94,9 @@ class FilesOnDiskTest {
   @Test
   void aMarkForDiscardStaysIfTheMachineStops() throws Exception {
     NotingDisk disk = new NotingDisk();
-    FilesOnDisk files = new FilesOnDisk(disk, temp, NO_LAST_RESORT, "cache", 1, false);
-    files.markForDiscard();
-    files.markForDiscard();
+    StoreFiles files = new StoreFiles(disk, temp, NO_LAST_RESORT, "cache", 1, false);
+    files.markers.mark();
+    files.markers.mark();
     assertThat(disk.calls).containsExactly("create", "sync", "create").inOrder();
   }
 }
