@@ -22,8 +22,10 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -117,6 +119,37 @@ class ChangesDuringGrowthTest {
       }
     }
     assertThat(store.stats().state()).isEqualTo(StoreState.READY);
+  }
+
+  @Test
+  void areNotUndoneByAnOldFileThatCouldNotBeDeleted() throws Exception {
+    HookedDisk disk =
+        new HookedDisk() {
+          @Override
+          public void delete(Path file) throws IOException {
+            if (file.toString().contains("-g1-") && Files.exists(file)) {
+              throw new IOException("Input/output error (a test)");
+            }
+            super.delete(file);
+          }
+        };
+    open(disk);
+    put(1, 1);
+    store.flush();
+    grow();
+    assertThat(store.stats().state()).isEqualTo(StoreState.READY);
+    store.remove(key(1));
+    directory.close();
+    // As a kill leaves it in the middle of a clear, on a disk that has no room for two files.
+    try (Stream<Path> files = Files.list(temp.resolve("stores"))) {
+      for (Path file : files.filter(f -> f.toString().endsWith(".chm")).toList()) {
+        if (!file.toString().contains("-g1-")) {
+          Files.delete(file);
+        }
+      }
+    }
+    open(Disk.REAL);
+    assertThat(store.read(key(1))).isNull();
   }
 
   /** A rename that has happened, but seems to have failed, and cannot be undone. */

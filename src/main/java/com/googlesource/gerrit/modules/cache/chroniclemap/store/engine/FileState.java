@@ -391,6 +391,16 @@ public final class FileState {
     open = false;
   }
 
+  /** Ensures that no start opens the store's file again, which another one has replaced. */
+  public synchronized void noteReplaced() {
+    if (buffer != null) {
+      // As after a crash of the machine, see judge.
+      putText(BOOT_AT, "");
+      buffer.putInt(CHANGED_AT, 1);
+      buffer.putInt(CLOSED_AT, 0);
+    }
+  }
+
   private void checkMapped() {
     if (buffer == null) {
       throw new IllegalStateException("the store file's state is unmapped");

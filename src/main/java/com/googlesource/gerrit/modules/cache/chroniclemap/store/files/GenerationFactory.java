@@ -134,7 +134,8 @@ public final class GenerationFactory {
       files.disk.delete(old.name.path());
       files.disk.delete(old.name.statePath());
     } catch (IOException e) {
-      // The newer file counts, and the next start deletes this one.
+      // The newer file counts while it is there, and the next start deletes this one.
+      old.state().noteReplaced();
       faults.warn(e, "cannot delete a file that is not needed any more:", old.name.path());
     }
   }
