@@ -90,8 +90,8 @@ public final class DiscardMarkers {
     return early;
   }
 
-  /** Whether these are what a file is. */
-  boolean are(Path file) {
+  /** Whether a file is one of the two. */
+  boolean include(Path file) {
     return file.equals(marker) || file.equals(early);
   }
 

@@ -487,7 +487,7 @@ public final class StoreFiles {
   private void deleteEach(List<Path> doomed) throws IOException {
     IOException failed = null;
     for (Path file : doomed) {
-      if (markers.are(file)
+      if (markers.include(file)
           || (failed != null && file.getFileName().toString().contains(FolderDisk.MARKER))) {
         continue;
       }
