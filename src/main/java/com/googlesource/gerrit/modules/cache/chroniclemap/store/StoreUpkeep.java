@@ -41,9 +41,9 @@ final class StoreUpkeep {
   private static final long MAX_SWEEP_MILLIS = TimeUnit.HOURS.toMillis(1);
 
   /** A system may take as long to wake a thread that pauses for less. */
-  private static final long SHORTEST_PAUSE_NANOS = TimeUnit.MICROSECONDS.toNanos(100);
+  private static final long MIN_PAUSE_NANOS = TimeUnit.MICROSECONDS.toNanos(100);
 
-  private static final long LONGEST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+  private static final long MAX_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
   private final StoreContext context;
   private final CurrentFile current;
@@ -208,9 +208,9 @@ final class StoreUpkeep {
         }
         reader.giveBack();
         long took = System.nanoTime() - begun;
-        if (took > SHORTEST_PAUSE_NANOS) {
+        if (took > MIN_PAUSE_NANOS) {
           // Leaves the disk to requests for as long, as nobody waits for a sweep.
-          LockSupport.parkNanos(Math.min(took, LONGEST_PAUSE_NANOS));
+          LockSupport.parkNanos(Math.min(took, MAX_PAUSE_NANOS));
         }
       }
     } catch (IOException e) {

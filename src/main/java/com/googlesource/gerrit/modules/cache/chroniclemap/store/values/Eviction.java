@@ -151,7 +151,7 @@ final class Eviction {
     }
     long recency = MAX_AGE - ages[index];
     if (ages[index] < young) {
-      return (Frequencies.MOST + 1L) << AGE_BITS | recency;
+      return (Frequencies.MAX + 1L) << AGE_BITS | recency;
     }
     return (long) frequencies[index] << AGE_BITS | recency;
   }

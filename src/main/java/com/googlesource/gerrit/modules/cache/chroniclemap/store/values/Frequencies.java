@@ -41,7 +41,7 @@ import java.util.zip.CRC32C;
  */
 final class Frequencies {
   /** The largest frequency, which is the maximum of a counter. */
-  static final int MOST = 15;
+  static final int MAX = 15;
 
   private static final int BYTES_PER_ENTRY = 8;
   private static final int ROWS = 3;
@@ -116,7 +116,7 @@ final class Frequencies {
   private static long largerOfEach(long a, long b) {
     long result = 0;
     for (int shift = 0; shift < Long.SIZE; shift += 4) {
-      result |= Math.max((a >>> shift) & MOST, (b >>> shift) & MOST) << shift;
+      result |= Math.max((a >>> shift) & MAX, (b >>> shift) & MAX) << shift;
     }
     return result;
   }
@@ -128,7 +128,7 @@ final class Frequencies {
       for (int i = slice * WORDS_PER_SLICE; i < (slice + 1) * WORDS_PER_SLICE; i++) {
         long word = words.get(i);
         for (int shift = 0; shift < Long.SIZE; shift += 4) {
-          sum += (int) (word >>> shift) & MOST;
+          sum += (int) (word >>> shift) & MAX;
         }
       }
       requests[slice] = sum / ROWS;
@@ -186,9 +186,9 @@ final class Frequencies {
         forEntries(entries).requests.length == slices ? loaded : loaded.resized(entries));
   }
 
-  /** The frequency of a key, from 0 to {@link #MOST}. */
+  /** The frequency of a key, from 0 to {@link #MAX}. */
   int of(long hash) {
-    int smallest = MOST;
+    int smallest = MAX;
     for (int row = 0; row < ROWS; row++) {
       smallest = Math.min(smallest, counter(hash, row));
     }
@@ -197,7 +197,7 @@ final class Frequencies {
 
   void increment(long hash) {
     int smallest = of(hash);
-    if (smallest == MOST) {
+    if (smallest == MAX) {
       return;
     }
     for (int row = 0; row < ROWS; row++) {
@@ -221,7 +221,7 @@ final class Frequencies {
   }
 
   private int counter(long hash, int row) {
-    return (int) (words.get(word(hash, row)) >>> shift(hash, row)) & MOST;
+    return (int) (words.get(word(hash, row)) >>> shift(hash, row)) & MAX;
   }
 
   // The upper 32 bits of a hash choose the block. For each row, 7 of the lower bits choose a

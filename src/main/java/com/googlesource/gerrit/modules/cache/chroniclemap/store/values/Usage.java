@@ -44,7 +44,7 @@ public final class Usage {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /** For up to this many values, memory is allocated in less than a millisecond. */
-  private static final long FEW = 100_000;
+  private static final long MAX_MADE_AT_ONCE = 100_000;
 
   private final LongSupplier clock;
   private final Executor background;
@@ -113,7 +113,7 @@ public final class Usage {
   void count(long records) {
     Frequencies counts = frequencies;
     if ((counts == null || records > 2 * counts.entries) && making.compareAndSet(false, true)) {
-      if (records <= FEW) {
+      if (records <= MAX_MADE_AT_ONCE) {
         make(records);
       } else {
         background.execute(() -> make(records));
