@@ -33,17 +33,20 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.neighbour.VeilM
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.eclipse.jgit.annotations.Nullable;
+import org.junit.jupiter.api.MethodOrderer.OrderAnnotation;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Parsed ref lists beside another module that has a manager of repositories: one that must see each
  * update first, and what does not go together.
  */
+@TestMethodOrder(OrderAnnotation.class)
 class NeighbourIT extends RefsFixture {
   private static final String GUARD = GuardModule.class.getName();
 
@@ -53,22 +56,31 @@ class NeighbourIT extends RefsFixture {
   void install(GerritSite plain) throws IOException {
     plain.installModule(BuildFolder.moduleJar());
     TestJar.write(plain.path().resolve("lib/neighbour.jar"), Map.of(), Neighbour.CLASSES);
-    setDbModules(plain, GUARD, GerritSite.REFS_MODULE);
+    setModules(plain, List.of(GerritSite.MODULE), List.of(GUARD, GerritSite.REFS_MODULE));
   }
 
-  private static void setDbModules(GerritSite site, String... modules) throws IOException {
-    site.edit(config -> config.setStringList("gerrit", null, "installDbModule", List.of(modules)));
+  private static void setModules(GerritSite site, List<String> modules, List<String> dbModules)
+      throws IOException {
+    site.edit(
+        config -> {
+          config.setStringList("gerrit", null, "installModule", modules);
+          config.setStringList("gerrit", null, "installDbModule", dbModules);
+        });
+  }
+
+  private void restartWith(List<String> modules, List<String> dbModules) throws IOException {
+    daemon.close();
+    setModules(site, modules, dbModules);
+    daemon = GerritDaemon.start(site);
   }
 
   /** Neither of the two is dropped, whichever line comes first. */
   @Test
+  @Order(1)
   void bothSeeEachUpdate() throws Exception {
     assertBothAreThere("first");
-    setDbModules(site, GerritSite.REFS_MODULE, GUARD);
-    restart();
+    restartWith(List.of(GerritSite.MODULE), List.of(GerritSite.REFS_MODULE, GUARD));
     assertBothAreThere("second");
-    setDbModules(site, GUARD, GerritSite.REFS_MODULE);
-    restart();
   }
 
   private void assertBothAreThere(String project) throws Exception {
@@ -95,26 +107,20 @@ class NeighbourIT extends RefsFixture {
   @Test
   void whoHidesBranchesHasThemHidden() throws Exception {
     Path plugin = Files.createDirectories(site.path().resolve("plugins")).resolve("veil.jar");
+    List<String> dbModules = List.of(GUARD, GerritSite.REFS_MODULE);
+    String sets = VeilModule.Sets.class.getName();
     try {
-      setModules(VeilModule.class.getName(), VeilModule.Sets.class.getName());
+      restartWith(List.of(GerritSite.MODULE, VeilModule.class.getName(), sets), dbModules);
       assertVeiled("veil-as-module");
       TestJar.write(
           plugin,
           Map.of("Gerrit-PluginName", "veil", "Gerrit-Module", VeilModule.class.getName()),
           List.of());
-      setModules(VeilModule.Sets.class.getName());
+      restartWith(List.of(GerritSite.MODULE, sets), dbModules);
       assertVeiled("veil-as-plugin");
     } finally {
       Files.deleteIfExists(plugin);
-      setModules();
     }
-  }
-
-  private void setModules(String... others) throws IOException {
-    List<String> modules = new ArrayList<>(List.of(GerritSite.MODULE));
-    modules.addAll(List.of(others));
-    site.edit(config -> config.setStringList("gerrit", null, "installModule", modules));
-    restart();
   }
 
   private void assertVeiled(String project) throws Exception {
@@ -175,33 +181,28 @@ class NeighbourIT extends RefsFixture {
 
   @Test
   void whoOpensRepositoriesItselfIsNamed() throws Exception {
-    setDbModules(site, StrangerModule.class.getName(), GerritSite.REFS_MODULE);
-    assertDoesNotStart("StrangeManager, which does not ask Gerrit's LocalDiskRepositoryManager");
-    setDbModules(site, GUARD, GerritSite.REFS_MODULE);
-    daemon = GerritDaemon.start(site);
+    assertDoesNotStart(
+        List.of(GerritSite.MODULE),
+        List.of(StrangerModule.class.getName(), GerritSite.REFS_MODULE),
+        "StrangeManager, which does not ask Gerrit's LocalDiskRepositoryManager");
   }
 
   @Test
   void modulesInTheWrongLineAreNamed() throws Exception {
-    site.edit(
-        config ->
-            config.setStringList(
-                "gerrit",
-                null,
-                "installModule",
-                List.of(GerritSite.MODULE, GerritSite.REFS_MODULE)));
-    assertDoesNotStart("PackedRefsModule has no effect in gerrit.installModule");
-    site.edit(config -> config.setString("gerrit", null, "installModule", GerritSite.MODULE));
-    setDbModules(site, GerritSite.MODULE);
-    assertDoesNotStart("ChronicleMapCacheModule has no effect in gerrit.installDbModule");
-    setDbModules(site, GUARD, GerritSite.REFS_MODULE);
-    daemon = GerritDaemon.start(site);
+    assertDoesNotStart(
+        List.of(GerritSite.MODULE, GerritSite.REFS_MODULE),
+        List.of(GUARD, GerritSite.REFS_MODULE),
+        "PackedRefsModule has no effect in gerrit.installModule");
+    assertDoesNotStart(
+        List.of(GerritSite.MODULE),
+        List.of(GerritSite.MODULE),
+        "ChronicleMapCacheModule has no effect in gerrit.installDbModule");
   }
 
-  private void assertDoesNotStart(String message) throws IOException {
-    daemon.stop();
+  private void assertDoesNotStart(List<String> modules, List<String> dbModules, String message)
+      throws IOException {
     GerritDaemon.StartFailure failure =
-        assertThrows(GerritDaemon.StartFailure.class, () -> GerritDaemon.start(site));
+        assertThrows(GerritDaemon.StartFailure.class, () -> restartWith(modules, dbModules));
     assertThat(failure).hasMessageThat().contains(message);
     // Where an administrator finds it: the start script drops what is printed.
     assertThat(Files.readString(site.path().resolve("logs/error_log"))).contains(message);
