@@ -57,17 +57,23 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.MethodOrderer.OrderAnnotation;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.TestInstance.Lifecycle;
+import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.io.TempDir;
 
 /** One real Gerrit with the jar in {@code lib/}, through restarts and crashes. */
 @TestInstance(Lifecycle.PER_CLASS)
+@TestMethodOrder(OrderAnnotation.class)
 class RealGerritIT {
   /** What reading all of the workload asks on disk when the heap is empty. */
   private static final ImmutableList<String> READ =
       ImmutableList.of("change_notes", "gerrit_file_diff", "accounts", "persisted_projects");
+
+  private static final String LOADED = "cache-chroniclemap.jar are loaded";
 
   private GerritSite site;
   private H2Files h2;
@@ -77,12 +83,15 @@ class RealGerritIT {
   private RestClient reader;
   private String cookie;
 
+  /** How often the log had said that the classes are loaded when the daemon was started. */
+  private int loadedBefore;
+
   @BeforeAll
   void start(@TempDir Path tmp) throws Exception {
     site = SiteTemplate.siteWithModule(tmp.resolve("gerrit"));
     site.edit(config -> config.setBoolean("plugins", null, "allowRemoteAdmin", true));
     h2 = H2Files.of(site);
-    daemon = GerritDaemon.start(site);
+    start();
     gerrit = new Gerrit(site);
     gerrit.createProject("work");
     team = new Workload(gerrit, "work");
@@ -106,23 +115,40 @@ class RealGerritIT {
     }
   }
 
+  private void start() throws IOException {
+    loadedBefore = lines(LOADED);
+    daemon = GerritDaemon.start(site);
+  }
+
   private void restart() throws IOException {
     daemon.stop();
-    daemon = GerritDaemon.start(site);
+    start();
   }
 
   private void crash() throws IOException {
     daemon.kill();
-    daemon = GerritDaemon.start(site);
+    start();
   }
 
+  /** And sessions survive both, but for those that were ended. */
   @Test
-  void answersComeFromDiskAfterARestart() throws Exception {
+  void answersComeFromDiskAfterARestartAndAfterSigkill() throws Exception {
+    String ended = gerrit.signIn();
     Map<String, String> before = team.readAll(reader);
     restart();
-    Map<String, String> after = team.readAll(reader);
-    assertThat(after).isEqualTo(before);
+    assertThat(team.readAll(reader)).isEqualTo(before);
     assertReadFromDisk();
+    assertThat(gerrit.isSignedIn(cookie)).isTrue();
+    assertThat(gerrit.isSignedIn(ended)).isTrue();
+
+    team.push(2);
+    before = team.readAll(reader);
+    gerrit.signOut(ended);
+    crash();
+    assertThat(team.readAll(reader)).isEqualTo(before);
+    assertReadFromDisk();
+    assertThat(gerrit.isSignedIn(cookie)).isTrue();
+    assertThat(gerrit.isSignedIn(ended)).isFalse();
   }
 
   /** Files that one locale has named are found in each other. */
@@ -161,12 +187,8 @@ class RealGerritIT {
   void theServerGoesOnWhenItsJarIsOverwritten() throws Exception {
     Path jar = site.path().resolve("lib/cache-chroniclemap.jar");
     byte[] content = Files.readAllBytes(jar);
-    String loaded = "cache-chroniclemap.jar are loaded";
-    daemon.stop();
-    int before = lines(loaded);
-    daemon = GerritDaemon.start(site);
     Deadline.in(Duration.ofMinutes(1))
-        .await(() -> lines(loaded) > before, "the classes are loaded");
+        .await(() -> lines(LOADED) > loadedBefore, "the classes are loaded");
     try {
       Files.write(jar, Arrays.copyOfRange(content, content.length / 3, content.length));
       Deadline.in(Duration.ofMinutes(1))
@@ -189,7 +211,7 @@ class RealGerritIT {
     } finally {
       Files.write(jar, content);
     }
-    daemon = GerritDaemon.start(site);
+    start();
     assertThat(gerrit.isSignedIn(cookie)).isTrue();
   }
 
@@ -213,16 +235,6 @@ class RealGerritIT {
     }
   }
 
-  @Test
-  void answersComeFromDiskAfterSigkill() throws Exception {
-    team.push(2);
-    Map<String, String> before = team.readAll(reader);
-    crash();
-    Map<String, String> after = team.readAll(reader);
-    assertThat(after).isEqualTo(before);
-    assertReadFromDisk();
-  }
-
   private void assertReadFromDisk() throws IOException {
     ImmutableSortedMap<String, CacheFigures> figures = CacheFigures.of(gerrit.ssh());
     for (String name : READ) {
@@ -230,19 +242,6 @@ class RealGerritIT {
       assertWithMessage("from disk: %s", cache).that(cache.diskHits()).isGreaterThan(0);
       assertWithMessage("loaded: %s", cache).that(cache.diskMisses()).isEqualTo(0);
     }
-  }
-
-  @Test
-  void sessionsSurviveAndEndedOnesStayEnded() throws Exception {
-    String ended = gerrit.signIn();
-    restart();
-    assertThat(gerrit.isSignedIn(cookie)).isTrue();
-    assertThat(gerrit.isSignedIn(ended)).isTrue();
-
-    gerrit.signOut(ended);
-    crash();
-    assertThat(gerrit.isSignedIn(cookie)).isTrue();
-    assertThat(gerrit.isSignedIn(ended)).isFalse();
   }
 
   @Test
@@ -493,8 +492,9 @@ class RealGerritIT {
   }
 
   @Test
+  @Order(Integer.MAX_VALUE)
   void leavesNoOtherTraces() throws Exception {
-    restart();
+    daemon.stop();
     assertThat(h2.writtenSince()).isEmpty();
     assertThat(ErrorLog.of(site).errors()).isEmpty();
     // Chronicle's analytics would call home and keep files in the home folder.
