@@ -51,7 +51,9 @@ class FileRefDatabaseTest {
   /** {@code -Drefs.steps=N} for more. */
   private static final int STEPS = Integer.getInteger("refs.steps", 60);
 
-  @TempDir Path folder;
+  @TempDir(factory = InMemory.class)
+  Path folder;
+
   private final Random random = new Random(Long.getLong("refs.seed", 11));
   private final ListMemory memory = new ListMemory(1 << 30);
   private final Failures failures = new Failures();

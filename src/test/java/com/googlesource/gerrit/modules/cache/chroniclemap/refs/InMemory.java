@@ -22,10 +22,10 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.io.TempDirFactory;
 
 /**
- * Temporary folders in memory, if there is room: for tests that try each step of many changes,
- * where the disk would sync tens of thousands of files for nothing.
+ * Temporary folders in memory, if there is room: for tests of thousands of small repositories,
+ * which a disk that is busy would make, sync and delete slowly, for nothing.
  */
-final class InMemory implements TempDirFactory {
+public final class InMemory implements TempDirFactory {
   private static final Path MEMORY = Path.of("/dev/shm");
   private static final long ROOM = 512L << 20;
 

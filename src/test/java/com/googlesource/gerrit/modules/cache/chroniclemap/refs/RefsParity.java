@@ -48,9 +48,11 @@ public abstract class RefsParity {
   private static final boolean JGIT_TWICE = "jgit".equals(System.getProperty("refs.parity"));
 
   /** Holds the objects of all repositories of a class, since they are not what is tested. */
-  @TempDir static Path shared;
+  @TempDir(factory = InMemory.class)
+  static Path shared;
 
-  @TempDir Path folder;
+  @TempDir(factory = InMemory.class)
+  Path folder;
 
   /** Null before {@link #open}. */
   private RefsSide ours;

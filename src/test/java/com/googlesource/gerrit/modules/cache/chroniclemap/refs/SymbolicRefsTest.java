@@ -49,7 +49,9 @@ class SymbolicRefsTest {
   private static final String NEW = "2".repeat(40);
   private static final String MASTER = "refs/heads/master";
 
-  @TempDir Path folder;
+  @TempDir(factory = InMemory.class)
+  Path folder;
+
   private Path git;
   @AutoClose private FileRepository repository;
   private RefDirectory jgit;

@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables;
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.InMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsComparison;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Failures;
@@ -51,7 +52,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Each answer from mapped reftables is JGit's own, whatever is written, and by whom. */
 class TableRefDatabaseTest {
-  @TempDir Path folder;
+  @TempDir(factory = InMemory.class)
+  Path folder;
+
   private boolean seesOthers = true;
 
   /** The forms that JGit's settings give to tables. */

@@ -18,6 +18,7 @@ import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.InMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsComparison;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Failures;
@@ -63,7 +64,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Reftables that native git writes and compacts, alone and in turn with JGit. */
 class TablesOfGitTest {
-  @TempDir Path folder;
+  @TempDir(factory = InMemory.class)
+  Path folder;
+
   private final Failures failures = new Failures();
 
   private TestRefs create(int blockSize, int restarts, boolean hasObjects) throws IOException {
