@@ -44,7 +44,7 @@ final class LmdbCache<K, V> extends AbstractLoadingCache<K, V> implements Persis
   /** What the map may take: an overwritten value leaves its pages to later transactions. */
   private static final int MAP_SIZE_IN_LIMITS = 2;
 
-  private static final int MOST_READERS = 64;
+  private static final int MAX_READERS = 64;
 
   private final CacheSerializer<K> keySerializer;
   private final CacheSerializer<V> valueSerializer;
@@ -78,7 +78,7 @@ final class LmdbCache<K, V> extends AbstractLoadingCache<K, V> implements Persis
         Env.create(ByteBufferProxy.PROXY_OPTIMAL)
             .setMapSize(MAP_SIZE_IN_LIMITS * def.diskLimit())
             .setMaxDbs(1)
-            .setMaxReaders(MOST_READERS)
+            .setMaxReaders(MAX_READERS)
             // No sync, as with the other peers; writes go to the map, not by way of a copy; and
             // without thread local transactions the one that closes may be another thread.
             .open(folder.toFile(), MDB_NOSYNC, MDB_WRITEMAP, MDB_NOTLS);

@@ -36,7 +36,7 @@ import org.openjdk.jmh.infra.BenchmarkParams;
 @State(Scope.Benchmark)
 public class RefsLookupBenchmark {
   private static final int GARBAGE_CALLS = 2000;
-  private static final long MOST_NANOS = 500_000_000;
+  private static final long MAX_NANOS = 500_000_000;
 
   private RefReader reader;
   private int refs;
@@ -55,7 +55,7 @@ public class RefsLookupBenchmark {
   public void countGarbage(RefsFixture fixture, BenchmarkParams params) throws IOException {
     String name = params.getBenchmark();
     ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-    long end = System.nanoTime() + MOST_NANOS;
+    long end = System.nanoTime() + MAX_NANOS;
     int calls = 0;
     long before = threads.getCurrentThreadAllocatedBytes();
     do {

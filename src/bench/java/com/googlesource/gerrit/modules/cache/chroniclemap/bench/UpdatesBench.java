@@ -41,12 +41,12 @@ public final class UpdatesBench {
   /** Who takes longer for a turn than this takes part in each second round only. */
   private static final long SLOW_TURN_NANOS = TimeUnit.SECONDS.toNanos(3);
 
-  private static final int MOST_WATCHED = 3;
+  private static final int MAX_WATCHED = 3;
 
   /** A turn that is not this much faster than the best before is as fast as they get. */
   private static final double STEADY = 0.95;
 
-  private static final int MOST_WARM_UPS = 4;
+  private static final int MAX_WARM_UPS = 4;
 
   private final Session session;
   private final UpdatesPlan plan;
@@ -205,7 +205,7 @@ public final class UpdatesBench {
       long least = TimeUnit.MILLISECONDS.toNanos(plan.warmUpMillis());
       double best = Double.MAX_VALUE;
       boolean steady = false;
-      for (long spent = 0; spent < least || (!steady && spent < MOST_WARM_UPS * least); ) {
+      for (long spent = 0; spent < least || (!steady && spent < MAX_WARM_UPS * least); ) {
         prepare();
         long begun = System.nanoTime();
         double median = contender.run(operation, 0, most, plan.warmUpMillis()).medianNanos();
@@ -255,7 +255,7 @@ public final class UpdatesBench {
       LockWatch watch = LockWatch.start(repository.lockFile());
       int runs = 0;
       try {
-        runs = contender.run(operation, 0, Math.min(MOST_WATCHED, most), plan.turnMillis()).count();
+        runs = contender.run(operation, 0, Math.min(MAX_WATCHED, most), plan.turnMillis()).count();
       } finally {
         mine.addLocked(watch.stop(), runs);
       }

@@ -50,7 +50,7 @@ final class UpdatesRepository {
   /** How many packed refs there are to delete, in all parts of the file. */
   private static final int PACKED_SAMPLES = 100;
 
-  private static final long MOST_WAIT_NANOS = TimeUnit.MINUTES.toNanos(2);
+  private static final long MAX_WAIT_NANOS = TimeUnit.MINUTES.toNanos(2);
 
   private final Path folder;
   private final Path original;
@@ -184,7 +184,7 @@ final class UpdatesRepository {
         break;
       } catch (FileAlreadyExistsException e) {
         // Somebody packs in the background.
-        if (System.nanoTime() - begun > MOST_WAIT_NANOS) {
+        if (System.nanoTime() - begun > MAX_WAIT_NANOS) {
           throw new IOException("packed-refs.lock does not go", e);
         }
         Thread.sleep(1);

@@ -50,7 +50,7 @@ public final class WarmUp implements InternalProfiler {
   private static final int WINDOWS = 6;
 
   /** In all, with what is done between the windows. */
-  private static final long LONGEST_NANOS = TimeUnit.SECONDS.toNanos(60);
+  private static final long MAX_NANOS = TimeUnit.SECONDS.toNanos(60);
 
   private static final double GAIN = 1.03;
 
@@ -63,7 +63,7 @@ public final class WarmUp implements InternalProfiler {
     do {
       rates.add(work.run(WINDOW_NANOS));
       warm = isSteady(rates);
-    } while (!warm && System.nanoTime() - begun < LONGEST_NANOS);
+    } while (!warm && System.nanoTime() - begun < MAX_NANOS);
   }
 
   /**

@@ -42,7 +42,7 @@ import org.eclipse.jgit.util.FS;
  * Every method asks the ref database that the hook returns.
  */
 final class ParsedRefsRepository extends DynamicRefDbRepository {
-  private static final int ATTEMPTS = 5;
+  private static final int MAX_ATTEMPTS = 5;
 
   /** The program that opened the repository. */
   private final ParsedRefsRepositories owner;
@@ -65,7 +65,7 @@ final class ParsedRefsRepository extends DynamicRefDbRepository {
   /** Opens a repository that is open as another instance, and replaces that instance. */
   static Repository open(Repository other, ParsedRefsRepositories owner) throws IOException {
     Key key = new Key(other.getDirectory(), other.getFS(), owner);
-    for (int i = 0; i < ATTEMPTS; i++) {
+    for (int i = 0; i < MAX_ATTEMPTS; i++) {
       RepositoryCache.unregister(key);
       Repository found = RepositoryCache.open(key);
       if (isOf(found, owner)) {

@@ -25,6 +25,8 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles.GenerationName;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
+import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -241,7 +243,7 @@ final class CurrentFile {
 
   /**
    * Makes the empty file; on a disk that has no room for two files, once the current one was
-   * unmapped and deleted.
+   * deleted and unmapped.
    *
    * <p>No value comes back: readers find nothing in a file that is unmapped, and after a kill there
    * is either the whole old file, as the clear has not returned, or none, or the empty one. If the
@@ -255,8 +257,10 @@ final class CurrentFile {
       context.faults.warn(e, "cannot make an empty file beside the old one, which goes first");
     }
     context.generations.tidy();
-    old.unmap();
+    // While there is no other, an older one that could not be deleted would be the newest.
+    List<Path> unused = context.files.deleteAllBut(old.name);
     context.generations.delete(old);
+    old.unmap();
     return context.generations.create(name);
   }
 
@@ -346,7 +350,8 @@ final class CurrentFile {
   /**
    * Gives a file up after an error of the disk or of Chronicle-Map, if it is still in use. It is
    * deleted only if the error is evidence against its content. If not, it is opened again later; a
-   * change that it misses until then has to be reported to {@link #noteMissed}.
+   * change that it misses until then has to be reported to {@link #noteMissed}. A fault of a file
+   * that another one has replaced is only counted and logged.
    */
   void fail(Generation failing, Throwable cause) {
     if (!failIfUsed(failing, cause) && failing != null && file != null) {
@@ -381,7 +386,7 @@ final class CurrentFile {
     context.faults.tell(
         cause,
         isLost
-            ? "its file failed; it is kept in memory only until a new file is created"
+            ? "its file failed; the cache is in memory only until a new file is created"
             : "its file cannot be used now; it is kept and opened again later, and the cache is in"
                 + " memory only until then");
     whenFailed.accept(failing);
@@ -498,7 +503,7 @@ final class CurrentFile {
   }
 
   /**
-   * Closes the store: nothing is found or stored any more. Under the writer lock.
+   * Detaches the file: nothing is found or stored any more. Under the writer lock.
    *
    * @return the file there was, for the caller to close; null if there was none
    */

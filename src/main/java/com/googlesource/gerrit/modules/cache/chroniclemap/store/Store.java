@@ -68,7 +68,7 @@ public final class Store {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /** How often a read is tried while its key is being changed. */
-  private static final int READ_ATTEMPTS = 3;
+  private static final int MAX_READ_ATTEMPTS = 3;
 
   /** How long a change waits for a disk that does not respond. */
   private static final long BUSY_NANOS = TimeUnit.SECONDS.toNanos(10);
@@ -142,7 +142,7 @@ public final class Store {
   }
 
   private Value findNewest(byte[] key) {
-    for (int i = 0; i < READ_ATTEMPTS; i++) {
+    for (int i = 0; i < MAX_READ_ATTEMPTS; i++) {
       PendingWrite waiting =
           context.pending.isEmpty() ? null : context.pending.get(new HashedKey(key));
       if (waiting != null) {

@@ -466,6 +466,8 @@ final class StoreGrowth {
     }
     refusedUntil = System.nanoTime() + RETRY_NANOS;
     context.faults.warn(
-        cause, "cannot create a file of another size; the least-used entries are evicted instead");
+        cause,
+        "cannot replace its file by one of another size; where that has no room, the least-used"
+            + " entries are evicted");
   }
 }

@@ -218,7 +218,7 @@ final class StoreOpener {
             context.settings.name(), deleted.getFileName());
       }
     } catch (IOException e) {
-      // They are never used: the newest generation of this version counts.
+      // The newest generation counts as long as it is there, and a clear asks again.
       context.faults.warn(e, "cannot delete files that are not needed any more");
     }
   }

@@ -32,7 +32,7 @@ import java.util.Optional;
  */
 public record StoreSettings(
     String name, int version, long maxBytes, Optional<Duration> maxAge, OldValues oldValues) {
-  /** What it would mean to find an older value of a key again. */
+  /** What the values are, and hence what it would mean to find an older one of a key again. */
   public enum OldValues {
     /** No harm: a key names what its value is made from, so each value of a key stays valid. */
     PURE,

@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
@@ -23,8 +24,10 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -43,6 +46,10 @@ class ClearOnFullDiskTest {
   @TempDir Path temp;
   private Path folder;
   private final AtomicBoolean isTooSmall = new AtomicBoolean();
+
+  /** Part of the names of files that cannot be deleted; null if all can. */
+  private volatile String stuck;
+
   private StoreDirectory directory;
   private Store store;
 
@@ -63,6 +70,14 @@ class ClearOnFullDiskTest {
         throw new IOException("No space left on device (a test)");
       }
       super.mapping(file);
+    }
+
+    @Override
+    public void delete(Path file) throws IOException {
+      if (stuck != null && file.toString().contains(stuck) && Files.exists(file)) {
+        throw new IOException("Input/output error (a test)");
+      }
+      super.delete(file);
     }
   }
 
@@ -109,5 +124,72 @@ class ClearOnFullDiskTest {
     assertThat(store.read(OLD)).isNull();
     store.put(NEW, NEW, 1);
     assertThat(store.read(NEW)).isNotNull();
+  }
+
+  @Test
+  void nothingComesBackWhereTheOldFileCannotBeDeleted() throws Exception {
+    stuck = "-g1-";
+    store.clear();
+    assertThat(store.stats().state()).isEqualTo(StoreState.READY);
+    directory.close();
+    killInTheMiddleOfAClear();
+    assertThat(store.read(OLD)).isNull();
+  }
+
+  /**
+   * As a kill leaves it between two generations, and a disk that then refuses to delete the first.
+   */
+  @Test
+  void nothingComesBackFromAFileThatAKillHasLeft() throws Exception {
+    directory.close();
+    directory = StoreDirectory.open(folder);
+    store = TestStores.open(directory, new StoreSettings("cache", 1, 64 << 20, Optional.empty()));
+    store.put(OLD, OLD, 2);
+    store.flush();
+    List<Path> first = files("-g1-");
+    for (Path file : first) {
+      Path unused = Files.createLink(link(file), file);
+    }
+    for (int i = 0; store.stats().counts().growths.sum() == 0; i++) {
+      store.put(("k" + i).getBytes(UTF_8), new byte[10_000], 2);
+    }
+    // What is queued at a stop evicts others.
+    store.flush();
+    TestStores.awaitRebuilt(store);
+    directory.close();
+    for (Path file : first) {
+      Path unused = Files.move(link(file), file);
+    }
+
+    stuck = "-g1-";
+    directory = StoreDirectory.open(folder, new FullDisk(), System::currentTimeMillis);
+    store = TestStores.open(directory, new StoreSettings("cache", 1, 64 << 20, Optional.empty()));
+    assertWithMessage("%s", store.stats()).that(store.read(OLD)).isNotNull();
+    store.remove(OLD);
+    store.clear();
+    directory.close();
+    killInTheMiddleOfAClear();
+    assertThat(store.read(OLD)).isNull();
+  }
+
+  private List<Path> files(String part) throws IOException {
+    try (Stream<Path> files = Files.list(folder)) {
+      return files.filter(file -> file.getFileName().toString().contains(part)).toList();
+    }
+  }
+
+  private Path link(Path file) {
+    return temp.resolve("link to " + file.getFileName());
+  }
+
+  /** Leaves what was there before the newest file, and opens that. */
+  private void killInTheMiddleOfAClear() throws Exception {
+    for (Path file : files(".chm")) {
+      if (!file.toString().contains("-g1-")) {
+        Files.delete(file);
+      }
+    }
+    directory = StoreDirectory.open(folder);
+    store = TestStores.open(directory, SETTINGS);
   }
 }

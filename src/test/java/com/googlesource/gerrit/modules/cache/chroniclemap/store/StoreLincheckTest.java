@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Test;
  */
 class StoreLincheckTest {
   private static final int SCENARIOS = Integer.getInteger("lincheck.scenarios", 20);
-  private static final int MOST_ROUNDS = 10;
+  private static final int MAX_ROUNDS = 10;
 
   @AfterAll
   static void close() throws Exception {
@@ -39,7 +39,7 @@ class StoreLincheckTest {
   @Test
   void answersCanBePutInAnOrder() throws Exception {
     // A growth that a clear overtakes does not count, so there may have to be more runs.
-    for (int i = 0; i < MOST_ROUNDS && StoreScenario.growths() < SCENARIOS / 4; i++) {
+    for (int i = 0; i < MAX_ROUNDS && StoreScenario.growths() < SCENARIOS / 4; i++) {
       new StressOptions()
           .verifier(StoreVerifier.class)
           .iterations(SCENARIOS)

@@ -49,7 +49,7 @@ final class GerritRefsBench {
   private static final int DEFAULT_REFS = 500_000;
 
   /** More than in a small repository it shall not take. */
-  private static final double MOST_TIMES_SMALL = 1.2;
+  private static final double MAX_TIMES_SMALL = 1.2;
 
   private static final String ROW = "  %-16s %-6s %6s %8s %9s %9s %9s %9s %8s%n";
 
@@ -236,7 +236,7 @@ final class GerritRefsBench {
     for (Line line : results.keySet()) {
       if (line.kind == Kind.OURS && line.project.equals(LARGE)) {
         double times = timesSmall(line);
-        if (!(times <= MOST_TIMES_SMALL)) {
+        if (!(times <= MAX_TIMES_SMALL)) {
           missed++;
           say("  not in %s, %d users: %s times", line.request.title(), line.users, decimals(times));
         }
@@ -245,7 +245,7 @@ final class GerritRefsBench {
     int all = users.size() * RefsRequest.values().length;
     say(
         "Aim, no more than %s times what the small repository takes: reached in %d of %d",
-        MOST_TIMES_SMALL, all - missed, all);
+        MAX_TIMES_SMALL, all - missed, all);
   }
 
   private void check() throws IOException {

@@ -34,7 +34,7 @@ final class OtherBoot {
   private static final String OTHER = "00000000-0000-4000-8000-000000000000";
 
   /** The notes are far smaller than this, the values far larger. */
-  private static final long MOST_BYTES = 4 << 20;
+  private static final long MAX_BYTES = 4 << 20;
 
   private OtherBoot() {}
 
@@ -47,7 +47,7 @@ final class OtherBoot {
     String now = Files.readString(BOOT_ID).trim();
     int replaced = 0;
     for (Path file : DiskUse.files(folder)) {
-      if (Files.size(file) <= MOST_BYTES) {
+      if (Files.size(file) <= MAX_BYTES) {
         replaced += replaceIn(file, now.getBytes(US_ASCII));
       }
     }

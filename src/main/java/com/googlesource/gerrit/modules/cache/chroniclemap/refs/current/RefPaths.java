@@ -42,7 +42,8 @@ import org.eclipse.jgit.lib.Constants;
  *
  * <p>Java encodes file names by the locale in which the process was started, and no flag changes
  * that. In the POSIX locale, {@code java.nio} refuses the file of {@code refs/heads/\u00e9}, and
- * {@code java.io} takes it for one named {@code ?}.
+ * {@code java.io} takes it for one named {@code ?}. A name that this process cannot express is
+ * refused.
  */
 public final class RefPaths {
   /** The suffix of lock files, by git's own rule, which JGit follows. */

@@ -43,7 +43,10 @@ final class FileText implements TextSource, Closeable {
   @Nullable private final RandomAccessFile file;
   @Nullable private final byte[] part;
 
-  /** Tells the file from one that replaces it; null if nothing does. */
+  /**
+   * Tells the file from one that replaces it, in most cases: it is that of the file that had the
+   * name just before this one was opened. Null if nothing does, or without a channel.
+   */
   @Nullable final Object key;
 
   /** A way to read an open file. */

@@ -78,7 +78,8 @@ public final class ListSource {
    * Reads the file.
    *
    * @param before the content that was read or written last
-   * @return {@code before} itself if the content is the same and its list, if it has one, is there
+   * @return {@code before} itself if the content is the same and its list, if it has one, is there;
+   *     or an equal one if there are no refs
    * @throws IOException if the file is missing or cannot be read
    */
   public Content read(Content before) throws IOException {

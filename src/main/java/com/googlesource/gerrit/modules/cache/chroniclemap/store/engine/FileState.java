@@ -114,7 +114,9 @@ public final class FileState {
   /** Whether the state file says that the store's file is open. */
   private volatile boolean open;
 
-  /** Whether the state file says that a value was ever invalidated or replaced by another. */
+  /**
+   * Whether the state file says that a value or the whole file was ever invalidated or replaced.
+   */
   private volatile boolean changed;
 
   /** Whether this process has forced {@link #changed} to disk, and the name of this file. */
@@ -391,13 +393,20 @@ public final class FileState {
     open = false;
   }
 
-  /** Ensures that no start opens the store's file again, which another one has replaced. */
-  public synchronized void noteReplaced() {
+  /**
+   * Ensures that no start opens the store's file again, which another one has replaced: an open
+   * file of no known boot that was changed is LOST, see {@link #judge}.
+   *
+   * @throws IOException if the disk does not take that; a kill of the process takes nothing back
+   */
+  public synchronized void noteReplaced() throws IOException {
     if (buffer != null) {
-      // As after a crash of the machine, see judge.
+      open = true;
+      changed = true;
       putText(BOOT_AT, "");
       buffer.putInt(CHANGED_AT, 1);
       buffer.putInt(CLOSED_AT, 0);
+      force();
     }
   }
 

@@ -128,15 +128,23 @@ public final class GenerationFactory {
         installed);
   }
 
-  /** Deletes the files of a generation that was replaced. */
+  /** Deletes the files of a generation that was replaced, or is about to be. */
   public void delete(Generation old) {
     try {
       files.disk.delete(old.name.path());
       files.disk.delete(old.name.statePath());
     } catch (IOException e) {
       // The newer file counts while it is there, and the next start deletes this one.
+      faults.warn(e, "cannot delete a file whose values count no more:", old.name.path());
+      noteReplaced(old);
+    }
+  }
+
+  private void noteReplaced(Generation old) {
+    try {
       old.state().noteReplaced();
-      faults.warn(e, "cannot delete a file that is not needed any more:", old.name.path());
+    } catch (IOException | RuntimeException | InternalError e) {
+      faults.warn(e, "cannot note that another file has replaced", old.name.path());
     }
   }
 

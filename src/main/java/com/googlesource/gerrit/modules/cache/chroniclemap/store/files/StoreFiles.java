@@ -96,7 +96,7 @@ public final class StoreFiles {
   private final int version;
   private final boolean keepsOthers;
 
-  /** What the next start is told of the files. */
+  /** Whether the files may be used. */
   public final DiscardMarkers markers;
 
   /**

@@ -13,7 +13,8 @@
 // limitations under the License.
 
 /**
- * The files of one store: their names, each file while it is mapped, and how they are made.
+ * The files of one store: their names and markers, each file while it is mapped, and how they are
+ * made.
  *
  * <p>Start reading at {@link
  * com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation}.

@@ -49,7 +49,7 @@ public final class Rebuild implements AutoCloseable {
    * From here on the new file is given up. Besides those above, the keys of all queued writes may
    * be noted, which 16 MB of heap hold at most.
    */
-  private static final int TOO_MANY = 200_000;
+  private static final int MAX_BEFORE_BROKEN = 200_000;
 
   private final ValueTable source;
   private final ValueTable target;
@@ -104,7 +104,7 @@ public final class Rebuild implements AutoCloseable {
 
   /** Copies a few noted keys again if there are many. A failure shows in {@link #complete}. */
   public void copyIfMany() {
-    if (changed.size() > TOO_MANY) {
+    if (changed.size() > MAX_BEFORE_BROKEN) {
       // Their segments are busy all the time.
       isBroken = true;
     }

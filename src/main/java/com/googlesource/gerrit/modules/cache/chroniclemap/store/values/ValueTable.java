@@ -52,10 +52,10 @@ public final class ValueTable {
   private static final double SHORT_OF_SLOTS = 0.8;
 
   /** How many ids are tried for a split value before it counts as not fitting. */
-  private static final int SPLIT_ATTEMPTS = 8;
+  private static final int MAX_SPLIT_ATTEMPTS = 8;
 
   /** How often a value is read again if it was replaced during the read. */
-  private static final int READ_ATTEMPTS = 3;
+  private static final int MAX_READ_ATTEMPTS = 3;
 
   /** Share of a segment that is evicted at a time, doubled for each further attempt. */
   private static final double EVICTED_SHARE = 0.125;
@@ -133,7 +133,7 @@ public final class ValueTable {
   /** Returns null if there is no value, and a marked one without content if it is invalidated. */
   public StoredValue read(byte[] key) throws DamagedEntryException {
     byte[] storedKey = StoredKey.ofValue(key);
-    for (int attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
+    for (int attempt = 0; attempt < MAX_READ_ATTEMPTS; attempt++) {
       StoredValue stored = map.read(storedKey);
       if (stored == null || stored.isInvalidated() || stored.kind() == Envelope.WHOLE) {
         return stored;
@@ -214,7 +214,7 @@ public final class ValueTable {
           /* same= */ oldValuesStayValid);
     }
     // The id decides which segments the parts go to. If one is too full, another id helps.
-    int attempts = evict || hasRoomFor(value.length) ? SPLIT_ATTEMPTS : 1;
+    int attempts = evict || hasRoomFor(value.length) ? MAX_SPLIT_ATTEMPTS : 1;
     for (int i = 0; i < attempts; i++) {
       if (putParts(key, value, created, evict)) {
         return true;

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Refs whose names the locale can't express. bin/test runs it in the POSIX locale as well. */
 @Tag("locale")
-class FileNamesTest {
+class RefPathsLocaleTest {
   private static final String NAME = "refs/heads/\u00e9";
 
   @TempDir Path folder;
