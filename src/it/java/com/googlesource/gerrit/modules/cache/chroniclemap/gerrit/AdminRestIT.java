@@ -204,8 +204,13 @@ class AdminRestIT {
         path = TASKS + object(started).get("id").getAsString();
       }
     }
-    int status = admin.tryDelete(path).status();
-    assertThat(status).isAnyOf(204, 404);
+    RestClient.Reply deleted = admin.tryDelete(path);
+    // Gerrit's answer to a task that ends between its look for it and the cancellation.
+    boolean hasJustEnded =
+        deleted.status() == 500 && deleted.body().contains("Unable to kill task");
+    if (!hasJustEnded) {
+      assertThat(deleted.status()).isAnyOf(204, 404);
+    }
     String task = path;
     Deadline.in(Duration.ofMinutes(1)).await(() -> isGone(task), task + " ends");
     assertThat(admin.get(BASE + "history").body()).contains("verify by admin: ");
