@@ -25,8 +25,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles.GenerationName;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
-import java.nio.file.Path;
-import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -258,7 +256,7 @@ final class CurrentFile {
     }
     context.generations.tidy();
     // While there is no other, an older one that could not be deleted would be the newest.
-    List<Path> unused = context.files.deleteAllBut(old.name);
+    context.files.deleteOlder(old.name);
     context.generations.delete(old);
     old.unmap();
     return context.generations.create(name);

@@ -439,6 +439,20 @@ public final class StoreFiles {
     return others.stream().filter(file -> file.toString().endsWith(".chm")).toList();
   }
 
+  /**
+   * Deletes the generations of this version that are older than one. Those of another version may
+   * be in use.
+   */
+  public void deleteOlder(GenerationName than) throws IOException {
+    for (Path file : list()) {
+      Optional<GenerationName> older = parse(file).filter(each -> each.number() < than.number());
+      if (older.isPresent()) {
+        disk.delete(older.get().path());
+        disk.delete(older.get().statePath());
+      }
+    }
+  }
+
   /** Whether there are files of any cache in a folder. */
   public static boolean hasAny(Disk disk, Path directory) throws IOException {
     return !list(disk, directory, cache -> true).isEmpty();
