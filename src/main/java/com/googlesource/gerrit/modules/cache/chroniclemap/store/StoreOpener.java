@@ -218,7 +218,8 @@ final class StoreOpener {
             context.settings.name(), deleted.getFileName());
       }
     } catch (IOException e) {
-      // The newest generation counts as long as it is there, and a clear asks again.
+      // The newest generation counts. A clear that has to delete that one first deletes these
+      // before.
       context.faults.warn(e, "cannot delete files that are not needed any more");
     }
   }
