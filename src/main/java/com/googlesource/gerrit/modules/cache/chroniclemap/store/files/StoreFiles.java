@@ -440,12 +440,12 @@ public final class StoreFiles {
   }
 
   /**
-   * Deletes the generations of this version that are older than one. Those of another version may
-   * be in use.
+   * Deletes what earlier deletions have left of this version: the generations that are older than
+   * the current one. Files of another version may be in use.
    */
-  public void deleteOlder(GenerationName than) throws IOException {
+  public void deleteOlder(GenerationName current) throws IOException {
     for (Path file : list()) {
-      Optional<GenerationName> older = parse(file).filter(each -> each.number() < than.number());
+      Optional<GenerationName> older = parse(file).filter(each -> each.number() < current.number());
       if (older.isPresent()) {
         disk.delete(older.get().path());
         disk.delete(older.get().statePath());
