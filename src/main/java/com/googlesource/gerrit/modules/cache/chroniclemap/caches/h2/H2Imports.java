@@ -53,7 +53,7 @@ import java.util.stream.Stream;
  * and users need not sign in again.
  *
  * <p>Imports run automatically only if H2 was in use recently. Web sessions and OAuth tokens come
- * first, before Gerrit answers requests if that takes less than {@value #FIRST_SECONDS} s. When
+ * first: Gerrit waits for them up to {@value #FIRST_SECONDS} s before it answers requests. When
  * Gerrit is ready, the other caches follow one by one, starting with the cache that has most
  * misses. A single thread runs the imports, and is idle most of the time.
  *
@@ -78,7 +78,12 @@ public final class H2Imports {
   /** The caches whose loss users would notice, as they would have to sign in again. */
   private static final ImmutableSet<String> FIRST = ImmutableSet.of("web_sessions", "oauth_tokens");
 
-  private static final int FIRST_SECONDS = 2;
+  /**
+   * How long Gerrit waits for these before it answers requests. A session that is asked for before
+   * it was imported is lost, so a start on a busy machine or disk is better slow; a disk that hangs
+   * must not prevent it, though.
+   */
+  private static final int FIRST_SECONDS = 30;
 
   /** The age from which H2 files are not imported automatically. */
   private static final Duration RECENT = Duration.ofDays(7);
@@ -292,6 +297,13 @@ public final class H2Imports {
           .anyMatch(one -> FIRST.contains(one.cache))) {
         long millis = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
         if (millis <= 0) {
+          log.accept(
+              Level.WARNING,
+              lenientFormat(
+                  "The sessions in H2 are not all imported after %s s. Gerrit starts without the"
+                      + " rest, and users whose session is asked for before it was imported have to"
+                      + " sign in again",
+                  FIRST_SECONDS));
           return;
         }
         wait(millis);
