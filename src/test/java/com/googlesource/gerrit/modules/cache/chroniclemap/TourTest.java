@@ -128,8 +128,8 @@ class TourTest {
           injector.getInstance(
               Key.get(
                   new TypeLiteral<LoadingCache<String, String>>() {}, Names.named("greetings")));
-      // Files are opened in the background. A read that comes before that is a miss, and not a
-      // wait.
+      // Files are opened in the background. A read that comes before that waits for up to a second,
+      // and is a miss then.
       CacheInventory caches = injector.getInstance(CacheInventory.class);
       while (caches.reports().get(0).disk().state() == StoreState.OPENING) {
         Thread.onSpinWait();
@@ -301,12 +301,12 @@ class TourTest {
   }
 
   /**
-   * Last stop: a client fetches an object by its id, and the server has to know whether a ref leads
-   * there that the client may see. An index of the ids answers which refs lead there; Gerrit's
-   * filter then has to decide about those alone, and not about all refs.
+   * Last stop: the refs that lead to an id. When a client fetches an object by its id, the server
+   * has to know whether one of them is visible to the client. Gerrit's filter then has to decide
+   * about those alone, and not about all refs.
    */
   @Test
-  void theTipsThatAFetchWants() throws Exception {
+  void theRefsThatLeadToAnId() throws Exception {
     try (Refs refs = new Refs(folder)) {
       var unused =
           refs.batch(
