@@ -14,11 +14,11 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
-/** The result of importing one value into a store. */
+/** The result of bringing a value that was made elsewhere into a store. */
 public enum ImportResult {
   /** The value is in the file. */
   STORED,
-  /** The key has a value already, or may have been put or removed since the store was opened. */
+  /** The key has a value already, or, for an import, may have been changed since. */
   KNOWN,
   /** The value is older than the store's maximum age. */
   TOO_OLD,
@@ -28,6 +28,6 @@ public enum ImportResult {
   LATER,
   /** There is no room for the value and the file cannot grow; other values may fit. */
   NO_ROOM,
-  /** The store has no file, or the import has ended. */
+  /** The store has no file, or its import has ended. */
   OVER
 }

@@ -23,8 +23,10 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredVal
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.HashedKey;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrite;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Evict;
 import java.io.IOException;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 
 /**
  * A persistent map of byte strings for one cache: off-heap, on disk, of limited size.
@@ -379,7 +381,7 @@ public final class Store {
     writer.flush();
   }
 
-  // ---- import
+  // ---- values of others
 
   /** Says whether {@link #importValue} may import anything. */
   public ImportGuard importGuard() {
@@ -393,9 +395,71 @@ public final class Store {
    * @param created milliseconds since the epoch at which the value was made
    */
   public ImportResult importValue(byte[] keyBytes, byte[] value, long created) {
-    if (context.isTooOld(created)) {
-      return ImportResult.TOO_OLD;
+    return context.isTooOld(created)
+        ? ImportResult.TOO_OLD
+        : bring(
+            keyBytes,
+            value,
+            context.importGuard::mayImport,
+            (file, key) ->
+                context.importGuard.wasChanged(keyBytes)
+                    ? ImportResult.KNOWN
+                    : importInto(file, key, value, created));
+  }
+
+  /**
+   * Takes in a value that another server has computed, unless the key has one, or was changed since
+   * the ticket was taken. It may take the place of values that nobody has asked for, and of no
+   * others. Only for a store whose old values are {@link StoreSettings.OldValues#PURE}.
+   *
+   * @param created milliseconds since the epoch at which the value was made
+   */
+  public ImportResult takeIn(byte[] keyBytes, byte[] value, long created, Ticket ticket) {
+    return context.isTooOld(created)
+        ? ImportResult.TOO_OLD
+        : bring(
+            keyBytes,
+            value,
+            () -> context.settings.oldValues() == OldValues.PURE,
+            (file, key) ->
+                ticket.hasEnded() ? ImportResult.OVER : takeInto(file, key, value, created));
+  }
+
+  private ImportResult takeInto(Generation file, HashedKey key, byte[] value, long created) {
+    if (writer.putIfFits(file, key, value, created)) {
+      return ImportResult.STORED;
     }
+    if (growth.request(file, value.length)) {
+      return ImportResult.LATER;
+    }
+    return !file.values.isTooLarge(value) && file.put(key.bytes, value, created, Evict.NEVER_USED)
+        ? ImportResult.STORED
+        : ImportResult.NO_ROOM;
+  }
+
+  /** Whether there is a file, which may fail at any time. */
+  public boolean isOpen() {
+    return current.file() != null;
+  }
+
+  /** Notes that a value is in use, though nobody has to read it from this store. */
+  public void used(byte[] key) {
+    context.usage.asked(key);
+  }
+
+  /** Whether there is a value, for a caller whom a wrong answer would cost some work only. */
+  public boolean contains(byte[] key) {
+    Value value = current.isOver() ? null : findNewest(key);
+    return value != null && !context.isTooOld(value.created());
+  }
+
+  /** Puts a value, as one step with respect to other changes of its key. */
+  private interface Put {
+    ImportResult into(Generation file, HashedKey key);
+  }
+
+  /** Brings in a value, unless the key has one or a change of it is queued. */
+  private ImportResult bring(byte[] keyBytes, byte[] value, BooleanSupplier mayBring, Put put) {
     if (!fits(keyBytes, value)) {
       return ImportResult.TOO_LARGE;
     }
@@ -404,15 +468,12 @@ public final class Store {
     context.lock.lock();
     try {
       Generation file = current.file();
-      if (file != null && context.importGuard.mayImport()) {
+      if (file != null && mayBring.getAsBoolean()) {
         context.pending.change(
             new HashedKey(keyBytes),
             (k, before) -> {
-              boolean isKnown =
-                  before != null
-                      || context.importGuard.wasChanged(keyBytes)
-                      || isThere(file, keyBytes);
-              result[0] = isKnown ? ImportResult.KNOWN : importInto(file, k, value, created);
+              boolean isKnown = before != null || isThere(file, keyBytes);
+              result[0] = isKnown ? ImportResult.KNOWN : put.into(file, k);
               return before;
             });
       }

@@ -22,6 +22,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.HashedKey;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrite;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrites;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Evict;
 import java.io.IOException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -203,7 +204,7 @@ final class StoreWriter {
       }
       // Nothing is evicted for a value that this file cannot hold, but perhaps the next one can.
       if (!file.values.isTooLarge(write.value())
-          && file.put(key.bytes, write.value(), write.created(), /* evict= */ true)) {
+          && file.put(key.bytes, write.value(), write.created(), Evict.LEAST_USED)) {
         context.counts.puts.increment();
       } else {
         notStored(length, whyNoRoom(file, grows));
@@ -219,7 +220,7 @@ final class StoreWriter {
 
   /** Stores a value that has room, and requests a larger file before there is none. */
   boolean putIfFits(Generation file, HashedKey key, byte[] value, long created) {
-    boolean fits = file.put(key.bytes, value, created, /* evict= */ false);
+    boolean fits = file.put(key.bytes, value, created, Evict.NONE);
     if (fits && file.values.isFilling() && !growth.request(file, 0)) {
       file.values.expectEviction();
     }

@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.truth.Truth.assertWithMessage;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
@@ -82,6 +83,59 @@ class HitRatioTest {
     int[] step = {0};
     // A new key every 20 requests; the newer a key, the more often it is asked for.
     check("newest", () -> KEYS + step[0]++ / 20 - zipf.getAsInt());
+  }
+
+  /** What other servers compute must not push out what the users of this one read. */
+  @Test
+  void zipfInAFloodOfValuesOfOtherServers() throws Exception {
+    double alone = ofShared("alone", 0);
+    double flooded = ofShared("flooded", 2);
+    System.out.printf(Locale.ROOT, "alone %.1f %%, in a flood %.1f %%%n", alone, flooded);
+    assertWithMessage("hit ratio in a flood, percent, beside %s alone", alone)
+        .that(flooded)
+        .isAtLeast(alone - 1);
+  }
+
+  /**
+   * The hit ratio of a store with values of others.
+   *
+   * @param others how many of them arrive for each request, none of which is ever asked for
+   */
+  private double ofShared(String name, int others) throws Exception {
+    AtomicLong clock = new AtomicLong(1_700_000_000_000L);
+    Zipf trace = new Zipf(4);
+    int hits = 0;
+    int unseen = KEYS;
+    int takenIn = 0;
+    try (StoreDirectory directory =
+        StoreDirectory.open(temp.resolve(name), Disk.REAL, clock::get)) {
+      Store store =
+          TestStores.open(
+              directory, new StoreSettings(name, 1, 4 << 20, Optional.empty(), OldValues.PURE));
+      byte[] value = new byte[1000];
+      for (int i = 0; i < REQUESTS; i++) {
+        clock.addAndGet(10);
+        byte[] key = ByteBuffer.allocate(20).putInt(trace.getAsInt()).array();
+        if (store.read(key) == null) {
+          store.put(key, value, clock.get());
+        } else if (i >= REQUESTS / 2) {
+          hits++;
+        }
+        for (int j = 0; j < others; j++) {
+          byte[] other = ByteBuffer.allocate(20).putInt(unseen++).array();
+          Ticket ticket = store.ticket(other);
+          try (ticket) {
+            takenIn +=
+                store.takeIn(other, value, clock.get(), ticket) == ImportResult.STORED ? 1 : 0;
+          }
+        }
+        if (i % 100 == 0) {
+          store.flush();
+        }
+      }
+    }
+    System.out.printf(Locale.ROOT, "%s: %d of others taken in%n", name, takenIn);
+    return 100.0 * hits / (REQUESTS / 2);
   }
 
   private void check(String name, IntSupplier trace) throws Exception {

@@ -23,6 +23,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentRe
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredValue;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles.GenerationName;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Evict;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Rebuild;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueTable;
 import java.io.IOException;
@@ -157,10 +158,10 @@ public final class Generation {
   /**
    * Stores a value in place of any older one.
    *
-   * @param evict whether values of less use may be evicted to make room
+   * @param evict what may be evicted to make room
    * @return false if there was no room; then the older value is gone as well
    */
-  public boolean put(byte[] key, byte[] value, long created, boolean evict) {
+  public boolean put(byte[] key, byte[] value, long created, Evict evict) {
     try {
       return values.put(key, value, created, evict);
     } finally {

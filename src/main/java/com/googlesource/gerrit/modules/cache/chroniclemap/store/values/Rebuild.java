@@ -291,8 +291,8 @@ public final class Rebuild implements AutoCloseable {
     // attempt.
     boolean fitted =
         !target.isTooLarge(content)
-            && (target.put(key, content, value.created(), /* evict= */ false)
-                || target.put(key, content, value.created(), /* evict= */ true));
+            && (target.put(key, content, value.created(), Evict.NONE)
+                || target.put(key, content, value.created(), Evict.LEAST_USED));
     if (!fitted) {
       remove(key);
     }

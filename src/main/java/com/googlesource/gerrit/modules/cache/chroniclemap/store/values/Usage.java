@@ -104,6 +104,11 @@ public final class Usage {
         : counts.of(Frequencies.hash(storedKey, StoredKey.keyLength(storedKey)));
   }
 
+  /** Whether a record's key was read lately, or that is not known. */
+  boolean mayBeUsed(byte[] storedKey) {
+    return frequencies == null || frequency(storedKey) > 0;
+  }
+
   /**
    * Begins to count how often each key is read, because values have to be evicted now or soon. Does
    * not wait if much memory has to be allocated.

@@ -183,10 +183,10 @@ public final class ValueTable {
   /**
    * Stores a value in place of any older one.
    *
-   * @param evict whether less useful values may be evicted to make room
+   * @param evict what may be evicted to make room
    * @return false if there was no room; then the older value is gone as well
    */
-  public boolean put(byte[] key, byte[] value, long created, boolean evict) {
+  public boolean put(byte[] key, byte[] value, long created, Evict evict) {
     replaced = null;
     if (putOnce(key, value, created, evict)) {
       removeParts(key, replaced);
@@ -204,7 +204,7 @@ public final class ValueTable {
     return oldParts != null && putOnce(key, value, created, evict);
   }
 
-  private boolean putOnce(byte[] key, byte[] value, long created, boolean evict) {
+  private boolean putOnce(byte[] key, byte[] value, long created, Evict evict) {
     if (value.length <= map.geometry.maxPayload()) {
       byte[] storedKey = StoredKey.ofValue(key);
       return putRecord(
@@ -214,7 +214,7 @@ public final class ValueTable {
           /* same= */ oldValuesStayValid);
     }
     // The id decides which segments the parts go to. If one is too full, another id helps.
-    int attempts = evict || hasRoomFor(value.length) ? MAX_SPLIT_ATTEMPTS : 1;
+    int attempts = evict != Evict.NONE || hasRoomFor(value.length) ? MAX_SPLIT_ATTEMPTS : 1;
     for (int i = 0; i < attempts; i++) {
       if (putParts(key, value, created, evict)) {
         return true;
@@ -223,7 +223,7 @@ public final class ValueTable {
     return false;
   }
 
-  private boolean putParts(byte[] key, byte[] value, long created, boolean evict) {
+  private boolean putParts(byte[] key, byte[] value, long created, Evict evict) {
     // The comparison, which costs a read, is only needed until the first change is noted.
     boolean same = oldValuesStayValid || (!state.isChangeNoted() && isThere(key, value));
     PartList list =
@@ -319,8 +319,8 @@ public final class ValueTable {
             StoredKey.keyOf(storedKey),
             Arrays.copyOfRange(record, Envelope.HEADER_LENGTH, record.length),
             Envelope.createdOf(record),
-            /* evict= */ true)
-        : putRecord(storedKey, record, /* evict= */ true, oldValuesStayValid);
+            Evict.LEAST_USED)
+        : putRecord(storedKey, record, Evict.LEAST_USED, oldValuesStayValid);
   }
 
   /** The counts of a check of a store. */
@@ -363,20 +363,20 @@ public final class ValueTable {
   /**
    * Stores a record.
    *
-   * @param evict whether less useful values may be evicted to make room
+   * @param evict what may be evicted to make room
    * @param same whether a record that is replaced counts as the same value
    * @return false if there was no room; then any older record of the key is gone as well
    */
-  private boolean putRecord(byte[] storedKey, byte[] record, boolean evict, boolean same) {
+  private boolean putRecord(byte[] storedKey, byte[] record, Evict evict, boolean same) {
     if (putAsItIs(storedKey, record, same)) {
       return true;
     }
-    if (!evict) {
+    if (evict == Evict.NONE) {
       return false;
     }
     int segment = map.segmentOf(storedKey);
     double share = EVICTED_SHARE;
-    while (evict(segment, share)) {
+    while (evict(segment, share, evict)) {
       if (putAsItIs(storedKey, record, same)) {
         return true;
       }
@@ -394,7 +394,7 @@ public final class ValueTable {
   }
 
   /** Returns whether anything was evicted, or could be if a larger share were asked for. */
-  private boolean evict(int segment, double share) {
+  private boolean evict(int segment, double share, Evict evict) {
     long before = state.counts.records();
     List<byte[]> victims =
         map.repairing(
@@ -405,9 +405,8 @@ public final class ValueTable {
                     share,
                     before,
                     storedKey ->
-                        writingParts
-                            && StoredKey.isPart(storedKey)
-                            && StoredKey.partId(storedKey) == partsInWriting));
+                        isPartInWriting(storedKey)
+                            || (evict == Evict.NEVER_USED && usage.mayBeUsed(storedKey))));
     for (byte[] victim : victims) {
       if (StoredKey.isPart(victim)) {
         evictPart(victim);
@@ -422,6 +421,12 @@ public final class ValueTable {
       map.repair(segment, new IllegalStateException("the file is damaged: key of a record"));
     }
     return !victims.isEmpty() && (share < 1 || state.counts.records() < before);
+  }
+
+  private boolean isPartInWriting(byte[] storedKey) {
+    return writingParts
+        && StoredKey.isPart(storedKey)
+        && StoredKey.partId(storedKey) == partsInWriting;
   }
 
   /** Evicts a part together with its whole value, which is useless without the part. */

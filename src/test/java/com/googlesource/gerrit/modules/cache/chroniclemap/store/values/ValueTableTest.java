@@ -50,7 +50,7 @@ class ValueTableTest {
       long records = file.state.counts.records();
       assertThat(records).isAtLeast(10);
       ValueTable values = values(file, file.geometry.dataBytes());
-      assertThat(values.put(new byte[] {1}, payload, 2, /* evict= */ true)).isFalse();
+      assertThat(values.put(new byte[] {1}, payload, 2, Evict.LEAST_USED)).isFalse();
       assertThat(file.state.counts.records()).isEqualTo(records);
     } finally {
       file.close();
@@ -63,7 +63,7 @@ class ValueTableTest {
     RecordMap file = TestStores.file(temp.resolve("file"), geometry);
     try {
       byte[] key = {1};
-      assertThat(values(file, 2 << 20).put(key, new byte[1 << 20], 2, /* evict= */ true)).isTrue();
+      assertThat(values(file, 2 << 20).put(key, new byte[1 << 20], 2, Evict.LEAST_USED)).isTrue();
       assertThat(file.state.counts.records()).isAtLeast(10);
       ValueTable after = values(file, 100_000);
       assertThat(after.read(key).payload()).hasLength(1 << 20);
@@ -86,12 +86,12 @@ class ValueTableTest {
     for (int i = 0; i < 4000; i++) {
       byte[] key = {'f', (byte) i, (byte) (i >> 8)};
       if (target.segmentOf(StoredKey.ofValue(key)) == 0) {
-        var unused = to.put(key, filling, 5, /* evict= */ false);
+        var unused = to.put(key, filling, 5, Evict.NONE);
       }
     }
     byte[] value = new byte[2 * source.geometry.maxPayload()];
     for (int i = 0; i < 20; i++) {
-      assertThat(from.put(new byte[] {'v', (byte) i}, value, 5, /* evict= */ false)).isTrue();
+      assertThat(from.put(new byte[] {'v', (byte) i}, value, 5, Evict.NONE)).isTrue();
     }
     try (Rebuild rebuild = new Rebuild(from, temp.resolve("source"), to)) {
       for (int i = 0; i < source.geometry.segments(); i++) {

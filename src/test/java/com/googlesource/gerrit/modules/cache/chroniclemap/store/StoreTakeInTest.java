@@ -1,0 +1,158 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** {@link Store#takeIn}: values that other servers have computed. */
+class StoreTakeInTest {
+  private static final byte[] KEY = "key".getBytes(UTF_8);
+  private static final byte[] VALUE = "value".getBytes(UTF_8);
+  private static final byte[] OTHER = "other value".getBytes(UTF_8);
+
+  @TempDir Path temp;
+  private StoreDirectory directory;
+
+  @BeforeEach
+  void open() throws Exception {
+    directory = StoreDirectory.open(temp.resolve("stores"));
+  }
+
+  @AfterEach
+  void close() {
+    directory.close();
+  }
+
+  private Store store(String name, long maxBytes, OldValues oldValues) throws Exception {
+    return TestStores.open(
+        directory,
+        new StoreSettings(name, 1, maxBytes, Optional.of(Duration.ofDays(1)), oldValues));
+  }
+
+  private Store pure() throws Exception {
+    return store("pure", 4 << 20, OldValues.PURE);
+  }
+
+  private static ImportResult takeIn(Store store, byte[] key, byte[] value) {
+    return takeIn(store, key, value, System.currentTimeMillis());
+  }
+
+  private static ImportResult takeIn(Store store, byte[] key, byte[] value, long created) {
+    Ticket ticket = store.ticket(key);
+    try (ticket) {
+      return store.takeIn(key, value, created, ticket);
+    }
+  }
+
+  private static byte[] key(int number) {
+    return ByteBuffer.allocate(20).putInt(number).array();
+  }
+
+  @Test
+  void whatIsMissingIsTakenInAndWhatIsThereStays() throws Exception {
+    Store store = pure();
+    long created = System.currentTimeMillis() - 1000;
+    assertThat(takeIn(store, KEY, VALUE, created)).isEqualTo(ImportResult.STORED);
+    assertThat(store.read(KEY).bytes()).isEqualTo(VALUE);
+    assertThat(store.read(KEY).created()).isEqualTo(created);
+    assertThat(takeIn(store, KEY, OTHER)).isEqualTo(ImportResult.KNOWN);
+    assertThat(store.read(KEY).bytes()).isEqualTo(VALUE);
+    assertThat(store.contains(KEY)).isTrue();
+    assertThat(store.contains(OTHER)).isFalse();
+  }
+
+  @Test
+  void aChangeSinceTheTicketWasTakenWins() throws Exception {
+    Store store = pure();
+    Ticket before = store.ticket(KEY);
+    try (before) {
+      store.remove(KEY);
+      assertThat(store.takeIn(KEY, VALUE, System.currentTimeMillis(), before))
+          .isEqualTo(ImportResult.OVER);
+    }
+    Ticket beforeClear = store.ticket(KEY);
+    try (beforeClear) {
+      store.clear();
+      assertThat(store.takeIn(KEY, VALUE, System.currentTimeMillis(), beforeClear))
+          .isEqualTo(ImportResult.OVER);
+    }
+    assertThat(store.read(KEY)).isNull();
+  }
+
+  @Test
+  void aValueThatIsTooOldOrTooLargeIsLeft() throws Exception {
+    Store store = pure();
+    long old = System.currentTimeMillis() - Duration.ofDays(2).toMillis();
+    assertThat(takeIn(store, KEY, VALUE, old)).isEqualTo(ImportResult.TOO_OLD);
+    assertThat(takeIn(store, KEY, new byte[8 << 20])).isEqualTo(ImportResult.TOO_LARGE);
+  }
+
+  @Test
+  void aStoreWhoseOldValuesAreWrongTakesInNothing() throws Exception {
+    for (OldValues oldValues : new OldValues[] {OldValues.MUTABLE, OldValues.SECRET}) {
+      Store store = store(oldValues.name(), 4 << 20, oldValues);
+      assertThat(takeIn(store, KEY, VALUE)).isEqualTo(ImportResult.OVER);
+      assertThat(store.read(KEY)).isNull();
+    }
+  }
+
+  @Test
+  void whatWasTakenInIsThereAfterARestart() throws Exception {
+    assertThat(takeIn(pure(), KEY, VALUE)).isEqualTo(ImportResult.STORED);
+    directory.close();
+    open();
+    assertThat(pure().read(KEY).bytes()).isEqualTo(VALUE);
+  }
+
+  /** In a full store, the values of others take turns in the room that nobody uses. */
+  @Test
+  void whatIsReadStaysInAFullStore() throws Exception {
+    Store store = pure();
+    byte[] value = new byte[1000];
+    for (int i = 0; store.stats().counts().evicted.sum() == 0; i++) {
+      store.put(key(i), value, System.currentTimeMillis());
+      store.flush();
+    }
+    int used = 500;
+    for (int i = 0; i < used; i++) {
+      store.put(key(-1 - i), value, System.currentTimeMillis());
+      assertThat(store.read(key(-1 - i))).isNotNull();
+      assertThat(store.read(key(-1 - i))).isNotNull();
+    }
+    store.flush();
+    int taken = 0;
+    for (int i = 0; i < 50_000; i++) {
+      taken += takeIn(store, key(1_000_000 + i), value) == ImportResult.STORED ? 1 : 0;
+    }
+    assertThat(taken).isGreaterThan(10_000);
+    int there = 0;
+    for (int i = 0; i < used; i++) {
+      there += store.contains(key(-1 - i)) ? 1 : 0;
+    }
+    assertWithMessage("values that are read").that(there).isAtLeast(used * 9 / 10);
+  }
+}
