@@ -107,6 +107,24 @@ def external_plugin_deps():
         sha1 = "7959933ebcc0f05b2eaa5af0a0c8689fa257b15c",
     )
 
+    maven_jar(
+        name = "jedis",
+        artifact = "redis.clients:jedis:8.0.2",
+        sha1 = "90c8c374b20ab7776340ccebfa298f88353c2fa8",
+    )
+
+    maven_jar(
+        name = "jedis-pool2",
+        artifact = "org.apache.commons:commons-pool2:2.13.1",
+        sha1 = "cf7e8c0242d4c483c42c083b8188ab360ab60f9a",
+    )
+
+    maven_jar(
+        name = "redis-authx-core",
+        artifact = "redis.clients.authentication:redis-authx-core:0.1.1-beta2",
+        sha1 = "4037345ff29fb22c737bab2ed116a34262718ae5",
+    )
+
     # For tests only.
     maven_jar(
         name = "archunit",

@@ -23,6 +23,7 @@ import com.google.inject.Inject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.admin.AdminModule;
 import com.googlesource.gerrit.modules.cache.chroniclemap.admin.CacheMetrics;
 import com.googlesource.gerrit.modules.cache.chroniclemap.admin.RunningJar;
+import com.googlesource.gerrit.modules.cache.chroniclemap.admin.SharedMetrics;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CachesModule;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.WarmUp;
 import org.eclipse.jgit.lib.Config;
@@ -53,6 +54,7 @@ public class ChronicleMapCacheModule extends LifecycleModule {
     listener().toInstance(new RunningJar());
     install(new CachesModule());
     listener().to(CacheMetrics.class);
+    listener().to(SharedMetrics.class);
     install(new AdminModule());
   }
 }

@@ -14,6 +14,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap;
 
 import static com.googlesource.gerrit.modules.cache.chroniclemap.caches.Setting.number;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.caches.Setting.text;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.caches.Setting.truth;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Setting;
@@ -30,7 +31,18 @@ final class OwnSettings {
   private OwnSettings() {}
 
   private static final String BOTH = "cache-chroniclemap";
-  private static final List<Setting> OF_BOTH = List.of(truth("checkGerritVersion"));
+  private static final List<Setting> OF_BOTH =
+      List.of(
+          truth("checkGerritVersion"),
+          // The caches check these together.
+          text("sharedUrl"),
+          text("sharedSite"),
+          text("sharedUser"),
+          text("sharedPassword"),
+          text("sharedSecret"),
+          text("sharedCertificates"),
+          number("sharedBytes"),
+          truth("sharedPublish"));
 
   /** Those of {@link ChronicleMapCacheModule}. */
   static final Map<String, List<Setting>> OF_CACHES = Map.of(BOTH, OF_BOTH);

@@ -78,6 +78,8 @@ class ArchitectureTest {
             Set.of(ENTRANCE),
             "caches..",
             Set.of(ENTRANCE, "admin.."),
+            "shared..",
+            Set.of("admin..", "caches.."),
             "repositories..",
             Set.of(ENTRANCE, "admin.."),
             "transport..",
@@ -85,9 +87,9 @@ class ArchitectureTest {
             "refs..",
             Set.of(ENTRANCE, "admin..", "repositories.."),
             "store..",
-            Set.of(ENTRANCE, "admin..", "caches..", "repositories..", "refs.."),
+            Set.of(ENTRANCE, "admin..", "caches..", "shared..", "repositories..", "refs.."),
             "counting..",
-            Set.of("admin..", "caches..", "transport..", "refs..", "store..")));
+            Set.of("admin..", "caches..", "shared..", "transport..", "refs..", "store..")));
   }
 
   @Test
@@ -173,6 +175,20 @@ class ArchitectureTest {
         .should()
         .dependOnClassesThat()
         .resideInAPackage("net.openhft..")
+        .check(MAIN);
+  }
+
+  /** Another engine may stand there one day, and none of the client is loaded without one. */
+  @Test
+  void onlyOneClassKnowsTheClientOfSharedValues() {
+    noClasses()
+        .that()
+        .resideInAPackage(ROOT + "..")
+        .and()
+        .doNotHaveSimpleName("RedisLog")
+        .should()
+        .dependOnClassesThat()
+        .resideInAnyPackage("redis.clients..", "org.apache.commons.pool2..")
         .check(MAIN);
   }
 

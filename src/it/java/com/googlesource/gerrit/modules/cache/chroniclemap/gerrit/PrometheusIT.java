@@ -32,6 +32,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Reporte
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SiteTemplate;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.TinyPlugin;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Workload;
+import com.googlesource.gerrit.modules.cache.chroniclemap.shared.RedisServer;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
@@ -103,8 +104,24 @@ class PrometheusIT {
           "Memory of lists, {{instance}} reftables",
           "Lists, blocks and refs, {{instance}} projects with reftables",
           "Connectivity checks, {{instance}} all refs",
-          "Fetches by id, {{instance}} left to JGit");
+          "Fetches by id, {{instance}} left to JGit",
+          "Values published and taken in, {{instance}} received",
+          "Values published and taken in, {{instance}} taken in",
+          "Values published and taken in, {{instance}} dropped",
+          "Values of others not taken in, {{instance}} skipped",
+          "Values of others not taken in, {{instance}} without room",
+          "Values of others not taken in, {{instance}} refused",
+          "Values of others not taken in, {{instance}} missed",
+          "Behind the log, {{instance}} records",
+          "Behind the log, {{instance}} queued",
+          "Time behind the log, {{instance}}",
+          "The server of shared values, {{instance}} unreachable",
+          "The server of shared values, {{instance}} full",
+          "The server of shared values, {{instance}} failures",
+          "The server of shared values, {{instance}} reconnects",
+          "The server of shared values, {{instance}} rereads");
 
+  private RedisServer redis;
   private Dashboard dashboard;
   private GerritSite site;
   private GerritDaemon daemon;
@@ -120,6 +137,8 @@ class PrometheusIT {
     site.installRefsModule();
     ReporterPlugin.install(site, TOKEN);
     TinyPlugin.install(site);
+    redis = RedisServer.start(tmp.resolve("redis"));
+    site.shareValues(redis.port());
     // Reads come to the disk.
     site.edit(config -> config.setInt("cache", "change_notes", "memoryLimit", 0));
     daemon = GerritDaemon.start(site);
@@ -308,6 +327,9 @@ class PrometheusIT {
 
   @AfterAll
   void stop() throws Exception {
+    if (redis != null) {
+      redis.close();
+    }
     if (prometheus != null) {
       prometheus.close();
     }

@@ -36,6 +36,7 @@ final class AdminSshModule extends PluginCommandModule {
       command(ShowCommand.class);
       command(VerifyCommand.class);
       command(ImportCommand.class);
+      command(SharedCommand.class);
     }
     command(RefsCommand.class);
   }

@@ -57,7 +57,10 @@ final class CachesApi {
     @Override
     JsonObject all() {
       return CachesJson.of(
-          inventory.directory(), inventory.memoryOnlyReason(), inventory.reports());
+          inventory.directory(),
+          inventory.memoryOnlyReason(),
+          inventory.reports(),
+          inventory.shared());
     }
 
     @Override

@@ -21,6 +21,7 @@ import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Latency;
+import com.googlesource.gerrit.modules.cache.chroniclemap.shared.SharedReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
 import java.nio.file.Path;
@@ -44,11 +45,15 @@ final class CachesJson {
   private CachesJson() {}
 
   static JsonObject of(
-      Optional<Path> directory, Optional<String> memoryOnlyReason, List<CacheReport> reports) {
+      Optional<Path> directory,
+      Optional<String> memoryOnlyReason,
+      List<CacheReport> reports,
+      Optional<SharedReport> shared) {
     JsonObject root = new JsonObject();
     directory.ifPresent(path -> root.addProperty("directory", path.toString()));
     memoryOnlyReason.ifPresent(reason -> root.addProperty("memory_only_reason", reason));
     root.add("caches", array(reports, CachesJson::cache));
+    shared.ifPresent(report -> root.add("shared", SharedTable.json(report)));
     return root;
   }
 

@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.shared.SharedReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
@@ -35,7 +36,8 @@ final class CachesTable {
       PrintWriter out,
       Optional<Path> directory,
       Optional<String> memoryOnlyReason,
-      List<CacheReport> reports) {
+      List<CacheReport> reports,
+      Optional<SharedReport> shared) {
     if (directory.isEmpty()) {
       TextTable.printWrapped(
           out, "All caches are kept in memory only: " + memoryOnlyReason.orElse("unknown"));
@@ -61,6 +63,7 @@ final class CachesTable {
         notes.add(report.name() + ": " + damaged + " in the file: run verify --repair");
       }
     }
+    shared.ifPresent(report -> notes.addAll(SharedTable.problems(report)));
     table.notes(notes);
   }
 

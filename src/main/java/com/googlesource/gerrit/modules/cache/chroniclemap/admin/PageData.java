@@ -131,6 +131,9 @@ final class PageData {
   private List<String> problems(Sample now, @Nullable RefsTotals totals) {
     List<String> all = new ArrayList<>();
     now.caches().forEach((name, figures) -> all.addAll(Events.problems(name, figures)));
+    inventory
+        .flatMap(CacheInventory::shared)
+        .ifPresent(shared -> all.addAll(SharedTable.problems(shared)));
     for (CacheReport report : caches) {
       CachesTable.failure(report).ifPresent(why -> all.add(report.name() + ": " + why));
     }

@@ -15,15 +15,19 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.Maps;
 import com.google.common.flogger.FluentLogger;
 import com.google.gerrit.extensions.events.LifecycleListener;
 import com.google.gerrit.extensions.registration.RegistrationHandle;
 import com.google.gerrit.metrics.CallbackMetric;
+import com.google.gerrit.metrics.CallbackMetric0;
 import com.google.gerrit.metrics.MetricMaker;
 import com.google.inject.Inject;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
+import java.util.function.Supplier;
 
 /** A publisher of metrics, which exist while the server runs. */
 abstract class PublishedMetrics implements LifecycleListener {
@@ -53,6 +57,18 @@ abstract class PublishedMetrics implements LifecycleListener {
   final void updateTogether(Collection<? extends CallbackMetric<?>> metrics, Runnable trigger) {
     handles.addAll(metrics);
     handles.add(maker.newTrigger(ImmutableSet.copyOf(metrics), trigger));
+  }
+
+  /** Publishes figures of a report, all of which are read at once. */
+  final <R> void publishAll(List<Metric<R>> all, Supplier<R> report) {
+    Map<Metric<R>, CallbackMetric0<Long>> metrics =
+        Maps.toMap(all, m -> maker.newCallbackMetric(m.name(), Long.class, m.description()));
+    updateTogether(
+        metrics.values(),
+        () -> {
+          R figures = report.get();
+          metrics.forEach((metric, gauge) -> gauge.set(metric.of(figures)));
+        });
   }
 
   @Override

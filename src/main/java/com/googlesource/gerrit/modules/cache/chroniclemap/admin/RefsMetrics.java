@@ -18,8 +18,6 @@ import static com.google.gerrit.metrics.Description.Units.BYTES;
 import static com.google.gerrit.metrics.Description.Units.MICROSECONDS;
 
 import com.google.common.collect.ImmutableList;
-import com.google.common.collect.Maps;
-import com.google.gerrit.metrics.CallbackMetric0;
 import com.google.inject.Inject;
 import com.google.inject.Singleton;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsReport;
@@ -31,9 +29,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
 import com.googlesource.gerrit.modules.cache.chroniclemap.transport.TransportCounts;
 import java.util.List;
-import java.util.Map;
 import java.util.function.Predicate;
-import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
 
 /**
@@ -113,18 +109,7 @@ public final class RefsMetrics extends PublishedMetrics {
     if (!inventory.isEnabled()) {
       return;
     }
-    publish(ALL, inventory::totals);
-    publish(TRANSPORT, () -> transport);
-  }
-
-  private <R> void publish(List<Metric<R>> all, Supplier<R> report) {
-    Map<Metric<R>, CallbackMetric0<Long>> metrics =
-        Maps.toMap(all, m -> maker.newCallbackMetric(m.name(), Long.class, m.description()));
-    updateTogether(
-        metrics.values(),
-        () -> {
-          R figures = report.get();
-          metrics.forEach((metric, gauge) -> gauge.set(metric.of(figures)));
-        });
+    publishAll(ALL, inventory::totals);
+    publishAll(TRANSPORT, () -> transport);
   }
 }

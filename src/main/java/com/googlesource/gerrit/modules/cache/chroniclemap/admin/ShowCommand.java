@@ -22,6 +22,7 @@ import com.google.gerrit.extensions.annotations.CapabilityScope;
 import com.google.gerrit.extensions.annotations.RequiresAnyCapability;
 import com.google.gerrit.sshd.CommandMetaData;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.shared.SharedReport;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -41,8 +42,9 @@ final class ShowCommand extends CachesCommand {
     List<CacheReport> reports = select();
     Optional<Path> directory = inventory.directory();
     Optional<String> reason = inventory.memoryOnlyReason();
+    Optional<SharedReport> shared = inventory.shared();
     print(
-        () -> CachesJson.of(directory, reason, reports),
-        out -> CachesTable.print(out, directory, reason, reports));
+        () -> CachesJson.of(directory, reason, reports, shared),
+        out -> CachesTable.print(out, directory, reason, reports, shared));
   }
 }

@@ -15,6 +15,8 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.shared.CheckReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.shared.SharedReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
 import java.nio.file.Path;
@@ -31,6 +33,15 @@ public interface CacheInventory {
 
   /** Returns the figures of all caches that have a store, sorted by name. */
   List<CacheReport> reports();
+
+  /** The figures of the values that are shared with other servers; empty if none are. */
+  Optional<SharedReport> shared();
+
+  /**
+   * Looks at what works and what does not between this server and the log of shared values. Waits
+   * for the log's server, for half a minute at most. Empty if nothing is shared.
+   */
+  Optional<CheckReport> checkShared();
 
   /**
    * Reads and checks all entries of a cache on disk, while requests continue. The calling thread

@@ -14,9 +14,11 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
+import static java.util.concurrent.TimeUnit.MILLISECONDS;
 import static java.util.concurrent.TimeUnit.SECONDS;
 
 import com.google.common.base.Strings;
+import com.google.gerrit.common.Version;
 import com.google.gerrit.server.cache.PersistentCacheDef;
 import com.google.gerrit.server.config.ConfigUtil;
 import com.google.gerrit.server.config.GerritRuntime;
@@ -24,10 +26,13 @@ import com.google.gerrit.server.config.GerritServerConfig;
 import com.google.gerrit.server.config.SitePaths;
 import com.google.inject.Inject;
 import com.google.inject.ProvisionException;
+import com.googlesource.gerrit.modules.cache.chroniclemap.shared.SharedValues;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.eclipse.jgit.lib.Config;
 
 /** The settings of the caches in {@code gerrit.config}. No other class reads them. */
@@ -94,6 +99,29 @@ final class CacheSettings {
   /** Whether values are imported from H2 without a command. */
   boolean importFromH2() {
     return config.getBoolean(SECTION, null, "importFromH2", true);
+  }
+
+  /**
+   * Begins to share values with other servers, if that is configured.
+   *
+   * @param folder of the stores
+   * @throws IllegalArgumentException if a setting is invalid
+   */
+  Optional<SharedValues> shareValues(Path folder) {
+    return SharedValues.begin(config, site.etc_dir, folder, minorVersion(), PureCaches.SHARED);
+  }
+
+  /** Gerrit's version without what changes within a minor one, such as 3.13. */
+  private static String minorVersion() {
+    String version = Strings.nullToEmpty(Version.getVersion());
+    Matcher minor = Pattern.compile("v?(\\d+\\.\\d+)\\b.*").matcher(version);
+    return minor.matches() ? minor.group(1) : version;
+  }
+
+  /** After how long Gerrit gives up the diff of a file. */
+  Duration diffTimeout() {
+    return Duration.ofMillis(
+        ConfigUtil.getTimeUnit(config, SECTION, "git_file_diff", "timeout", 5000, MILLISECONDS));
   }
 
   /** The limit of a cache's file in bytes; 0 or less for a cache in memory only. */

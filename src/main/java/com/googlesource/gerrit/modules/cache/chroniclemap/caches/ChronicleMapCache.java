@@ -154,7 +154,11 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
   @Nullable
   private CachedValue<V> onHeap(K key) {
     CachedValue<V> cached = heap.getIfPresent(key);
-    if (cached == null || cached.isUsable(disk)) {
+    if (cached == null) {
+      return null;
+    }
+    if (cached.isUsable(disk)) {
+      disk.foundOnHeap(key);
       return cached;
     }
     heap.asMap().remove(key, cached);

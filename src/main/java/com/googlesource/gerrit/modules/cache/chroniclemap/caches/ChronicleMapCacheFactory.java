@@ -33,6 +33,9 @@ import com.google.inject.Singleton;
 import com.google.inject.name.Named;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.H2Imports;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.shared.CheckReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.shared.SharedReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.shared.SharedValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.ImportMode;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.JvmFlags;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
@@ -81,6 +84,9 @@ final class ChronicleMapCacheFactory
   /** Empty if all caches are in memory only, or if imports cannot be recorded. */
   private Optional<H2Imports> imports = Optional.empty();
 
+  /** Empty if no values are shared with other servers. */
+  private final Optional<SharedValues> shared;
+
   private final List<ChronicleMapCache<?, ?>> caches = new CopyOnWriteArrayList<>();
 
   /** Plugins whose new version runs already while the old one is not stopped yet. */
@@ -109,6 +115,7 @@ final class ChronicleMapCacheFactory
     this.settings = settings;
     this.bound = bound;
     this.directory = openDirectory();
+    this.shared = directory.flatMap(this::shareValues);
     long delay = DelayedWrites.DELAY_SECONDS;
     var unused = timer.scheduleWithFixedDelay(this::writeDelayed, delay, delay, TimeUnit.SECONDS);
   }
@@ -267,6 +274,18 @@ final class ChronicleMapCacheFactory
     return Optional.of(opened);
   }
 
+  private Optional<SharedValues> shareValues(StoreDirectory opened) {
+    if (settings.isOfflineProgram()) {
+      return Optional.empty();
+    }
+    try {
+      return settings.shareValues(opened.path);
+    } catch (IllegalArgumentException e) {
+      refuseToServe(e.getMessage());
+      return Optional.empty();
+    }
+  }
+
   private boolean importsByItself() {
     try {
       return settings.importFromH2() && !settings.isOfflineProgram();
@@ -300,6 +319,16 @@ final class ChronicleMapCacheFactory
         .map(ChronicleMapCache::report)
         .sorted(Comparator.comparing(CacheReport::name))
         .toList();
+  }
+
+  @Override
+  public Optional<SharedReport> shared() {
+    return shared.map(SharedValues::report);
+  }
+
+  @Override
+  public Optional<CheckReport> checkShared() {
+    return shared.map(SharedValues::check);
   }
 
   @Override
@@ -384,7 +413,9 @@ final class ChronicleMapCacheFactory
       } else {
         imports.ifPresent(all -> all.remove(def.name()));
       }
-      return Optional.of(
+      Optional<SharedValues> sharing =
+          PureCaches.SHARED.contains(def.name()) ? shared : Optional.empty();
+      DiskTier<K, V> tier =
           new DiskTier<>(
               def,
               store,
@@ -392,7 +423,11 @@ final class ChronicleMapCacheFactory
               settings.maxAge(def),
               settings.refreshAfterWrite(def),
               /* missesStay= */ mode != ImportMode.NONE && H2Imports.isSecret(def.name()),
-              timer::isShutdown));
+              sharing,
+              settings.diffTimeout(),
+              timer::isShutdown);
+      sharing.ifPresent(all -> all.add(tier));
+      return Optional.of(tier);
     } catch (StoreUnavailableException e) {
       log.warn("Cache " + def.name() + " is kept in memory only: " + e.getMessage());
       return Optional.empty();
@@ -471,6 +506,7 @@ final class ChronicleMapCacheFactory
         reason -> {
           throw new IllegalStateException(reason);
         });
+    shared.ifPresent(SharedValues::allAdded);
     if (!settings.isOfflineProgram()) {
       // Offline programs leave the import to the daemon, which opens more caches.
       imports.ifPresent(H2Imports::ready);
@@ -483,8 +519,10 @@ final class ChronicleMapCacheFactory
     if (isDistrustUnrecorded) {
       distrust();
     }
+    shared.ifPresent(SharedValues::stop);
     timer.shutdown();
     writeDelayed();
     directory.ifPresent(StoreDirectory::close);
+    shared.ifPresent(SharedValues::storesAreClosed);
   }
 }

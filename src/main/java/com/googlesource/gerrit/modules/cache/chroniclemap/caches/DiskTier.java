@@ -21,6 +21,10 @@ import com.google.common.primitives.Ints;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.server.cache.PersistentCacheDef;
 import com.google.gerrit.server.cache.serialize.CacheSerializer;
+import com.googlesource.gerrit.modules.cache.chroniclemap.shared.SharedCache;
+import com.googlesource.gerrit.modules.cache.chroniclemap.shared.SharedValues;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.ImportResult;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Ticket;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Value;
@@ -38,7 +42,7 @@ import java.util.function.BooleanSupplier;
  * that its serializer rejects is not kept on disk. Such an error is counted and logged, and fails
  * no request.
  */
-final class DiskTier<K, V> {
+final class DiskTier<K, V> implements SharedCache {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /**
@@ -47,7 +51,14 @@ final class DiskTier<K, V> {
    */
   private static final int TIMED_ONE_IN = 16;
 
+  /**
+   * One in so many hits of the heap of a shared cache counts as a use of the value on disk; a power
+   * of two. The key has to be serialized for that, which takes longer than the hit.
+   */
+  private static final int HEAP_HIT_ONE_IN = 256;
+
   private final String name;
+  private final int version;
   final Store store;
   final CacheTrace trace;
   private final CacheSerializer<K> keySerializer;
@@ -56,6 +67,11 @@ final class DiskTier<K, V> {
   private final long refreshAfterMillis;
   private final AtomicBoolean readOnly;
   private final boolean missesStay;
+
+  /** Where computed values go to other servers; null if they do not. */
+  @Nullable private final SharedValues shared;
+
+  private final long diffTimeoutNanos;
 
   /** Null if each value is written when it is put. */
   @Nullable final DelayedWrites<V> delayed;
@@ -70,6 +86,8 @@ final class DiskTier<K, V> {
    * @param missesStay whether a key that was reported as missing must not be imported afterwards. A
    *     sign-out from a session that is not found invalidates nothing, so the miss is the only
    *     trace of that sign-out
+   * @param shared where computed values go to other servers; empty if they do not
+   * @param diffTimeout after which Gerrit gives up the diff of a file
    * @param isStopped whether nobody will call {@link #write} any more
    */
   DiskTier(
@@ -79,8 +97,13 @@ final class DiskTier<K, V> {
       Optional<Duration> maxAge,
       Optional<Duration> refreshAfterWrite,
       boolean missesStay,
+      Optional<SharedValues> shared,
+      Duration diffTimeout,
       BooleanSupplier isStopped) {
     this.name = def.name();
+    this.version = def.version();
+    this.shared = shared.orElse(null);
+    this.diffTimeoutNanos = diffTimeout.toNanos();
     this.readOnly = readOnly;
     this.missesStay = missesStay;
     this.store = store;
@@ -199,6 +222,9 @@ final class DiskTier<K, V> {
 
   /** Removes all values. To be called after {@link Store#beginRemoval}. */
   void clear() {
+    if (shared != null) {
+      shared.flushed(this);
+    }
     boolean mayChange = !readOnly.get();
     if (mayChange && delayed != null) {
       delayed.clear();
@@ -230,7 +256,11 @@ final class DiskTier<K, V> {
       long begun = System.nanoTime();
       byte[] bytes = serialize(value);
       if (bytes != null) {
+        boolean isNew = isNew(key);
         Ticket ticket = store.beginPut(key.bytes(), bytes, now);
+        if (isNew) {
+          share(key, value, bytes, now, /* nanos= */ 0);
+        }
         times.get(DiskOperation.PUT).add(begun, System.nanoTime());
         return ticket;
       }
@@ -242,9 +272,10 @@ final class DiskTier<K, V> {
   /**
    * Stores a value that was computed after the ticket was taken, unless the key has changed since.
    *
+   * @param nanos how long it took to compute
    * @return the value for the heap tier
    */
-  CachedValue<V> putLoaded(DiskKey key, V value, Ticket ticket) {
+  CachedValue<V> putLoaded(DiskKey key, V value, Ticket ticket, long nanos) {
     long now = System.currentTimeMillis();
     if (isDelayed(key)) {
       delayed.putIfCurrent(key.bytes(), value, now, ticket);
@@ -252,11 +283,72 @@ final class DiskTier<K, V> {
       long computed = System.nanoTime();
       byte[] bytes = serialize(value);
       if (bytes != null) {
+        boolean isNew = isNew(key);
         store.putIfCurrent(key.bytes(), bytes, now, ticket);
+        // What a change has overtaken may be made of what that change was to remove.
+        if (isNew && !ticket.hasEnded()) {
+          share(key, value, bytes, now, nanos);
+        }
         times.get(DiskOperation.PUT).add(computed, System.nanoTime());
       }
     }
     return new CachedValue<>(value, now, ticket);
+  }
+
+  /**
+   * Has a value that was found on the heap count as used, as values of other servers take the place
+   * of those that are not. To be called for each one; counts one of some, as keys have to be
+   * serialized for that.
+   */
+  void foundOnHeap(K key) {
+    if (shared != null && (ThreadLocalRandom.current().nextInt() & (HEAP_HIT_ONE_IN - 1)) == 0) {
+      DiskKey diskKey = key(key);
+      if (diskKey.isStored()) {
+        store.used(diskKey.bytes());
+      }
+    }
+  }
+
+  /** Whether other servers may lack a value: they have what has arrived here meanwhile. */
+  private boolean isNew(DiskKey key) {
+    return shared != null && !store.contains(key.bytes());
+  }
+
+  private void share(DiskKey key, V value, byte[] bytes, long now, long nanos) {
+    if (!PoorValues.isPoor(value, nanos, diffTimeoutNanos)) {
+      shared.computed(this, key.bytes(), bytes, now - TimeUnit.NANOSECONDS.toMillis(nanos));
+    }
+  }
+
+  @Override
+  public String name() {
+    return name;
+  }
+
+  @Override
+  public int version() {
+    return version;
+  }
+
+  @Override
+  public boolean isOpen() {
+    return store.isOpen();
+  }
+
+  @Override
+  public StartReport start() {
+    return store.stats().start();
+  }
+
+  @Override
+  public ImportResult takeIn(byte[] key, byte[] value, long created, BooleanSupplier isWanted) {
+    // A flush that comes after the question ends the ticket.
+    Ticket ticket = store.ticket(key);
+    try (ticket) {
+      return !readOnly.get() && isWanted.getAsBoolean()
+          ? store.takeIn(key, value, created, ticket)
+          : ImportResult.OVER;
+    }
   }
 
   private boolean isDelayed(DiskKey key) {

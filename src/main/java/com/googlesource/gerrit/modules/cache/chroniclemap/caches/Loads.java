@@ -226,11 +226,12 @@ final class Loads<K, V> {
         return found;
       }
       renewIfEnded(flight, diskKey);
+      long begun = System.nanoTime();
       V value = callable == null ? source.load(key) : callable.call();
       if (value == null) {
         throw noValue(key);
       }
-      return store(diskKey, value, flight.ticket);
+      return store(diskKey, value, flight.ticket, System.nanoTime() - begun);
     }
   }
 
@@ -265,10 +266,10 @@ final class Loads<K, V> {
     }
   }
 
-  private CachedValue<V> store(DiskKey key, V value, Ticket ticket) {
+  private CachedValue<V> store(DiskKey key, V value, Ticket ticket, long nanos) {
     TraceTimer timer = disk.trace.timing(CacheTrace.STORE);
     try (timer) {
-      return disk.putLoaded(key, value, ticket);
+      return disk.putLoaded(key, value, ticket, nanos);
     }
   }
 
@@ -393,7 +394,9 @@ final class Loads<K, V> {
 
   private void computeAll(List<Begun<K, V>> absent, Map<K, CachedValue<V>> result)
       throws Exception {
+    long begun = System.nanoTime();
     Map<K, V> values = callSource(Lists.transform(absent, Begun::key));
+    long nanos = System.nanoTime() - begun;
     if (values == null) {
       throw noValue(absent.get(0).key());
     }
@@ -404,7 +407,7 @@ final class Loads<K, V> {
         missing = one.key();
       } else {
         CachedValue<V> cached =
-            keep(one.key(), disk.putLoaded(one.diskKey(), value, one.flight().ticket));
+            keep(one.key(), disk.putLoaded(one.diskKey(), value, one.flight().ticket, nanos));
         land(one.flight(), one.key(), cached);
         result.put(one.key(), cached);
       }
@@ -493,6 +496,7 @@ final class Loads<K, V> {
       DiskKey diskKey = disk.key(key);
       Ticket ticket = disk.ticket(diskKey);
       EndRefresh<V> end = new EndRefresh<>(old, ticket);
+      long begun = System.nanoTime();
       try {
         // After the ticket was taken. The source may derive a value from the old one only if no
         // change has overtaken that: then it is still on the heap.
@@ -505,7 +509,11 @@ final class Loads<K, V> {
                 found ->
                     found == null
                         ? null
-                        : replace(key, old, disk.putLoaded(diskKey, found, ticket), ticket),
+                        : replace(
+                            key,
+                            old,
+                            disk.putLoaded(diskKey, found, ticket, System.nanoTime() - begun),
+                            ticket),
                 directExecutor());
         Futures.addCallback(reloaded, end, directExecutor());
         return reloaded;

@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
 import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.Sets;
 
 /**
  * The names of Gerrit's caches whose values depend on their keys alone. Each key contains the id of
@@ -44,6 +45,24 @@ final class PureCaches {
           "modified_files",
           "persisted_projects",
           "pure_revert");
+
+  /**
+   * Those whose values are shared with other servers. Left out are two that only feed others
+   * (git_file_diff, git_modified_files); one that is made of others in a moment, and would hide
+   * that Gerrit had given up one of these (diff_summary); one that changes as a whole with each
+   * account (external_ids_map); and one whose values may hold secrets of plugins
+   * (persisted_projects).
+   */
+  static final ImmutableSet<String> SHARED =
+      ImmutableSet.copyOf(
+          Sets.difference(
+              NAMES,
+              ImmutableSet.of(
+                  "diff_summary",
+                  "external_ids_map",
+                  "git_file_diff",
+                  "git_modified_files",
+                  "persisted_projects")));
 
   private PureCaches() {}
 }

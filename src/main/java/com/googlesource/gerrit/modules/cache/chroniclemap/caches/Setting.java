@@ -50,6 +50,12 @@ public record Setting(String name, String allowed, Reader reader) {
     return new Setting(name, "true or false", (c, s, sub, n) -> c.getBoolean(s, sub, n, true));
   }
 
+  /** Any text; an empty one is not set. */
+  public static Setting text(String name) {
+    return new Setting(
+        name, "any text", (c, s, sub, n) -> Strings.nullToEmpty(c.getString(s, sub, n)));
+  }
+
   /** A number without a unit, or with {@code k}, {@code m} or {@code g}. */
   public static Setting number(String name) {
     return new Setting(

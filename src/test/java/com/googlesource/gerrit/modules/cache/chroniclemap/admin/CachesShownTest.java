@@ -80,7 +80,12 @@ class CachesShownTest {
   private static List<String> table(Optional<String> reason, List<CacheReport> reports) {
     StringWriter out = new StringWriter();
     try (PrintWriter writer = new PrintWriter(out)) {
-      CachesTable.print(writer, reason.isPresent() ? Optional.empty() : FOLDER, reason, reports);
+      CachesTable.print(
+          writer,
+          reason.isPresent() ? Optional.empty() : FOLDER,
+          reason,
+          reports,
+          Optional.empty());
     }
     return Splitter.on('\n').splitToList(out.toString());
   }
@@ -215,7 +220,8 @@ class CachesShownTest {
             FOLDER,
             Optional.empty(),
             List.of(
-                report("x\"y", StoreState.READY, StartReport.Kind.RECOVERED, "a \"reason\"", 7)));
+                report("x\"y", StoreState.READY, StartReport.Kind.RECOVERED, "a \"reason\"", 7)),
+            Optional.empty());
     assertThat(root.get("directory").getAsString()).isEqualTo("/site/cache");
     JsonObject cache = root.getAsJsonArray("caches").get(0).getAsJsonObject();
     assertThat(cache.get("name").getAsString()).isEqualTo("x\"y");
@@ -260,7 +266,8 @@ class CachesShownTest {
 
   @Test
   void jsonOfNoCachesSaysWhy() {
-    JsonObject root = CachesJson.of(Optional.empty(), Optional.of("no disk"), List.of());
+    JsonObject root =
+        CachesJson.of(Optional.empty(), Optional.of("no disk"), List.of(), Optional.empty());
     assertThat(root.has("directory")).isFalse();
     assertThat(root.get("memory_only_reason").getAsString()).isEqualTo("no disk");
     assertThat(root.getAsJsonArray("caches")).isEmpty();

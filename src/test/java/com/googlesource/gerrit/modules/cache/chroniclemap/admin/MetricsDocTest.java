@@ -48,7 +48,7 @@ class MetricsDocTest {
       Path.of("resources/static/prometheus/cache-chroniclemap-alerts.yml");
   private static final Pattern ROW =
       Pattern.compile(
-          "^\\| `((?:caches|refs)/chroniclemap/\\w+)` \\| ([\\w ]+) \\| (gauge|count) \\|",
+          "^\\| `((?:caches|refs|shared)/chroniclemap/\\w+)` \\| ([\\w ]+) \\| (gauge|count) \\|",
           Pattern.MULTILINE);
 
   /** A metric's name as Prometheus has it, before what stands for the name of a cache. */
@@ -97,7 +97,8 @@ class MetricsDocTest {
     Map<String, String> published = new HashMap<>();
     published.put(CacheMetrics.MEMORY_ONLY, "flag, gauge");
     for (Metric<?> metric :
-        Iterables.concat(CacheMetrics.ALL, RefsMetrics.ALL, RefsMetrics.TRANSPORT)) {
+        Iterables.concat(
+            CacheMetrics.ALL, RefsMetrics.ALL, RefsMetrics.TRANSPORT, SharedMetrics.ALL)) {
       published.put(
           metric.name(), metric.unit() + ", " + (metric.cumulative() ? "count" : "gauge"));
     }
@@ -135,11 +136,12 @@ class MetricsDocTest {
   @Test
   void dashboardAndRefsAgree() throws Exception {
     Set<String> shown = new TreeSet<>();
-    Pattern name = Pattern.compile("refs_chroniclemap_[a-z0-9_]+");
+    Pattern name = Pattern.compile("(?:refs|shared)_chroniclemap_[a-z0-9_]+");
     find(name, dashboard().getAsJsonArray("panels").toString()).forEach(m -> shown.add(m.group()));
     Set<String> published = new TreeSet<>();
     RefsMetrics.ALL.forEach(metric -> published.add(inPrometheus(metric.name())));
     RefsMetrics.TRANSPORT.forEach(metric -> published.add(inPrometheus(metric.name())));
+    SharedMetrics.ALL.forEach(metric -> published.add(inPrometheus(metric.name())));
     assertThat(shown).isEqualTo(published);
   }
 
@@ -166,10 +168,12 @@ class MetricsDocTest {
     assertThat(groups(Pattern.compile("figure=\"(\\w+)\""), alerts())).isEqualTo(selected);
 
     // The others have no cache in their names.
-    Set<String> others = groups(Pattern.compile("((?:caches|refs)_chroniclemap_\\w+)"), alerts());
+    Set<String> others =
+        groups(Pattern.compile("((?:caches|refs|shared)_chroniclemap_\\w+)"), alerts());
     Set<String> published = new TreeSet<>();
     published.add(inPrometheus(CacheMetrics.MEMORY_ONLY));
     RefsMetrics.ALL.forEach(metric -> published.add(inPrometheus(metric.name())));
+    SharedMetrics.ALL.forEach(metric -> published.add(inPrometheus(metric.name())));
     assertThat(published).containsAtLeastElementsIn(others);
   }
 

@@ -24,6 +24,8 @@ import com.google.gerrit.sshd.BaseCommand.UnloggedFailure;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.shared.CheckReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.shared.SharedReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreCounts;
@@ -50,6 +52,16 @@ import org.junit.jupiter.api.Timeout.ThreadMode;
 @Timeout(value = 60, threadMode = ThreadMode.SEPARATE_THREAD)
 class UpkeepCommandTest {
   private static final class TwoCaches implements CacheInventory {
+    @Override
+    public Optional<SharedReport> shared() {
+      return Optional.empty();
+    }
+
+    @Override
+    public Optional<CheckReport> checkShared() {
+      return Optional.empty();
+    }
+
     @Override
     public Optional<Path> directory() {
       return Optional.of(Path.of("/site/cache"));

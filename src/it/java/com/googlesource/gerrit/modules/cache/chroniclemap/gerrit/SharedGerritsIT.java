@@ -1,0 +1,150 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+
+import com.google.common.collect.ImmutableList;
+import com.google.gson.JsonObject;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.BuildFolder;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.CacheFigures;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Deadline;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.ErrorLog;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Gerrit;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritDaemon;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritSite;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SiteTemplate;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Workload;
+import com.googlesource.gerrit.modules.cache.chroniclemap.shared.RedisServer;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.eclipse.jgit.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Real Gerrits that share computed values through a real Redis server. */
+class SharedGerritsIT {
+  /** Caches on the way of the requests of the workload, whose values are shared. */
+  private static final ImmutableList<String> SHARED =
+      ImmutableList.of(
+          "accounts", "change_kind", "change_notes", "gerrit_file_diff", "modified_files");
+
+  @TempDir Path temp;
+  private RedisServer redis;
+  private final List<Server> servers = new ArrayList<>();
+
+  /** One of the Gerrits. */
+  private record Server(GerritSite site, GerritDaemon daemon, Gerrit gerrit) {
+    long figure(String name) {
+      try {
+        return gerrit.ssh().json("shared").get(name).getAsLong();
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
+    }
+  }
+
+  /** Starts a Gerrit with the repositories of the first one. */
+  private Server start(String name) throws Exception {
+    GerritSite site = SiteTemplate.plainSite(temp.resolve(name));
+    site.installModule(BuildFolder.moduleJar());
+    site.shareValues(redis.port());
+    if (!servers.isEmpty()) {
+      Path repositories = servers.get(0).site.path().resolve("git");
+      site.edit(config -> config.setString("gerrit", null, "basePath", repositories.toString()));
+    }
+    Server server = new Server(site, GerritDaemon.start(site), new Gerrit(site));
+    servers.add(server);
+    return server;
+  }
+
+  @AfterEach
+  void stop() throws Exception {
+    for (Server server : servers) {
+      server.daemon.close();
+      server.site.saveLogs("SharedGerritsIT-" + server.site.path().getParent().getFileName());
+      server.site.close();
+    }
+    if (redis != null) {
+      redis.close();
+    }
+  }
+
+  /** Waits until a server has read all that another one has published. */
+  private static void awaitAllRead(Server by, Server from, long before) {
+    Deadline deadline = Deadline.in(Duration.ofMinutes(1));
+    deadline.await(
+        () ->
+            from.figure("queued") == 0
+                && by.figure("received") - before >= from.figure("published"),
+        "all is read");
+  }
+
+  /** Reads all and asserts that nothing had to be computed that is shared. */
+  private static void assertComputesNothing(
+      Server server, Workload team, @Nullable Map<String, String> expected) throws IOException {
+    Map<String, CacheFigures> before = CacheFigures.of(server.gerrit.ssh());
+    Map<String, String> read = team.readAll(server.gerrit.rest());
+    if (expected != null) {
+      assertThat(read).isEqualTo(expected);
+    }
+    Map<String, CacheFigures> now = CacheFigures.of(server.gerrit.ssh());
+    for (String cache : SHARED) {
+      assertWithMessage("misses of %s", cache)
+          .that(now.get(cache).since(before).diskMisses())
+          .isEqualTo(0);
+    }
+  }
+
+  @Test
+  void whatOneComputesTheOthersHaveOnDisk() throws Exception {
+    redis = RedisServer.start(temp.resolve("redis"));
+    Server a = start("a");
+    Server b = start("b");
+    JsonObject check = b.gerrit.ssh().json("shared --check");
+    assertWithMessage("%s", check).that(check.get("good").getAsBoolean()).isTrue();
+
+    a.gerrit.createProject("work");
+    Workload team = new Workload(a.gerrit, "work");
+    team.push(6);
+    team.comment(team.changes());
+    Map<String, String> expected = team.readAll(a.gerrit.rest());
+    awaitAllRead(b, a, 0);
+    assertComputesNothing(b, team, expected);
+    assertThat(b.figure("taken_in")).isAtLeast(20);
+
+    Server late = start("late");
+    awaitAllRead(late, a, 0);
+    assertComputesNothing(late, team, expected);
+
+    // Without the server, each of them goes on alone.
+    redis.kill();
+    team.push(2);
+    Map<String, String> more = team.readAll(a.gerrit.rest());
+    assertThat(team.readAll(b.gerrit.rest())).isEqualTo(more);
+    Deadline.in(Duration.ofMinutes(1))
+        .await(() -> b.figure("unreachable") == 1, "the server is missed");
+    for (Server server : servers) {
+      assertThat(ErrorLog.of(server.site).errors()).isEmpty();
+    }
+  }
+}

@@ -1,0 +1,610 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.shared;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Deadline;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Random;
+import java.util.Set;
+import java.util.function.BooleanSupplier;
+import java.util.function.LongSupplier;
+import java.util.stream.Stream;
+import org.eclipse.jgit.lib.Config;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Shared values and a real redis-server. */
+class SharedValuesIT {
+  private static final String KEY = "cache-chroniclemap:gerrit:3.13:v1";
+
+  @TempDir Path temp;
+  private RedisServer redis;
+
+  @BeforeEach
+  void start() throws Exception {
+    redis = RedisServer.start(temp.resolve("redis"));
+  }
+
+  @AfterEach
+  void stop() {
+    redis.close();
+  }
+
+  private Path folder(String name) throws IOException {
+    return Files.createDirectories(temp.resolve(name));
+  }
+
+  private Node node(String name) throws IOException {
+    return Node.start(folder(name), Node.config(redis));
+  }
+
+  private static void awaitTrue(BooleanSupplier condition, Node node) {
+    Deadline.in(Duration.ofMinutes(1)).await(condition, node.shared.report().toString());
+  }
+
+  private static void awaitAtLeast(LongSupplier figure, long least, Node node) {
+    awaitTrue(() -> figure.getAsLong() >= least, node);
+  }
+
+  private static CheckReport.Line line(CheckReport report, String subject) {
+    return report.lines().stream()
+        .filter(line -> line.subject().equals(subject))
+        .findFirst()
+        .orElseThrow(() -> new AssertionError(report.lines()));
+  }
+
+  @Test
+  void whatOneServerComputesTheOthersHave() throws Exception {
+    try (Node a = node("a");
+        Node b = node("b")) {
+      a.computeAll(0, 300);
+      b.awaitAll(0, 300);
+      b.compute("of b", "too");
+      a.await("of b", "too");
+      assertThat(a.counts().received.sum()).isEqualTo(1);
+      assertThat(b.counts().received.sum()).isEqualTo(300);
+      assertThat(b.counts().takenIn.sum()).isEqualTo(300);
+      awaitTrue(() -> b.shared.report().behindRecords() == 0, b);
+      assertThat(b.shared.report().failure()).isEmpty();
+    }
+  }
+
+  @Test
+  void aNewServerReadsTheLogFromItsStart() throws Exception {
+    try (Node a = node("a")) {
+      a.computeAll(0, 2000);
+      awaitAtLeast(() -> a.counts().published.sum(), 2000, a);
+      try (Node late = node("late").awaitAll(0, 2000)) {
+        awaitTrue(() -> late.shared.report().behindRecords() == 0, late);
+        assertThat(late.counts().missed.sum()).isEqualTo(0);
+      }
+    }
+  }
+
+  @Test
+  void aServerThatWasAwayGoesOnWhereItHadGotTo() throws Exception {
+    try (Node a = node("a")) {
+      a.computeAll(0, 100);
+      Node b = node("b").awaitAll(0, 100);
+      b.close();
+      a.computeAll(100, 150);
+      awaitAtLeast(() -> a.counts().published.sum(), 150, a);
+      try (Node again = Node.startAgain(folder("b"), Node.config(redis), b).awaitAll(0, 150)) {
+        assertThat(again.counts().received.sum()).isEqualTo(50);
+        assertThat(again.counts().rereads.sum()).isEqualTo(0);
+        assertThat(again.counts().missed.sum()).isEqualTo(0);
+      }
+    }
+  }
+
+  @Test
+  void aStoreThatStartsEmptyGetsAllAgain() throws Exception {
+    try (Node a = node("a")) {
+      a.computeAll(0, 100);
+      node("b").awaitAll(0, 100).close();
+      try (Node again = node("b").awaitAll(0, 100)) {
+        assertThat(again.counts().rereads.sum()).isEqualTo(1);
+        // As after a fault of its disk.
+        again.cache.values.clear();
+        again.cache.start = new StartReport(StartReport.Kind.REPLACED, "a fault", 0, 0);
+        again.awaitAll(0, 100);
+      }
+    }
+  }
+
+  @Test
+  void aStoreThatHadNoFileForAWhileGetsWhatItMissed() throws Exception {
+    try (Node a = node("a");
+        Node b = node("b")) {
+      a.computeAll(0, 10);
+      b.awaitAll(0, 10);
+      b.cache.isOpen = false;
+      a.computeAll(10, 20);
+      awaitAtLeast(() -> b.counts().skipped.sum(), 10, b);
+      b.cache.start = new StartReport(StartReport.Kind.RECOVERED, "", 0, 0);
+      b.cache.isOpen = true;
+      b.awaitAll(0, 20);
+      // Also what this run has published itself.
+      b.compute("of b", "value");
+      a.await("of b", "value");
+      b.cache.values.clear();
+      b.cache.start = new StartReport(StartReport.Kind.REPLACED, "a fault", 0, 0);
+      b.awaitAll(0, 20);
+      b.await("of b", "value");
+    }
+  }
+
+  @Test
+  void onceTheSecretIsRightWhatWasRefusedIsRead() throws Exception {
+    try (Node a = node("a")) {
+      a.computeAll(0, 10);
+      Config wrong =
+          Node.with(Node.config(redis), "sharedSecret", "fedcba9876543210fedcba9876543210");
+      Node b = Node.start(folder("b"), wrong);
+      awaitAtLeast(() -> b.counts().refused.sum(), 1, b);
+      b.close();
+      try (Node again = Node.startAgain(folder("b"), Node.config(redis), b)) {
+        again.awaitAll(0, 10);
+      }
+    }
+  }
+
+  @Test
+  void aCacheThatWasNotSharedBeforeGetsAll() throws Exception {
+    try (Node a = node("a")) {
+      a.computeAll(0, 100);
+      awaitAtLeast(() -> a.counts().published.sum(), 100, a);
+      Config config = Node.config(redis);
+      SharedValues without =
+          SharedValues.begin(config, folder("b"), folder("b"), "3.13", Set.of()).orElseThrow();
+      without.allAdded();
+      awaitAtLeast(() -> without.report().counts().skipped.sum(), 100, a);
+      without.stop();
+      without.storesAreClosed();
+      Node.Memory kept = new Node.Memory(1, StartReport.Kind.CLEAN);
+      try (Node b = Node.start(folder("b"), config, kept)) {
+        b.awaitAll(0, 100);
+      }
+    }
+  }
+
+  @Test
+  void aServerThatIsAwayIsFoundWhenItComesBack() throws Exception {
+    redis.kill();
+    try (Node a = node("a");
+        Node b = node("b")) {
+      a.computeAll(0, 10);
+      awaitAtLeast(() -> b.counts().failures.sum(), 2, b);
+      assertThat(b.shared.report().failure()).contains("127.0.0.1:" + redis.port());
+      redis.start();
+      b.awaitAll(0, 10);
+      // Its data was lost with it.
+      redis.kill();
+      redis.start();
+      a.computeAll(10, 20);
+      b.awaitAll(0, 20);
+      assertThat(b.counts().reconnects.sum()).isAtLeast(1);
+    }
+  }
+
+  @Test
+  void whileTheServerIsFrozenNobodyWaitsAndWhatIsTooMuchIsDropped() throws Exception {
+    try (Node a = node("a");
+        Node b = node("b")) {
+      a.computeAll(0, 10);
+      b.awaitAll(0, 10);
+      redis.freeze();
+      String large = "x".repeat(100_000);
+      for (int i = 0; i < 1000; i++) {
+        a.compute("large" + i, large);
+      }
+      assertThat(a.counts().dropped.sum()).isAtLeast(800);
+      redis.thaw();
+      b.await("large0", large);
+    }
+  }
+
+  @Test
+  void aFullServerTakesNothingMoreUntilItHasRoom() throws Exception {
+    redis.cli("config", "set", "maxmemory", "4mb");
+    try (Node a = node("a");
+        Node b = node("b")) {
+      Random random = new Random(1);
+      for (int i = 0; !a.shared.report().isFull(); i++) {
+        byte[] bytes = new byte[10_000];
+        random.nextBytes(bytes);
+        a.compute("random" + i, new String(bytes, UTF_8));
+        // Paced by the publisher, so that the queue has room.
+        awaitTrue(() -> a.shared.report().queued() < 1000, a);
+      }
+      awaitAtLeast(() -> a.counts().dropped.sum(), 1, a);
+      redis.cli("config", "set", "maxmemory", "0");
+      awaitTrue(
+          () -> {
+            a.compute("probe" + System.nanoTime(), "");
+            return !a.shared.report().isFull();
+          },
+          a);
+      a.computeAll(0, 10);
+      b.awaitAll(0, 10);
+    }
+  }
+
+  @Test
+  void aLogThatIsDeletedOrWentBackIsReadFromItsStart() throws Exception {
+    try (Node a = node("a");
+        Node b = node("b")) {
+      a.computeAll(0, 10);
+      b.awaitAll(0, 10);
+      redis.cli("flushall");
+      a.computeAll(10, 20);
+      b.awaitAll(0, 20);
+      // As after a failover to a copy that lagged: ids that are lower than before.
+      redis.cli("flushall");
+      redis.cli("xadd", KEY, "1-1", "b", "x");
+      awaitAtLeast(() -> b.counts().rereads.sum(), 1, b);
+      a.computeAll(20, 30);
+      b.awaitAll(0, 30);
+    }
+  }
+
+  @Test
+  void theLogIsBoundedAndWhatFellOffIsCounted() throws Exception {
+    Config small = Node.with(Node.config(redis), "sharedBytes", "1m");
+    Random random = new Random(2);
+    try (Node a = Node.start(folder("a"), small)) {
+      Node b = Node.start(folder("b"), small);
+      a.computeAll(0, 10);
+      b.awaitAll(0, 10);
+      b.close();
+      for (int i = 0; i < 1000; i++) {
+        byte[] bytes = new byte[random.nextInt(20_000)];
+        random.nextBytes(bytes);
+        a.compute("random" + i, new String(bytes, UTF_8));
+        awaitTrue(() -> a.shared.report().queued() < 200, a);
+      }
+      awaitAtLeast(() -> a.counts().published.sum(), 1010, a);
+      awaitTrue(() -> a.shared.report().logBytes() > 0, a);
+      assertThat(Long.parseLong(redis.cli("memory", "usage", KEY).strip())).isLessThan(2 << 20);
+      try (Node again = Node.startAgain(folder("b"), small, b)) {
+        awaitAtLeast(() -> again.counts().missed.sum(), 1, again);
+        awaitTrue(() -> again.shared.report().behindRecords() == 0, again);
+        assertThat(again.counts().takenIn.sum()).isAtLeast(20);
+      }
+    }
+  }
+
+  @Test
+  void whatWasNotSealedWithTheSecretIsRefused() throws Exception {
+    Config other =
+        Node.with(Node.config(redis), "sharedSecret", "fedcba9876543210fedcba9876543210");
+    try (Node a = node("a");
+        Node b = node("b");
+        Node stranger = Node.start(folder("stranger"), other)) {
+      redis.cli("xadd", KEY, "*", "b", "random bytes that are no record of any server at all");
+      redis.cli("xadd", KEY, "*", "c", "another field");
+      redis.cli("xadd", KEY, "*", "b", "");
+      awaitAtLeast(() -> b.counts().refused.sum(), 3, b);
+      stranger.compute("evil", "value");
+      awaitAtLeast(() -> b.counts().refused.sum(), 4, b);
+      a.compute("good", "value");
+      b.await("good", "value");
+      assertThat(b.cache.values).doesNotContainKey("evil");
+      awaitAtLeast(() -> stranger.counts().refused.sum(), 1, stranger);
+      assertThat(line(stranger.shared.check(), "secret").isGood()).isFalse();
+      // Who is wrong cannot be told.
+      assertThat(line(b.shared.check(), "secret").isGood()).isFalse();
+    }
+  }
+
+  @Test
+  void aRecordThatWasChangedIsRefusedAndOneThatIsReplayedDoesNoHarm() throws Exception {
+    try (Node a = node("a");
+        Node b = node("b")) {
+      a.compute("key", "value");
+      b.await("key", "value");
+      try (RecordLog log = RedisLog.open(SharedSettings.of(Node.config(redis), temp), KEY)) {
+        byte[] record = log.read(Position.START, 1, Duration.ZERO).get(0).bytes();
+        for (int i = 0; i < record.length; i++) {
+          byte[] changed = record.clone();
+          changed[i] ^= 1;
+          log.append(changed);
+        }
+        awaitAtLeast(() -> b.counts().refused.sum(), record.length, b);
+        log.append(record);
+        awaitAtLeast(() -> b.counts().skipped.sum(), 1, b);
+      }
+      assertThat(b.cache.values).containsExactly("key", "value");
+      // A record of one log is not valid in another, such as that of another version of Gerrit.
+      String elsewhere = KEY.replace("3.13", "3.14");
+      redis.cli("copy", KEY, elsewhere);
+      try (RecordLog log = RedisLog.open(SharedSettings.of(Node.config(redis), temp), elsewhere)) {
+        Seal seal = new Seal("0123456789abcdef0123456789abcdef", elsewhere);
+        for (RecordLog.Entry entry : log.read(Position.START, 9, Duration.ZERO)) {
+          assertThat(seal.open(entry.bytes())).isEmpty();
+        }
+      }
+    }
+  }
+
+  @Test
+  void nothingReadableIsOnTheServer() throws Exception {
+    try (Node a = node("a")) {
+      a.compute("project/of-a-customer", "refs/changes/of a secret branch");
+      awaitAtLeast(() -> a.counts().published.sum(), 1, a);
+      String all = redis.cli("xrange", KEY, "-", "+");
+      assertThat(all).doesNotContain("customer");
+      assertThat(all).doesNotContain("secret");
+      assertThat(all).doesNotContain(Node.CACHE);
+    }
+  }
+
+  @Test
+  void anotherVersionOfTheCacheIsLeft() throws Exception {
+    Config config = Node.config(redis);
+    try (Node a = Node.start(folder("a"), config, new Node.Memory(2, StartReport.Kind.NEW));
+        Node b = node("b")) {
+      a.compute("key", "of version 2");
+      awaitAtLeast(() -> b.counts().skipped.sum(), 1, b);
+      assertThat(b.cache.values).isEmpty();
+    }
+  }
+
+  @Test
+  void aServerThatOnlyReadsPublishesNothing() throws Exception {
+    Config reader = Node.with(Node.config(redis), "sharedPublish", "false");
+    try (Node a = node("a");
+        Node b = Node.start(folder("b"), reader)) {
+      b.compute("of b", "value");
+      a.compute("of a", "value");
+      b.await("of a", "value");
+      assertThat(redis.cli("xlen", KEY).strip()).isEqualTo("1");
+    }
+  }
+
+  @Test
+  void aFlushedCacheTakesInNothingFromBefore() throws Exception {
+    try (Node a = node("a")) {
+      a.computeAll(0, 10);
+      Node b = node("b").awaitAll(0, 10);
+      b.cache.values.clear();
+      b.shared.flushed(b.cache);
+      // All is read once more.
+      b.cache.start = new StartReport(StartReport.Kind.REPLACED, "", 0, 0);
+      awaitAtLeast(() -> b.counts().skipped.sum(), 10, b);
+      assertThat(b.cache.values).isEmpty();
+      // No stop: the process may as well be killed.
+      try (Node again = node("b")) {
+        awaitAtLeast(() -> again.counts().skipped.sum(), 10, again);
+        a.compute("new", "value");
+        again.await("new", "value");
+        assertThat(again.cache.values).containsExactly("new", "value");
+      } finally {
+        b.close();
+      }
+    }
+  }
+
+  @Test
+  void valuesAboveTheLimitStayAtHome() throws Exception {
+    try (Node a = node("a");
+        Node b = node("b")) {
+      a.compute("large", "x".repeat(Batch.MAX_VALUE_BYTES));
+      a.compute("nearly", "x".repeat(Batch.MAX_VALUE_BYTES - 1000));
+      a.compute("small", "value");
+      b.await("small", "value");
+      assertThat(b.cache.values.keySet()).containsExactly("nearly", "small");
+    }
+  }
+
+  @Test
+  void aUserWithTheDocumentedRightsIsEnough() throws Exception {
+    List<String> rights =
+        List.of(
+            "on",
+            ">password",
+            "resetkeys",
+            "~" + KEY + "*",
+            "-@all",
+            "+xadd",
+            "+expire",
+            "+memory|usage",
+            "+xread",
+            "+xinfo|stream",
+            "+info",
+            "+ping",
+            "+client");
+    redis.cli(
+        Stream.concat(Stream.of("acl", "setuser", "gerrit"), rights.stream())
+            .toArray(String[]::new));
+    Config config =
+        Node.with(
+            Node.with(Node.config(redis), "sharedUser", "gerrit"), "sharedPassword", "password");
+    try (Node a = Node.start(folder("a"), config);
+        Node b = Node.start(folder("b"), config)) {
+      a.computeAll(0, 10);
+      b.awaitAll(0, 10);
+      CheckReport good = a.shared.check();
+      assertWithMessage("%s", good.lines()).that(good.isGood()).isTrue();
+      assertThat(line(good, "secret").text()).contains("of another server");
+      assertThat(line(b.shared.check(), "secret").text()).contains("opens the records");
+      redis.cli("acl", "setuser", "gerrit", "-xadd", "-expire", "-memory|usage");
+      CheckReport bad = a.shared.check();
+      assertThat(line(bad, "rights").isGood()).isFalse();
+      assertThat(line(bad, "rights").text()).contains("+xadd");
+      a.compute("more", "value");
+      awaitTrue(() -> a.shared.report().failure().contains("NOPERM"), a);
+    }
+    // A server that only reads needs less.
+    Node.with(config, "sharedPublish", "false");
+    try (Node b = Node.start(folder("reader"), config)) {
+      b.awaitAll(0, 10);
+      CheckReport enough = b.shared.check();
+      assertWithMessage("%s", enough.lines()).that(enough.isGood()).isTrue();
+    }
+    Config wrong = Node.with(config, "sharedPassword", "wrong");
+    try (Node c = Node.start(folder("c"), wrong)) {
+      assertThat(line(c.shared.check(), "connection").text()).contains("WRONGPASS");
+    }
+  }
+
+  @Test
+  void theCheckTellsOfMemoryThatIsTooSmallOrThatMayBeReused() throws Exception {
+    try (Node a = node("a")) {
+      assertThat(line(a.shared.check(), "memory").isGood()).isTrue();
+      redis.cli("config", "set", "maxmemory", "100mb");
+      assertThat(line(a.shared.check(), "memory").text()).contains("sharedBytes");
+      redis.cli("config", "set", "maxmemory", "8gb");
+      redis.cli("config", "set", "maxmemory-policy", "allkeys-lru");
+      assertThat(line(a.shared.check(), "memory").text()).contains("noeviction");
+    }
+  }
+
+  private void openssl(String... arguments) throws Exception {
+    Process process =
+        new ProcessBuilder(Stream.concat(Stream.of("openssl"), Stream.of(arguments)).toList())
+            .directory(temp.toFile())
+            .redirectErrorStream(true)
+            .start();
+    String said = new String(process.getInputStream().readAllBytes(), UTF_8);
+    assertWithMessage(said).that(process.waitFor()).isEqualTo(0);
+  }
+
+  private void certificate(String name, String host) throws Exception {
+    openssl(
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-days",
+        "2",
+        "-subj",
+        "/CN=" + name,
+        "-addext",
+        "subjectAltName=" + host,
+        "-keyout",
+        name + ".key",
+        "-out",
+        name + ".pem");
+  }
+
+  private RedisServer encrypted(String name) throws IOException {
+    return RedisServer.startEncrypted(
+        temp.resolve("redis-" + name),
+        "--tls-cert-file",
+        temp.resolve(name + ".pem").toString(),
+        "--tls-key-file",
+        temp.resolve(name + ".key").toString(),
+        "--tls-ca-cert-file",
+        temp.resolve(name + ".pem").toString());
+  }
+
+  @Test
+  void encryptionComesWithACheckOfTheHost() throws Exception {
+    certificate("right", "IP:127.0.0.1,DNS:localhost");
+    certificate("wrong", "DNS:other.example.com");
+    try (RedisServer right = encrypted("right");
+        RedisServer wrong = encrypted("wrong")) {
+      Config config = Node.config("rediss://localhost:" + right.port());
+      try (Node a =
+              Node.start(folder("a"), Node.with(config, "sharedCertificates", "../right.pem"));
+          Node b = Node.start(folder("b"), config)) {
+        a.computeAll(0, 10);
+        b.awaitAll(0, 10);
+        assertThat(a.shared.check().isGood()).isTrue();
+      }
+      Config unknown = Node.config("rediss://localhost:" + right.port());
+      Config otherHost =
+          Node.with(
+              Node.config("rediss://localhost:" + wrong.port()),
+              "sharedCertificates",
+              "../wrong.pem");
+      try (Node c = Node.start(folder("c"), unknown);
+          Node d = Node.start(folder("d"), otherHost)) {
+        assertThat(line(c.shared.check(), "connection").text()).contains("certification path");
+        assertThat(line(d.shared.check(), "connection").text()).contains("localhost");
+      }
+    }
+  }
+
+  @Test
+  void aClusterAndSentinelsServeAsWell() throws Exception {
+    try (RedisServer cluster =
+        RedisServer.start(temp.resolve("cluster"), "--cluster-enabled", "yes")) {
+      cluster.cli("cluster", "addslotsrange", "0", "16383");
+      awaitTrueCluster(cluster);
+      Config config = Node.config("redis-cluster://127.0.0.1:" + cluster.port());
+      try (Node a = Node.start(folder("a"), config);
+          Node b = Node.start(folder("b"), config)) {
+        a.computeAll(0, 10);
+        b.awaitAll(0, 10);
+        assertWithMessage("%s", a.shared.check().lines()).that(a.shared.check().isGood()).isTrue();
+      }
+    }
+    try (RedisServer sentinel = redis.startSentinel(temp.resolve("sentinel"), "main")) {
+      Config config = Node.config("redis-sentinel://127.0.0.1:" + sentinel.port() + "/main");
+      try (Node a = Node.start(folder("c"), config);
+          Node b = Node.start(folder("d"), config)) {
+        a.computeAll(0, 10);
+        b.awaitAll(0, 10);
+      }
+    }
+  }
+
+  private static void awaitTrueCluster(RedisServer cluster) {
+    Deadline.in(Duration.ofSeconds(30))
+        .await(
+            () -> {
+              try {
+                return cluster.cli("cluster", "info").contains("cluster_state:ok");
+              } catch (IOException e) {
+                return false;
+              }
+            },
+            "the cluster is up");
+  }
+
+  @Test
+  void settingsThatMakeNoSenseAreNamedWithTheWayOut() {
+    for (String url :
+        List.of("localhost", "http://localhost", "redis://a:b", "redis://a,b", "redis-x://a")) {
+      assertThat(refusal(Node.config(url))).contains("sharedUrl is invalid");
+    }
+    assertThat(refusal(Node.config("redis-sentinel://a"))).contains("master");
+    assertThat(refusal(Node.config("redis://user:password@a"))).contains("secure.config");
+    assertThat(refusal(Node.config("redis://a/x"))).contains("database");
+    Config config = Node.config("redis://a/3");
+    assertThat(SharedSettings.of(config, temp).database()).isEqualTo(3);
+    assertThat(refusal(Node.with(config, "sharedSecret", "short"))).contains("openssl rand");
+  }
+
+  private String refusal(Config config) {
+    return assertThrows(IllegalArgumentException.class, () -> SharedSettings.of(config, temp))
+        .getMessage();
+  }
+}

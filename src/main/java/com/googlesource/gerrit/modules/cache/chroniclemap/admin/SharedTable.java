@@ -1,0 +1,102 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
+
+import static com.google.common.base.Strings.padEnd;
+
+import com.google.gson.JsonObject;
+import com.googlesource.gerrit.modules.cache.chroniclemap.shared.CheckReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.shared.SharedReport;
+import java.io.PrintWriter;
+import java.util.ArrayList;
+import java.util.List;
+
+/** A formatter of what is shared with other servers, as text and as JSON. */
+final class SharedTable {
+  private static final int SUBJECT_WIDTH = 12;
+
+  private SharedTable() {}
+
+  static void print(PrintWriter out, SharedReport report) {
+    TextTable.printWrapped(out, "Values are shared through " + report.server());
+    out.println();
+    Figures.of(SharedMetrics.ALL, report)
+        .forEach(
+            (metric, value) ->
+                out.println(
+                    padEnd(metric.shortName(), 18, ' ')
+                        + padEnd(metric.format(value), 10, ' ')
+                        + metric.meaning().substring(metric.meaning().indexOf(':') + 2)));
+    List<String> problems = problems(report);
+    if (!problems.isEmpty()) {
+      out.println();
+      problems.forEach(problem -> TextTable.printWrapped(out, problem));
+    }
+  }
+
+  /** What an administrator should know, in sentences. */
+  static List<String> problems(SharedReport report) {
+    List<String> all = new ArrayList<>();
+    if (!report.failure().isEmpty()) {
+      all.add(
+          "Shared values: no connection, so each value is computed on each server: "
+              + report.failure());
+    } else if (report.isFull()) {
+      all.add(
+          "Shared values: the server is full, so what is computed here does not reach the others;"
+              + " run shared --check");
+    }
+    if (report.counts().refused.sum() > 0) {
+      all.add(
+          "Shared values: records had a wrong seal; all servers of the site need the same"
+              + " sharedSecret");
+    }
+    return all;
+  }
+
+  static void print(PrintWriter out, CheckReport report) {
+    for (CheckReport.Line line : report.lines()) {
+      TextTable.printWrapped(
+          out,
+          (line.isGood() ? "ok    " : "WRONG ")
+              + padEnd(line.subject(), SUBJECT_WIDTH, ' ')
+              + line.text());
+    }
+  }
+
+  static JsonObject json(SharedReport report) {
+    JsonObject out = new JsonObject();
+    out.addProperty("server", report.server());
+    out.addProperty("failure", report.failure());
+    Figures.of(SharedMetrics.ALL, report)
+        .forEach((metric, value) -> out.addProperty(metric.shortName(), value));
+    return out;
+  }
+
+  static JsonObject json(CheckReport report) {
+    JsonObject out = new JsonObject();
+    out.addProperty("good", report.isGood());
+    out.add("lines", CachesJson.array(report.lines(), SharedTable::line));
+    return out;
+  }
+
+  private static JsonObject line(CheckReport.Line line) {
+    JsonObject out = new JsonObject();
+    out.addProperty("good", line.isGood());
+    out.addProperty("subject", line.subject());
+    out.addProperty("text", line.text());
+    return out;
+  }
+}

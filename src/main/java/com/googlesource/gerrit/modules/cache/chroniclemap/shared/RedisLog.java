@@ -1,0 +1,431 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.shared;
+
+import static com.google.common.base.Strings.lenientFormat;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.security.KeyStore;
+import java.security.cert.Certificate;
+import java.security.cert.CertificateFactory;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
+import redis.clients.jedis.ConnectionPoolConfig;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.RedisClient;
+import redis.clients.jedis.RedisClusterClient;
+import redis.clients.jedis.RedisSentinelClient;
+import redis.clients.jedis.SslOptions;
+import redis.clients.jedis.SslVerifyMode;
+import redis.clients.jedis.StreamEntryID;
+import redis.clients.jedis.UnifiedJedis;
+import redis.clients.jedis.exceptions.JedisAccessControlException;
+import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.params.XAddParams;
+import redis.clients.jedis.params.XReadParams;
+import redis.clients.jedis.resps.StreamEntryBinary;
+import redis.clients.jedis.resps.StreamInfo;
+
+/**
+ * A log that is a stream of Redis 7 or Valkey (<a
+ * href="https://redis.io/docs/latest/develop/data-types/streams/">Redis Streams</a>): on one
+ * server, in a cluster, or behind sentinels. A record is an entry with one field.
+ *
+ * <p>Redis bounds a stream by its number of entries. This class asks the server now and then how
+ * many bytes the entries take on average, and trims by that.
+ */
+final class RedisLog implements RecordLog {
+  private static final byte[] FIELD = {'b'};
+  private static final String STORE_TYPE = "PKCS12";
+
+  /** Certificates are no secret. */
+  private static final char[] NO_PASSWORD = {};
+
+  private static final int CONNECT_MILLIS = 3000;
+  private static final int ANSWER_MILLIS = 5000;
+
+  /** After how many appended records the size of the stream is looked at again. */
+  private static final int MEASURED_EACH = 64;
+
+  private static final int FEW_SAMPLES = 5;
+  private static final int MANY_SAMPLES = 500;
+
+  /** A log to which nothing is appended for so long is deleted: that of an older Gerrit. */
+  private static final Duration LIFE = Duration.ofDays(30);
+
+  /** What an entry is taken for until there are some to measure: the size of a full record. */
+  private static final long ASSUMED_BYTES = Batch.FULL_BYTES;
+
+  private final SharedSettings settings;
+  private final String key;
+  private final byte[] keyBytes;
+  private final UnifiedJedis client;
+
+  /** The number of entries that the stream may have. */
+  private long maxRecords;
+
+  private int untilMeasured;
+
+  private RedisLog(SharedSettings settings, String key, UnifiedJedis client) {
+    this.settings = settings;
+    this.key = key;
+    this.keyBytes = key.getBytes(UTF_8);
+    this.client = client;
+  }
+
+  /**
+   * Connects to a stream.
+   *
+   * @param key of the stream
+   */
+  static RecordLog open(SharedSettings settings, String key) throws IOException {
+    return call(settings, () -> new RedisLog(settings, key, client(settings)));
+  }
+
+  private static UnifiedJedis client(SharedSettings settings)
+      throws IOException, GeneralSecurityException {
+    DefaultJedisClientConfig.Builder config = config(settings).database(settings.database());
+    if (!settings.user().isEmpty()) {
+      config.user(settings.user());
+    }
+    if (!settings.password().isEmpty()) {
+      config.password(settings.password());
+    }
+    ConnectionPoolConfig pool = new ConnectionPoolConfig();
+    pool.setMaxTotal(1);
+    pool.setTestWhileIdle(false);
+    pool.setMaxWait(Duration.ofMillis(ANSWER_MILLIS));
+    Set<HostAndPort> addresses =
+        settings.addresses().stream()
+            .map(each -> new HostAndPort(each.getHost(), each.getPort()))
+            .collect(Collectors.toSet());
+    return switch (settings.kind()) {
+      case SINGLE ->
+          RedisClient.builder()
+              .hostAndPort(addresses.iterator().next())
+              .clientConfig(config.build())
+              .poolConfig(pool)
+              .build();
+      case CLUSTER ->
+          RedisClusterClient.builder()
+              .nodes(addresses)
+              .clientConfig(config.build())
+              .poolConfig(pool)
+              .maxAttempts(2)
+              .maxTotalRetriesDuration(Duration.ofMillis(ANSWER_MILLIS))
+              .build();
+      case SENTINELS ->
+          RedisSentinelClient.builder()
+              .masterName(settings.master())
+              .sentinels(addresses)
+              .sentinelClientConfig(config(settings).build())
+              .clientConfig(config.build())
+              .poolConfig(pool)
+              .build();
+    };
+  }
+
+  /** What the server and its sentinels have in common. */
+  private static DefaultJedisClientConfig.Builder config(SharedSettings settings)
+      throws IOException, GeneralSecurityException {
+    DefaultJedisClientConfig.Builder config =
+        DefaultJedisClientConfig.builder()
+            .connectionTimeoutMillis(CONNECT_MILLIS)
+            .socketTimeoutMillis(ANSWER_MILLIS)
+            .blockingSocketTimeoutMillis(ANSWER_MILLIS)
+            .clientName("cache-chroniclemap");
+    if (settings.isEncrypted()) {
+      config.sslOptions(tls(settings));
+    }
+    return config;
+  }
+
+  private static SslOptions tls(SharedSettings settings)
+      throws IOException, GeneralSecurityException {
+    SslOptions.Builder options = SslOptions.builder().sslVerifyMode(SslVerifyMode.FULL);
+    if (settings.certificates().isPresent()) {
+      byte[] trusted = trusted(settings.certificates().get());
+      options
+          .trustStoreType(STORE_TYPE)
+          .truststore(() -> new ByteArrayInputStream(trusted), NO_PASSWORD);
+    }
+    return options.build();
+  }
+
+  /** Makes a store, as Java reads it, of a PEM file of certificates. */
+  private static byte[] trusted(Path file) throws IOException, GeneralSecurityException {
+    KeyStore store = KeyStore.getInstance(STORE_TYPE);
+    store.load(null, null);
+    try (InputStream in = Files.newInputStream(file)) {
+      for (Certificate each : CertificateFactory.getInstance("X.509").generateCertificates(in)) {
+        store.setCertificateEntry("trusted" + store.size(), each);
+      }
+    }
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    store.store(bytes, NO_PASSWORD);
+    return bytes.toByteArray();
+  }
+
+  private static <T> T call(SharedSettings settings, Callable<T> call) throws IOException {
+    try {
+      return call.call();
+    } catch (IOException e) {
+      throw e;
+    } catch (Exception | LinkageError e) {
+      throw new IOException(lenientFormat("Redis at %s: %s", settings.server(), reasonOf(e)), e);
+    }
+  }
+
+  /** What is wrong, from the exception's last cause on, as the client wraps the true reason. */
+  private static String reasonOf(Throwable e) {
+    StringBuilder reason = new StringBuilder();
+    for (Throwable cause = e; cause != null; cause = cause.getCause()) {
+      String text = cause.getMessage() == null ? cause.toString() : cause.getMessage();
+      if (reason.indexOf(text) < 0) {
+        reason.append(reason.isEmpty() ? "" : ": ").append(text);
+      }
+    }
+    return reason.toString();
+  }
+
+  @Override
+  public void append(byte[] record) throws IOException {
+    if (untilMeasured == 0) {
+      measure();
+    }
+    untilMeasured--;
+    XAddParams trimmed = XAddParams.xAddParams().maxLen(maxRecords).approximateTrimming();
+    call(
+        settings,
+        () -> {
+          try {
+            return client.xadd(keyBytes, trimmed, Map.of(FIELD, record));
+          } catch (JedisDataException e) {
+            if (String.valueOf(e.getMessage()).startsWith("OOM")) {
+              throw new FullException(
+                  lenientFormat("Redis at %s: %s", settings.server(), e.getMessage()), e);
+            }
+            throw e;
+          }
+        });
+  }
+
+  private void measure() throws IOException {
+    long records = state().records();
+    long bytes = call(settings, () -> bytes(MANY_SAMPLES));
+    long average = records == 0 || bytes == 0 ? ASSUMED_BYTES : Math.max(1, bytes / records);
+    maxRecords = Math.max(1, settings.bytes() / average);
+    untilMeasured = MEASURED_EACH;
+    call(settings, this::postponeEnd);
+  }
+
+  /** Has Redis delete the stream after {@link #LIFE}, unless that is postponed again. */
+  private long postponeEnd() {
+    try {
+      return client.expire(key, LIFE.toSeconds());
+    } catch (JedisAccessControlException e) {
+      // Then the log of an older version of Gerrit stays until somebody deletes it.
+      return 0;
+    }
+  }
+
+  @Override
+  public List<Entry> read(Position after, int most, Duration patience) throws IOException {
+    XReadParams params = XReadParams.xReadParams().count(most);
+    if (patience.isPositive()) {
+      params.block(Math.toIntExact(patience.toMillis()));
+    }
+    StreamEntryID from = new StreamEntryID(after.millis(), after.number());
+    return call(
+        settings,
+        () -> {
+          List<Map.Entry<byte[], List<StreamEntryBinary>>> streams =
+              client.xreadBinary(params, Map.of(keyBytes, from));
+          List<Entry> entries = new ArrayList<>();
+          if (streams != null && !streams.isEmpty()) {
+            for (StreamEntryBinary entry : streams.get(0).getValue()) {
+              entries.add(new Entry(positionOf(entry.getID()), recordOf(entry)));
+            }
+          }
+          return entries;
+        });
+  }
+
+  private static Position positionOf(StreamEntryID id) {
+    return new Position(id.getTime(), id.getSequence());
+  }
+
+  /** The record of an entry; no bytes, and so no valid record, if it is not one of ours. */
+  private static byte[] recordOf(StreamEntryBinary entry) {
+    for (Map.Entry<byte[], byte[]> field : entry.getFields().entrySet()) {
+      if (Arrays.equals(field.getKey(), FIELD)) {
+        return field.getValue();
+      }
+    }
+    return new byte[0];
+  }
+
+  @Override
+  public State state() throws IOException {
+    return call(
+        settings,
+        () -> {
+          try {
+            StreamInfo info = client.xinfoStream(key);
+            long records = info.getLength();
+            Object appended = info.getStreamInfo().get("entries-added");
+            return new State(
+                positionOf(info.getLastGeneratedId()),
+                records,
+                appended instanceof Long count ? count : -1,
+                bytes(FEW_SAMPLES));
+          } catch (JedisDataException e) {
+            if (String.valueOf(e.getMessage()).startsWith("ERR no such key")) {
+              return new State(Position.START, 0, 0, 0);
+            }
+            throw e;
+          }
+        });
+  }
+
+  /**
+   * The size of the stream; 0 if this user may not ask.
+   *
+   * @param samples how many of its parts are measured, from whose average the rest is estimated
+   */
+  private long bytes(int samples) {
+    try {
+      Long bytes = client.memoryUsage(key, samples);
+      return bytes == null ? 0 : bytes;
+    } catch (JedisAccessControlException e) {
+      // Then the number of entries is bounded as if each were full.
+      return 0;
+    }
+  }
+
+  @Override
+  public void check(CheckReport report) throws IOException {
+    long begun = System.nanoTime();
+    State state = state();
+    long micros = (System.nanoTime() - begun) / 2000;
+    report.good("round trip", "%s us to %s", micros, settings.server());
+    if (!state.isCounted()) {
+      report.bad(
+          "version", "the server is older than Redis 7, so what is missed is not known: update it");
+    }
+    if (settings.isEncrypted()) {
+      report.good("TLS", "the certificate is valid for the host");
+    } else {
+      report.good(
+          "TLS", "none: records are sealed, but the password of the server can be read on the way");
+    }
+    checkRights(report);
+    checkMemory(report);
+    report.good(
+        "log",
+        "%s has %s records in %s bytes, of which sharedBytes allows %s",
+        key,
+        state.records(),
+        state.bytes(),
+        settings.bytes());
+  }
+
+  private void checkRights(CheckReport report) throws IOException {
+    byte[] trial = (key + ":check").getBytes(UTF_8);
+    try {
+      call(
+          settings,
+          () -> {
+            if (settings.publishes()) {
+              XAddParams one = XAddParams.xAddParams().maxLen(1);
+              var unusedId = client.xadd(trial, one, Map.of(FIELD, new byte[1]));
+              var unusedExpiry = client.expire(trial, LIFE.toSeconds());
+              var unusedBytes = client.memoryUsage(trial);
+            }
+            return client.xreadBinary(
+                XReadParams.xReadParams().count(1), Map.of(trial, new StreamEntryID()));
+          });
+      report.good(
+          "rights",
+          settings.publishes()
+              ? "this user may append to streams, read and measure them"
+              : "this user may read streams");
+    } catch (IOException e) {
+      report.bad(
+          "rights",
+          "%s. The user needs: ~%s* +xread +xinfo|stream +info +ping +client, and on servers that"
+              + " publish +xadd +expire +memory|usage",
+          e.getMessage(),
+          key);
+    }
+  }
+
+  private void checkMemory(CheckReport report) {
+    try {
+      Map<String, String> memory =
+          client
+              .info("memory")
+              .lines()
+              .filter(line -> line.contains(":"))
+              .collect(
+                  Collectors.toMap(
+                      line -> line.substring(0, line.indexOf(':')),
+                      line -> line.substring(line.indexOf(':') + 1),
+                      (first, second) -> first));
+      long limit = Long.parseLong(memory.getOrDefault("maxmemory", "0"));
+      String policy = memory.getOrDefault("maxmemory_policy", "unknown");
+      if (limit > 0 && limit < settings.bytes() + settings.bytes() / 4) {
+        report.bad(
+            "memory",
+            "the server's maxmemory is %s bytes: set it to a quarter above sharedBytes (%s) or more",
+            limit,
+            settings.bytes());
+      } else if (policy.startsWith("allkeys")) {
+        report.bad(
+            "memory",
+            "maxmemory-policy is %s, by which the server may delete the whole log: set it to"
+                + " noeviction",
+            policy);
+      } else {
+        report.good("memory", "maxmemory is %s, maxmemory-policy is %s", limit, policy);
+      }
+    } catch (RuntimeException e) {
+      report.good("memory", "not known: %s", e.getMessage());
+    }
+  }
+
+  @Override
+  public void close() {
+    try {
+      client.close();
+    } catch (RuntimeException e) {
+      // There is nothing left to do with the connection.
+    }
+  }
+}

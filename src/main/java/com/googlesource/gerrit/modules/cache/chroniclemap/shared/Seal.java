@@ -1,0 +1,148 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.shared;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.google.common.cache.CacheBuilder;
+import com.google.common.cache.CacheLoader;
+import com.google.common.cache.LoadingCache;
+import com.google.common.io.BaseEncoding;
+import com.google.common.primitives.Bytes;
+import java.nio.ByteBuffer;
+import java.security.GeneralSecurityException;
+import java.security.SecureRandom;
+import java.util.Arrays;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
+import javax.crypto.Cipher;
+import javax.crypto.Mac;
+import javax.crypto.SecretKey;
+import javax.crypto.spec.GCMParameterSpec;
+import javax.crypto.spec.SecretKeySpec;
+
+/**
+ * The seal of a record: AES-256-GCM (NIST SP 800-38D), which hides what is in it, and lets only who
+ * has the site's secret make one. Nothing of a record is used before its seal was checked.
+ *
+ * <p>The format: one byte of version, 16 bytes that name the run of the server which made the
+ * record, 8 bytes with the record's number in that run, and the ciphertext with its 16-byte tag.
+ * Each run has its own key: HMAC-SHA-256, with the site's secret as its key, of a label and the
+ * run's name. The name is random, and the record's number is the nonce, so no key ever sees a nonce
+ * twice. The head and the name of the log are authenticated, too.
+ *
+ * <p>A record that is appended once more is a right one still, and does no harm: its values depend
+ * on their keys alone. Safe for any thread.
+ */
+final class Seal {
+  private static final byte VERSION = 1;
+  private static final int RUN_LENGTH = 16;
+  private static final int HEAD_LENGTH = 1 + RUN_LENGTH + Long.BYTES;
+  private static final int TAG_BYTES = 16;
+  private static final String LABEL = "cache-chroniclemap shared values 1";
+  private static final String FINGERPRINT_LABEL = "cache-chroniclemap fingerprint 1";
+
+  /** How many other runs' keys are kept. */
+  private static final int MAX_KEYS = 128;
+
+  private final byte[] secret;
+  private final byte[] log;
+  private final byte[] run = new byte[RUN_LENGTH];
+  private final AtomicLong number = new AtomicLong();
+
+  private final LoadingCache<ByteBuffer, SecretKey> keys =
+      CacheBuilder.newBuilder()
+          .maximumSize(MAX_KEYS)
+          .build(CacheLoader.from(name -> keyOf(name.array())));
+
+  /**
+   * Makes the seal of a run.
+   *
+   * @param secret of the site
+   * @param log the name of the log; a record of one is not valid in another
+   */
+  Seal(String secret, String log) {
+    this.secret = secret.getBytes(UTF_8);
+    this.log = log.getBytes(UTF_8);
+    new SecureRandom().nextBytes(run);
+  }
+
+  private SecretKey keyOf(byte[] name) {
+    return new SecretKeySpec(mac(Bytes.concat(LABEL.getBytes(UTF_8), name)), "AES");
+  }
+
+  private byte[] mac(byte[] input) {
+    try {
+      Mac mac = Mac.getInstance("HmacSHA256");
+      mac.init(new SecretKeySpec(secret, "HmacSHA256"));
+      return mac.doFinal(input);
+    } catch (GeneralSecurityException e) {
+      throw new IllegalStateException("this Java has no HMAC-SHA-256", e);
+    }
+  }
+
+  /** Distinguishes secrets, and does not tell them. */
+  String fingerprint() {
+    byte[] whole = mac(FINGERPRINT_LABEL.getBytes(UTF_8));
+    return BaseEncoding.base16().lowerCase().encode(whole, 0, 8);
+  }
+
+  private Cipher cipher(int mode, byte[] head) throws GeneralSecurityException {
+    byte[] name = Arrays.copyOfRange(head, 1, 1 + RUN_LENGTH);
+    // The nonce has twelve bytes, the number eight.
+    byte[] nonce = Arrays.copyOfRange(head, HEAD_LENGTH - 12, HEAD_LENGTH);
+    Arrays.fill(nonce, 0, 4, (byte) 0);
+    Cipher cipher = Cipher.getInstance("AES/GCM/NoPadding");
+    cipher.init(
+        mode, keys.getUnchecked(ByteBuffer.wrap(name)), new GCMParameterSpec(8 * TAG_BYTES, nonce));
+    cipher.updateAAD(head);
+    cipher.updateAAD(log);
+    return cipher;
+  }
+
+  /** Seals a record of this run. */
+  byte[] close(byte[] content) {
+    byte[] head =
+        ByteBuffer.allocate(HEAD_LENGTH)
+            .put(VERSION)
+            .put(run)
+            .putLong(number.incrementAndGet())
+            .array();
+    try {
+      return Bytes.concat(head, cipher(Cipher.ENCRYPT_MODE, head).doFinal(content));
+    } catch (GeneralSecurityException e) {
+      throw new IllegalStateException("this Java has no AES-GCM", e);
+    }
+  }
+
+  /** Whether a record claims to be of this run. */
+  boolean isOwn(byte[] record) {
+    return record.length >= HEAD_LENGTH
+        && Arrays.equals(run, 0, RUN_LENGTH, record, 1, 1 + RUN_LENGTH);
+  }
+
+  /** Opens a record; empty if it was not sealed with the site's secret for this log. */
+  Optional<byte[]> open(byte[] record) {
+    if (record.length < HEAD_LENGTH + TAG_BYTES || record[0] != VERSION) {
+      return Optional.empty();
+    }
+    try {
+      Cipher cipher = cipher(Cipher.DECRYPT_MODE, Arrays.copyOf(record, HEAD_LENGTH));
+      return Optional.of(cipher.doFinal(record, HEAD_LENGTH, record.length - HEAD_LENGTH));
+    } catch (GeneralSecurityException e) {
+      return Optional.empty();
+    }
+  }
+}

@@ -1,0 +1,209 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.shared;
+
+import com.google.common.flogger.FluentLogger;
+import com.google.gerrit.common.Nullable;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.HashSet;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import org.eclipse.jgit.lib.Config;
+
+/**
+ * The values that the servers of a site share: each is computed by one of them, and is in the
+ * stores of the others a moment later. A server that was away or is new reads what it lacks from
+ * the log.
+ *
+ * <p>Only for caches whose values depend on their keys alone. No method waits for the network.
+ *
+ * <p>Any thread may call.
+ */
+public final class SharedValues {
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
+  /**
+   * The version of the records' format. It must change with the format of the seal or the batch.
+   */
+  private static final String FORMAT = "v1";
+
+  private static final String FILE = "shared-position";
+  private static final long STOP_MILLIS = 500;
+
+  private final SharedSettings settings;
+  private final Seal seal;
+  private final RecordLog.Opener opener;
+  private final SharedCounts counts = new SharedCounts();
+  private final CountDownLatch stopped = new CountDownLatch(1);
+  private final Reconnection following;
+  private final Follower follower;
+  private final Thread followerThread;
+
+  /** Null if this server only reads. */
+  @Nullable private final Reconnection publishing;
+
+  /** Null if this server only reads. */
+  @Nullable private final Publisher publisher;
+
+  /** The caches that have to be added before the follower begins. Guarded by itself. */
+  private final Set<String> awaited;
+
+  private SharedValues(
+      SharedSettings settings,
+      String key,
+      RecordLog.Opener opener,
+      Path folder,
+      Set<String> caches) {
+    this.settings = settings;
+    this.opener = opener;
+    this.awaited = new HashSet<>(caches);
+    this.seal = new Seal(settings.secret(), key);
+    this.following = new Reconnection(opener, counts, "not connected yet", stopped);
+    Bookmark bookmark =
+        new Bookmark(
+            folder.resolve(FILE), settings.server() + " " + key + " " + seal.fingerprint());
+    this.follower = new Follower(seal, following, bookmark, counts, stopped);
+    this.followerThread = start("follow", follower);
+    if (settings.publishes()) {
+      this.publishing = new Reconnection(opener, counts, "", stopped);
+      this.publisher = new Publisher(seal, publishing, counts, stopped);
+      var unused = start("publish", publisher);
+    } else {
+      this.publishing = null;
+      this.publisher = null;
+    }
+  }
+
+  private static Thread start(String what, Runnable task) {
+    return Thread.ofPlatform().daemon().name("cache-chroniclemap-shared-" + what).start(task);
+  }
+
+  /**
+   * Begins to share values, if that is configured.
+   *
+   * @param etc the folder of Gerrit's configuration
+   * @param folder of the stores, for the place in the log
+   * @param gerrit the minor version of Gerrit, such as 3.13; others have another log
+   * @param caches the names of those that may be added
+   * @throws IllegalArgumentException if a setting is invalid
+   */
+  public static Optional<SharedValues> begin(
+      Config config, Path etc, Path folder, String gerrit, Set<String> caches) {
+    if (!SharedSettings.areSet(config)) {
+      return Optional.empty();
+    }
+    SharedSettings settings = SharedSettings.of(config, etc);
+    String key = "cache-chroniclemap:" + settings.site() + ":" + gerrit + ":" + FORMAT;
+    return Optional.of(
+        new SharedValues(settings, key, () -> RedisLog.open(settings, key), folder, caches));
+  }
+
+  /** Adds a cache, which takes in values from now on. */
+  public void add(SharedCache cache) {
+    follower.add(cache);
+    synchronized (awaited) {
+      if (awaited.remove(cache.name()) && awaited.isEmpty()) {
+        follower.begin();
+      }
+    }
+  }
+
+  /**
+   * Says that no further cache will be added. Without it, values wait for those that are missing.
+   */
+  public void allAdded() {
+    follower.begin();
+  }
+
+  /** Publishes a value that this server has computed, in the background, or drops it. */
+  public void computed(SharedCache cache, byte[] key, byte[] value, long created) {
+    if (publisher != null) {
+      publisher.offer(new SharedValue(cache.name(), cache.version(), key, value, created));
+    }
+  }
+
+  /** Notes that a cache was flushed: it takes in no values from before. */
+  public void flushed(SharedCache cache) {
+    follower.flushed(cache.name());
+  }
+
+  /** The figures at this moment. */
+  public SharedReport report() {
+    return new SharedReport(
+        settings.server(),
+        following.failure().isEmpty() && publishing != null
+            ? publishing.failure()
+            : following.failure(),
+        publisher != null && publisher.isFull(),
+        publisher == null ? 0 : publisher.queued(),
+        follower.behindRecords(),
+        follower.behindMillis(),
+        follower.logBytes(),
+        counts);
+  }
+
+  /** Looks at what works and what does not. Waits for the server, for half a minute at most. */
+  public CheckReport check() {
+    CheckReport report = new CheckReport();
+    try (RecordLog log = opener.open()) {
+      log.check(report);
+      checkSecret(report);
+    } catch (IOException e) {
+      report.bad("connection", "%s", e.getMessage());
+    }
+    long behind = follower.behindRecords();
+    report.good("behind", "%s records, %s ms", behind, follower.behindMillis());
+    return report;
+  }
+
+  /** Goes by the records of others that this server has met since its start. */
+  private void checkSecret(CheckReport report) {
+    long refused = counts.refused.sum();
+    if (refused > 0) {
+      report.bad(
+          "secret",
+          "it does not open %s records: set sharedSecret to the same on all servers of the site, and"
+              + " sharedSite to another name on other sites",
+          refused);
+    } else if (counts.received.sum() > 0) {
+      report.good("secret", "it opens the records of others");
+    } else {
+      report.good("secret", "no record of another server was read yet that would tell");
+    }
+  }
+
+  /** Ends the sharing. Waits half a second at most. To be called before stores are closed. */
+  public void stop() {
+    stopped.countDown();
+    follower.begin();
+    following.close();
+    try {
+      followerThread.join(STOP_MILLIS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Saves the place in the log, after the stores were closed. */
+  public void storesAreClosed() {
+    if (followerThread.isAlive()) {
+      logger.atFine().log("The place in the log of shared values is that of some minutes ago");
+    } else {
+      follower.saveAtStop();
+    }
+  }
+}
