@@ -39,6 +39,7 @@ final class Node implements AutoCloseable {
     final int version;
     volatile StartReport start;
     volatile boolean isOpen = true;
+    volatile byte[] note;
 
     Memory(int version, StartReport.Kind kind) {
       this.version = version;
@@ -63,6 +64,23 @@ final class Node implements AutoCloseable {
     @Override
     public StartReport start() {
       return start;
+    }
+
+    @Override
+    public byte[] note() {
+      return note;
+    }
+
+    @Override
+    public void setNote(byte[] note) {
+      this.note = note;
+    }
+
+    /** Empties the cache as a fault of the disk does. */
+    void replace() {
+      values.clear();
+      note = null;
+      start = new StartReport(StartReport.Kind.REPLACED, "a fault", 0, 0);
     }
 
     @Override
@@ -111,6 +129,7 @@ final class Node implements AutoCloseable {
   static Node startAgain(Path folder, Config config, Node before) {
     Memory kept = new Memory(before.cache.version, StartReport.Kind.CLEAN);
     kept.values.putAll(before.cache.values);
+    kept.note = before.cache.note;
     return new Node(folder, config, kept);
   }
 
@@ -151,6 +170,5 @@ final class Node implements AutoCloseable {
   @Override
   public void close() {
     shared.stop();
-    shared.storesAreClosed();
   }
 }

@@ -27,7 +27,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Random;
-import java.util.Set;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import java.util.stream.Stream;
@@ -114,8 +113,6 @@ class SharedValuesIT {
       a.computeAll(100, 150);
       awaitAtLeast(() -> a.counts().published.sum(), 150, a);
       try (Node again = Node.startAgain(folder("b"), Node.config(redis), b).awaitAll(0, 150)) {
-        assertThat(again.counts().received.sum()).isEqualTo(50);
-        assertThat(again.counts().rereads.sum()).isEqualTo(0);
         assertThat(again.counts().missed.sum()).isEqualTo(0);
       }
     }
@@ -127,11 +124,9 @@ class SharedValuesIT {
       a.computeAll(0, 100);
       node("b").awaitAll(0, 100).close();
       try (Node again = node("b").awaitAll(0, 100)) {
-        assertThat(again.counts().rereads.sum()).isEqualTo(1);
-        // As after a fault of its disk.
-        again.cache.values.clear();
-        again.cache.start = new StartReport(StartReport.Kind.REPLACED, "a fault", 0, 0);
+        again.cache.replace();
         again.awaitAll(0, 100);
+        assertThat(again.counts().rereads.sum()).isEqualTo(1);
       }
     }
   }
@@ -151,8 +146,7 @@ class SharedValuesIT {
       // Also what this run has published itself.
       b.compute("of b", "value");
       a.await("of b", "value");
-      b.cache.values.clear();
-      b.cache.start = new StartReport(StartReport.Kind.REPLACED, "a fault", 0, 0);
+      b.cache.replace();
       b.awaitAll(0, 20);
       b.await("of b", "value");
     }
@@ -174,19 +168,12 @@ class SharedValuesIT {
   }
 
   @Test
-  void aCacheThatWasNotSharedBeforeGetsAll() throws Exception {
+  void aStoreOfBeforeItWasSharedGetsAll() throws Exception {
     try (Node a = node("a")) {
       a.computeAll(0, 100);
       awaitAtLeast(() -> a.counts().published.sum(), 100, a);
-      Config config = Node.config(redis);
-      SharedValues without =
-          SharedValues.begin(config, folder("b"), folder("b"), "3.13", Set.of()).orElseThrow();
-      without.allAdded();
-      awaitAtLeast(() -> without.report().counts().skipped.sum(), 100, a);
-      without.stop();
-      without.storesAreClosed();
       Node.Memory kept = new Node.Memory(1, StartReport.Kind.CLEAN);
-      try (Node b = Node.start(folder("b"), config, kept)) {
+      try (Node b = Node.start(folder("b"), Node.config(redis), kept)) {
         b.awaitAll(0, 100);
       }
     }
@@ -273,27 +260,23 @@ class SharedValuesIT {
   }
 
   @Test
-  void theLogIsBoundedAndWhatFellOffIsCounted() throws Exception {
+  void theLogIsBounded() throws Exception {
     Config small = Node.with(Node.config(redis), "sharedBytes", "1m");
     Random random = new Random(2);
     try (Node a = Node.start(folder("a"), small)) {
-      Node b = Node.start(folder("b"), small);
-      a.computeAll(0, 10);
-      b.awaitAll(0, 10);
-      b.close();
       for (int i = 0; i < 1000; i++) {
         byte[] bytes = new byte[random.nextInt(20_000)];
         random.nextBytes(bytes);
         a.compute("random" + i, new String(bytes, UTF_8));
         awaitTrue(() -> a.shared.report().queued() < 200, a);
       }
-      awaitAtLeast(() -> a.counts().published.sum(), 1010, a);
+      awaitAtLeast(() -> a.counts().published.sum(), 1000, a);
       awaitTrue(() -> a.shared.report().logBytes() > 0, a);
       assertThat(Long.parseLong(redis.cli("memory", "usage", KEY).strip())).isLessThan(2 << 20);
-      try (Node again = Node.startAgain(folder("b"), small, b)) {
-        awaitAtLeast(() -> again.counts().missed.sum(), 1, again);
-        awaitTrue(() -> again.shared.report().behindRecords() == 0, again);
-        assertThat(again.counts().takenIn.sum()).isAtLeast(20);
+      try (Node late = Node.start(folder("late"), small)) {
+        awaitAtLeast(() -> late.counts().takenIn.sum(), 20, late);
+        awaitTrue(() -> late.shared.report().behindRecords() == 0, late);
+        assertThat(late.counts().takenIn.sum()).isLessThan(1000);
       }
     }
   }
@@ -391,10 +374,9 @@ class SharedValuesIT {
     try (Node a = node("a")) {
       a.computeAll(0, 10);
       Node b = node("b").awaitAll(0, 10);
-      b.cache.values.clear();
       b.shared.flushed(b.cache);
       // All is read once more.
-      b.cache.start = new StartReport(StartReport.Kind.REPLACED, "", 0, 0);
+      b.cache.replace();
       awaitAtLeast(() -> b.counts().skipped.sum(), 10, b);
       assertThat(b.cache.values).isEmpty();
       // No stop: the process may as well be killed.
@@ -433,6 +415,8 @@ class SharedValuesIT {
             "+xadd",
             "+expire",
             "+memory|usage",
+            "+xlen",
+            "+xtrim",
             "+xread",
             "+xinfo|stream",
             "+info",

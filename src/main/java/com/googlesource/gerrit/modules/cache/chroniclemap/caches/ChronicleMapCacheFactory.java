@@ -523,6 +523,5 @@ final class ChronicleMapCacheFactory
     timer.shutdown();
     writeDelayed();
     directory.ifPresent(StoreDirectory::close);
-    shared.ifPresent(SharedValues::storesAreClosed);
   }
 }

@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.Maps;
 import com.google.common.flogger.FluentLogger;
@@ -50,6 +52,12 @@ final class DiskTier<K, V> implements SharedCache {
    * so reading the clock each time would be felt.
    */
   private static final int TIMED_ONE_IN = 16;
+
+  /**
+   * The key of the note that {@link SharedCache} describes. It begins with a byte with which no
+   * serialized key of a shared cache begins.
+   */
+  private static final byte[] NOTE_KEY = "\0shared values".getBytes(UTF_8);
 
   /**
    * One in so many hits of the heap of a shared cache counts as a use of the value on disk; a power
@@ -348,6 +356,22 @@ final class DiskTier<K, V> implements SharedCache {
       return !readOnly.get() && isWanted.getAsBoolean()
           ? store.takeIn(key, value, created, ticket)
           : ImportResult.OVER;
+    }
+  }
+
+  @Override
+  @Nullable
+  public byte[] note() {
+    Value note = store.readUncounted(NOTE_KEY);
+    return note == null ? null : note.bytes();
+  }
+
+  @Override
+  public void setNote(byte[] note) {
+    if (!readOnly.get()) {
+      // So that it is not evicted as a value that nobody uses.
+      store.used(NOTE_KEY);
+      store.put(NOTE_KEY, note, System.currentTimeMillis());
     }
   }
 

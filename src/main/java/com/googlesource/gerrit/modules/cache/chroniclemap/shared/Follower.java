@@ -14,7 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.shared;
 
-import com.google.common.collect.Maps;
 import com.google.common.flogger.FluentLogger;
 import com.google.gerrit.common.Nullable;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.ImportResult;
@@ -24,18 +23,21 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The thread that reads the log and puts into the local stores what they lack. It starts where it
- * had got to, or at the beginning of the log if a store lacks what was read until then: because it
- * was empty when it was opened, or had no file for a while.
+ * The thread that reads the log and puts into the local stores what they lack.
  *
- * <p>Its place is saved once a minute, as that of two minutes ago, because by then the stores have
- * been forced to disk. So after a crash of the machine nothing is left out.
+ * <p>Each store has a note of the place in the log up to which it has what was there, within its
+ * own file: so a file that is lost, emptied or replaced by an older one takes its note along. The
+ * thread starts at the lowest of these places, and goes back to that of a store that is opened
+ * later, or again. A store that could not take a value in, as it had no file or grew for too long,
+ * keeps its note until the thread goes back.
+ *
+ * <p>Notes are written once a minute, and are then two minutes old, because by then the stores have
+ * been forced to disk. So no crash leaves a note of what the file lacks.
  *
  * <p>Any thread may call, but for {@link #run}.
  */
@@ -54,24 +56,43 @@ final class Follower implements Runnable {
   /** How often to ask for the state of the log. */
   private static final long LOOK_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-  private static final long SAVE_NANOS = TimeUnit.MINUTES.toNanos(1);
-
-  /** How long a value waits for its store to grow or to be opened, and how often it is tried. */
+  /** How long a value waits for its store to grow, and how often it is tried. */
   private static final long GROWTH_NANOS = TimeUnit.SECONDS.toNanos(30);
 
   private static final long RETRY_MILLIS = 20;
+
+  /** How long stores may take to be opened before the first record is read. */
+  private static final long OPENING_NANOS = TimeUnit.SECONDS.toNanos(30);
+
+  /** The first pause before going back for a store that missed values; doubled each time. */
+  private static final long MIN_BACK_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+  private static final long MAX_BACK_NANOS = TimeUnit.HOURS.toNanos(1);
+
+  /** How often a record is tried whose values cannot be handled, for lack of memory perhaps. */
+  private static final int MAX_TRIES = 3;
+
+  private static final long TROUBLE_MILLIS = 1000;
 
   /** After so many values without room, only one of some is tried, as each try scans a segment. */
   private static final int FRUITLESS = 8;
 
   private static final int TRIED_ONE_IN = 32;
 
-  /** A cache with what the follower knows of it. Used by its thread. */
+  /** A cache with what the follower knows of it. Used by the follower's thread. */
   private static final class Target {
     final SharedCache cache;
 
-    /** The opening that the place in the log is based on; null if there is none. */
+    /** The opening that the note was read after; null if it was not opened yet. */
     @Nullable StartReport start;
+
+    /** Whether it has missed a value, so that its note must stay. */
+    boolean hasMissed;
+
+    /** When to go back for what it has missed, and the pause after that. */
+    long nextBack;
+
+    long backNanos = MIN_BACK_NANOS;
 
     /** The number of values in a row that found no room. */
     int withoutRoom;
@@ -79,68 +100,75 @@ final class Follower implements Runnable {
     Target(SharedCache cache) {
       this.cache = cache;
     }
+
+    void miss() {
+      if (!hasMissed) {
+        hasMissed = true;
+        nextBack = System.nanoTime() + backNanos;
+        backNanos = Math.min(2 * backNanos, MAX_BACK_NANOS);
+      }
+    }
   }
 
   private final Seal seal;
+
+  /** Names the log and the secret, for notes. */
+  private final String log;
+
   private final Reconnection connection;
-  private final Bookmark bookmark;
+  private final Flushes flushes;
   private final SharedCounts counts;
   private final CountDownLatch begun = new CountDownLatch(1);
   private final CountDownLatch stopped;
   private final Map<String, Target> targets = new ConcurrentHashMap<>();
+  private final long noteNanos;
 
-  /** When caches were flushed. Older values are not taken in. */
-  private final Map<String, Long> flushes = new ConcurrentHashMap<>();
-
-  /** The caches that have what was in the log up to the position. */
-  private final Set<String> upToDate = ConcurrentHashMap.newKeySet();
-
-  private volatile Position position;
+  /** Null until the first stores are open. */
+  @Nullable private volatile Position position;
 
   /** How many records were appended up to the position; below 0 if that is not known. */
-  private volatile long index;
+  private volatile long index = -1;
 
   /** Own records are needed up to here, as a store lacks them; null if that is not known yet. */
   @Nullable private Position ownNeeded = Position.START;
 
   private volatile RecordLog.State state = new RecordLog.State(Position.START, 0, 0, 0);
   private long nextLook = System.nanoTime();
-  private long nextSave = System.nanoTime() + SAVE_NANOS;
+  private long nextNote;
+  private Place minuteAgo = Place.START;
+  private Place twoMinutesAgo = Place.START;
 
-  /** Guarded by the bookmark, as is the next one. */
-  private Bookmark.Place minuteAgo;
+  /** The record that is being taken in, and how often that has failed. */
+  private Position taking = Position.START;
 
-  private Bookmark.Place twoMinutesAgo;
+  private int tries;
 
+  /**
+   * Makes one that has not begun.
+   *
+   * @param log names the log and the secret by which its records are opened
+   * @param noteEvery how often to write notes; in that time, the stores are forced to disk
+   */
   Follower(
       Seal seal,
+      String log,
       Reconnection connection,
-      Bookmark bookmark,
+      Flushes flushes,
       SharedCounts counts,
+      Duration noteEvery,
       CountDownLatch stopped) {
     this.seal = seal;
+    this.log = log;
     this.connection = connection;
-    this.bookmark = bookmark;
+    this.flushes = flushes;
     this.counts = counts;
+    this.noteNanos = noteEvery.toNanos();
+    this.nextNote = System.nanoTime() + noteNanos;
     this.stopped = stopped;
-    Bookmark.Place place = bookmark.load();
-    this.position = place.position();
-    this.index = place.index();
-    this.minuteAgo = place;
-    this.twoMinutesAgo = place;
-    flushes.putAll(place.caches());
-    upToDate.addAll(place.caches().keySet());
   }
 
   void add(SharedCache cache) {
     targets.put(cache.name(), new Target(cache));
-  }
-
-  /** Notes that a cache was flushed, also for later processes. */
-  void flushed(String cache) {
-    flushes.put(cache, System.currentTimeMillis());
-    upToDate.add(cache);
-    save();
   }
 
   /** To be called once all caches were added. */
@@ -158,7 +186,7 @@ final class Follower implements Runnable {
   long behindMillis() {
     Position last = state.last();
     Position read = position;
-    return last.compareTo(read) <= 0 || read.equals(Position.START)
+    return read == null || read.equals(Position.START) || last.compareTo(read) <= 0
         ? 0
         : last.millis() - read.millis();
   }
@@ -174,18 +202,15 @@ final class Follower implements Runnable {
   public void run() {
     try {
       begun.await();
+      awaitStores();
       while (stopped.getCount() > 0) {
         try {
           step();
         } catch (IOException e) {
-          connection.failed(e);
           nextLook = System.nanoTime();
+          connection.failed(e);
         } catch (RuntimeException | Error e) {
-          // Such as a lack of memory. The place is as it was, so the records are read again.
-          logger.atSevere().withCause(e).atMostEvery(10, TimeUnit.MINUTES).log(
-              "Values of other servers could not be read");
-          connection.failed(e);
-          nextLook = System.nanoTime();
+          recover(e);
         }
       }
     } catch (InterruptedException e) {
@@ -195,87 +220,103 @@ final class Follower implements Runnable {
     }
   }
 
+  /** Stores are opened in the background, and each that comes later costs a way back. */
+  private void awaitStores() throws InterruptedException {
+    long begin = System.nanoTime();
+    while (targets.values().stream().anyMatch(Follower::isPending)
+        && System.nanoTime() - begin < OPENING_NANOS
+        && !stopped.await(RETRY_MILLIS, TimeUnit.MILLISECONDS)) {}
+  }
+
+  private static boolean isPending(Target target) {
+    return target.cache.start().kind() == StartReport.Kind.PENDING;
+  }
+
+  private void recover(Throwable e) throws InterruptedException {
+    try {
+      // Such as a lack of memory. The record is read again, but not for ever.
+      logger.atSevere().withCause(e).atMostEvery(10, TimeUnit.MINUTES).log(
+          "Values of other servers could not be taken in");
+      nextLook = System.nanoTime();
+      connection.failed(e);
+      var unused = stopped.await(TROUBLE_MILLIS, TimeUnit.MILLISECONDS);
+    } catch (RuntimeException | Error again) {
+      // The next step may work.
+    }
+  }
+
   private void step() throws IOException, InterruptedException {
-    rereadIfAStoreLacksValues();
-    RecordLog log = connection.get();
-    boolean isIdle = state.last().compareTo(position) <= 0;
-    look(log);
-    List<RecordLog.Entry> entries = log.read(position, RECORDS, isIdle ? PATIENCE : Duration.ZERO);
+    goBackForStores();
+    if (position == null) {
+      // No store has a file.
+      var unused = stopped.await(TROUBLE_MILLIS, TimeUnit.MILLISECONDS);
+      return;
+    }
+    RecordLog open = connection.get();
+    look(open);
+    RecordLog.State seen = state;
+    boolean isIdle = seen.last().compareTo(position) <= 0;
+    List<RecordLog.Entry> entries = open.read(position, RECORDS, isIdle ? PATIENCE : Duration.ZERO);
     connection.succeeded();
     for (RecordLog.Entry entry : entries) {
-      take(entry);
+      begin(entry.position());
+      if (tries <= MAX_TRIES) {
+        take(entry);
+      } else {
+        refuse("its values cannot be handled");
+      }
       if (stopped.getCount() == 0) {
         // Perhaps not all of the record was taken in.
         return;
       }
-      position = entry.position();
-      countRead();
+      moveTo(entry.position());
     }
     if (entries.isEmpty()) {
-      allRead(log);
+      allRead(seen);
     }
-    saveIfDue();
+    noteIfDue();
     if (entries.size() < RECORDS) {
       var unused = stopped.await(REST_MILLIS, TimeUnit.MILLISECONDS);
     }
   }
 
-  private void countRead() {
+  private void begin(Position record) {
+    tries = record.equals(taking) ? tries + 1 : 1;
+    taking = record;
+  }
+
+  private void moveTo(Position read) {
+    position = read;
     long before = index;
     index = before < 0 ? before : before + 1;
   }
 
-  /** Reads the log from its start if a store lacks what was read until now. */
-  @SuppressWarnings("ReferenceEquality") // Each opening has a report, which may equal another one.
-  private void rereadIfAStoreLacksValues() {
-    boolean lacks = false;
-    for (Target target : targets.values()) {
-      StartReport start = target.cache.start();
-      if (start != target.start && target.cache.isOpen()) {
-        target.start = start;
-        lacks |=
-            upToDate.add(target.cache.name())
-                || start.kind() == StartReport.Kind.NEW
-                || start.kind() == StartReport.Kind.REPLACED;
+  /** Corrects the place by a state from before a read that has found nothing. */
+  private void allRead(RecordLog.State seen) {
+    if (seen.last().compareTo(position) > 0) {
+      // The newest record was deleted.
+      position = seen.last();
+    }
+    if (seen.isCounted() && seen.last().equals(position)) {
+      if (index >= 0 && index < seen.appended()) {
+        counts.missed.add(seen.appended() - index);
       }
+      index = seen.appended();
     }
-    if (lacks && !position.equals(Position.START)) {
-      reread();
-    }
-  }
-
-  /** Notes that a cache misses values, as it has no file. Once it has one, all are read again. */
-  private void lost(Target target) {
-    target.start = null;
-    upToDate.remove(target.cache.name());
-  }
-
-  private void reread() {
-    counts.rereads.increment();
-    position = Position.START;
-    index = -1;
-    ownNeeded = null;
-    nextLook = System.nanoTime();
-    synchronized (bookmark) {
-      // A restart before all is read must begin at the start as well.
-      minuteAgo = place();
-      twoMinutesAgo = minuteAgo;
-    }
-    save();
   }
 
   /** Looks at the state of the log, if that is due. */
-  private void look(RecordLog log) throws IOException {
+  private void look(RecordLog open) throws IOException {
     if (System.nanoTime() - nextLook < 0) {
       return;
     }
-    RecordLog.State now = log.state();
+    RecordLog.State now = open.state();
     state = now;
     nextLook = System.nanoTime() + LOOK_NANOS;
     if (now.last().compareTo(position) < 0 || (now.isCounted() && now.appended() < index)) {
       // The server lost its data, or a copy that lagged took over. A read after a place that is not
       // there yet would find nothing for ever.
-      reread();
+      goBackTo(Place.START);
     }
     if (ownNeeded == null) {
       ownNeeded = now.last();
@@ -290,52 +331,56 @@ final class Follower implements Runnable {
     }
   }
 
-  /** Corrects the index by the state, if that has no record after the position. */
-  private void allRead(RecordLog log) throws IOException {
-    look(log);
-    RecordLog.State now = state;
-    if (now.isCounted() && now.last().equals(position)) {
-      if (index >= 0 && index < now.appended()) {
-        counts.missed.add(now.appended() - index);
+  // ---- places of stores
+
+  /** Goes back to the place of a store that was opened since, or has missed values. */
+  @SuppressWarnings("ReferenceEquality") // Each opening has a report, which may equal another one.
+  private void goBackForStores() {
+    long now = System.nanoTime();
+    for (Target target : targets.values()) {
+      StartReport start = target.cache.start();
+      boolean isOpened = start != target.start;
+      if ((isOpened || (target.hasMissed && now - target.nextBack >= 0)) && target.cache.isOpen()) {
+        target.start = start;
+        target.hasMissed = false;
+        target.withoutRoom = 0;
+        goBackTo(Place.ofNote(target.cache.note(), log));
       }
-      index = now.appended();
     }
   }
 
-  // ---- the place
-
-  private Bookmark.Place place() {
-    return new Bookmark.Place(position, index, caches());
+  private void goBackTo(Place place) {
+    Position from = position;
+    if (from != null && place.position().compareTo(from) >= 0) {
+      return;
+    }
+    if (from != null) {
+      counts.rereads.increment();
+      // Perhaps what this run has published itself is missing, too.
+      ownNeeded = null;
+    }
+    position = place.position();
+    index = place.index();
+    minuteAgo = place;
+    twoMinutesAgo = place;
+    nextLook = System.nanoTime();
   }
 
-  private Map<String, Long> caches() {
-    return Maps.toMap(Set.copyOf(upToDate), cache -> flushes.getOrDefault(cache, 0L));
+  private void noteIfDue() {
+    if (System.nanoTime() - nextNote >= 0) {
+      nextNote = System.nanoTime() + noteNanos;
+      writeNotes();
+      twoMinutesAgo = minuteAgo;
+      minuteAgo = new Place(position, index);
+    }
   }
 
-  private void saveIfDue() {
-    if (System.nanoTime() - nextSave >= 0) {
-      nextSave = System.nanoTime() + SAVE_NANOS;
-      synchronized (bookmark) {
-        twoMinutesAgo = minuteAgo;
-        minuteAgo = place();
+  private void writeNotes() {
+    byte[] note = twoMinutesAgo.toNote(log);
+    for (Target target : targets.values()) {
+      if (target.start != null && !target.hasMissed) {
+        target.cache.setNote(note);
       }
-      save();
-    }
-  }
-
-  private void save() {
-    synchronized (bookmark) {
-      bookmark.save(new Bookmark.Place(twoMinutesAgo.position(), twoMinutesAgo.index(), caches()));
-    }
-  }
-
-  /**
-   * Saves the place as it is. To be called when the thread has ended and the stores were closed,
-   * and so forced to disk.
-   */
-  void saveAtStop() {
-    synchronized (bookmark) {
-      bookmark.save(place());
     }
   }
 
@@ -375,7 +420,12 @@ final class Follower implements Runnable {
 
   private void take(SharedValue value) throws InterruptedException {
     Target target = targets.get(value.cache());
-    if (target == null || target.cache.version() != value.version() || isFlushed(value)) {
+    if (target == null || target.cache.version() != value.version() || flushes.covers(value)) {
+      counts.skipped.increment();
+      return;
+    }
+    if (target.hasMissed) {
+      // It will be read again.
       counts.skipped.increment();
       return;
     }
@@ -383,48 +433,36 @@ final class Follower implements Runnable {
       counts.noRoom.increment();
       return;
     }
-    ImportResult result = takeIn(target.cache, value);
-    switch (result) {
-      case STORED -> counts.takenIn.increment();
+    switch (takeIn(target.cache, value)) {
+      case STORED -> {
+        counts.takenIn.increment();
+        target.withoutRoom = 0;
+      }
       case KNOWN, TOO_OLD -> counts.skipped.increment();
+      case TOO_LARGE -> counts.noRoom.increment();
+      case NO_ROOM -> {
+        counts.noRoom.increment();
+        target.withoutRoom++;
+      }
+      case LATER -> {
+        counts.skipped.increment();
+        target.miss();
+      }
       case OVER -> {
         counts.skipped.increment();
-        if (!target.cache.isOpen()) {
-          lost(target);
+        if (!flushes.covers(value)) {
+          target.miss();
         }
       }
-      case TOO_LARGE, LATER, NO_ROOM -> counts.noRoom.increment();
     }
-    if (result == ImportResult.STORED) {
-      target.withoutRoom = 0;
-    } else if (result == ImportResult.NO_ROOM || result == ImportResult.LATER) {
-      target.withoutRoom++;
-    }
-  }
-
-  private boolean isFlushed(SharedValue value) {
-    Long flushed = flushes.get(value.cache());
-    if (flushed == null) {
-      return false;
-    }
-    long now = System.currentTimeMillis();
-    if (flushed > now) {
-      // The clock was ahead at that time; without this, nothing would be taken in until then.
-      flushes.replace(value.cache(), flushed, now);
-      return value.created() <= now;
-    }
-    return value.created() <= flushed;
   }
 
   private ImportResult takeIn(SharedCache cache, SharedValue value) throws InterruptedException {
     long waiting = System.nanoTime();
     while (true) {
       ImportResult result =
-          cache.takeIn(value.key(), value.value(), value.created(), () -> !isFlushed(value));
-      boolean mayWork =
-          result == ImportResult.LATER
-              || (result == ImportResult.OVER && cache.start().kind() == StartReport.Kind.PENDING);
-      if (!mayWork
+          cache.takeIn(value.key(), value.value(), value.created(), () -> !flushes.covers(value));
+      if (result != ImportResult.LATER
           || System.nanoTime() - waiting > GROWTH_NANOS
           || stopped.await(RETRY_MILLIS, TimeUnit.MILLISECONDS)) {
         return result;

@@ -135,6 +135,7 @@ final class Publisher implements Runnable {
         counts.publishedBytes.add(record.length);
         return;
       } catch (RecordLog.FullException e) {
+        connection.succeeded();
         isFull = true;
         counts.dropped.add(batch.size());
         logger.atWarning().atMostEvery(1, TimeUnit.HOURS).log(

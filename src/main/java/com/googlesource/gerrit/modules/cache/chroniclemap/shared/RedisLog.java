@@ -228,12 +228,26 @@ final class RedisLog implements RecordLog {
             return client.xadd(keyBytes, trimmed, Map.of(FIELD, record));
           } catch (JedisDataException e) {
             if (String.valueOf(e.getMessage()).startsWith("OOM")) {
+              shrink();
               throw new FullException(
                   lenientFormat("Redis at %s: %s", settings.server(), e.getMessage()), e);
             }
             throw e;
           }
         });
+  }
+
+  /**
+   * Makes room on a server that is full: one that refuses to append refuses to trim on that
+   * occasion, too.
+   */
+  private void shrink() {
+    try {
+      long records = client.xlen(keyBytes);
+      var unused = client.xtrim(keyBytes, records - records / 10, /* approximateLength= */ true);
+    } catch (JedisAccessControlException e) {
+      // Then nothing is appended until others make room.
+    }
   }
 
   private void measure() throws IOException {
@@ -380,7 +394,7 @@ final class RedisLog implements RecordLog {
       report.bad(
           "rights",
           "%s. The user needs: ~%s* +xread +xinfo|stream +info +ping +client, and on servers that"
-              + " publish +xadd +expire +memory|usage",
+              + " publish +xadd +xlen +xtrim +expire +memory|usage",
           e.getMessage(),
           key);
     }
@@ -406,7 +420,7 @@ final class RedisLog implements RecordLog {
             "the server's maxmemory is %s bytes: set it to a quarter above sharedBytes (%s) or more",
             limit,
             settings.bytes());
-      } else if (policy.startsWith("allkeys")) {
+      } else if (limit > 0 && !policy.equals("noeviction")) {
         report.bad(
             "memory",
             "maxmemory-policy is %s, by which the server may delete the whole log: set it to"

@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.shared;
 
+import com.google.gerrit.common.Nullable;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.ImportResult;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import java.util.function.BooleanSupplier;
@@ -40,4 +41,15 @@ public interface SharedCache {
    *     in
    */
   ImportResult takeIn(byte[] key, byte[] value, long created, BooleanSupplier isWanted);
+
+  /**
+   * Reads the note that is kept in the cache's file beside its values, and is lost when they are.
+   *
+   * @return null if there is none, or it cannot be read now
+   */
+  @Nullable
+  byte[] note();
+
+  /** Replaces that note, later or not at all if it cannot be written now. */
+  void setNote(byte[] note);
 }

@@ -38,8 +38,7 @@ public final class SharedCounts extends Counters {
   public final Counter refused = counter("refused", "records with a wrong seal", "records");
   public final Counter missed =
       counter("missed", "records dropped before they were read", "records");
-  public final Counter rereads =
-      counter("rereads", "times the log was read from its start", "times");
+  public final Counter rereads = counter("rereads", "times records were read once more", "times");
   public final Counter failures = counter("failures", "failed calls of the server", "calls");
   public final Counter reconnects = counter("reconnects", "connections after the first", "times");
 }

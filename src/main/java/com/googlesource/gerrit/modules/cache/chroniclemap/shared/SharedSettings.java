@@ -212,6 +212,7 @@ record SharedSettings(
   /** The servers, for people. */
   String server() {
     return addresses.stream().map(HostAndPort::toString).reduce((a, b) -> a + "," + b).get()
-        + (master.isEmpty() ? "" : " (" + master + ")");
+        + (master.isEmpty() ? "" : " (" + master + ")")
+        + (database == 0 ? "" : "/" + database);
   }
 }

@@ -14,10 +14,10 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.shared;
 
-import com.google.common.flogger.FluentLogger;
 import com.google.gerrit.common.Nullable;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.HashSet;
 import java.util.Optional;
 import java.util.Set;
@@ -34,14 +34,16 @@ import org.eclipse.jgit.lib.Config;
  * <p>Any thread may call.
  */
 public final class SharedValues {
-  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
-
   /**
    * The version of the records' format. It must change with the format of the seal or the batch.
    */
   private static final String FORMAT = "v1";
 
-  private static final String FILE = "shared-position";
+  private static final String FLUSHES_FILE = "shared-flushes";
+
+  /** In this time, the stores are forced to disk. */
+  private static final Duration NOTE_EVERY = Duration.ofMinutes(1);
+
   private static final long STOP_MILLIS = 500;
 
   private final SharedSettings settings;
@@ -50,6 +52,7 @@ public final class SharedValues {
   private final SharedCounts counts = new SharedCounts();
   private final CountDownLatch stopped = new CountDownLatch(1);
   private final Reconnection following;
+  private final Flushes flushes;
   private final Follower follower;
   private final Thread followerThread;
 
@@ -73,10 +76,9 @@ public final class SharedValues {
     this.awaited = new HashSet<>(caches);
     this.seal = new Seal(settings.secret(), key);
     this.following = new Reconnection(opener, counts, "not connected yet", stopped);
-    Bookmark bookmark =
-        new Bookmark(
-            folder.resolve(FILE), settings.server() + " " + key + " " + seal.fingerprint());
-    this.follower = new Follower(seal, following, bookmark, counts, stopped);
+    this.flushes = new Flushes(folder.resolve(FLUSHES_FILE));
+    String log = settings.server() + " " + key + " " + seal.fingerprint();
+    this.follower = new Follower(seal, log, following, flushes, counts, NOTE_EVERY, stopped);
     this.followerThread = start("follow", follower);
     if (settings.publishes()) {
       this.publishing = new Reconnection(opener, counts, "", stopped);
@@ -96,7 +98,7 @@ public final class SharedValues {
    * Begins to share values, if that is configured.
    *
    * @param etc the folder of Gerrit's configuration
-   * @param folder of the stores, for the place in the log
+   * @param folder of the stores, for notes of flushes
    * @param gerrit the minor version of Gerrit, such as 3.13; others have another log
    * @param caches the names of those that may be added
    * @throws IllegalArgumentException if a setting is invalid
@@ -138,7 +140,7 @@ public final class SharedValues {
 
   /** Notes that a cache was flushed: it takes in no values from before. */
   public void flushed(SharedCache cache) {
-    follower.flushed(cache.name());
+    flushes.add(cache.name());
   }
 
   /** The figures at this moment. */
@@ -195,15 +197,6 @@ public final class SharedValues {
       followerThread.join(STOP_MILLIS);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-    }
-  }
-
-  /** Saves the place in the log, after the stores were closed. */
-  public void storesAreClosed() {
-    if (followerThread.isAlive()) {
-      logger.atFine().log("The place in the log of shared values is that of some minutes ago");
-    } else {
-      follower.saveAtStop();
     }
   }
 }

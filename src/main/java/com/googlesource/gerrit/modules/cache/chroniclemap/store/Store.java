@@ -498,9 +498,10 @@ public final class Store {
         : ImportResult.NO_ROOM;
   }
 
-  private static boolean isThere(Generation file, byte[] key) {
+  private boolean isThere(Generation file, byte[] key) {
     try {
-      return file.read(key) != null;
+      StoredValue there = file.read(key);
+      return there != null && (there.isInvalidated() || !context.isTooOld(there.created()));
     } catch (DamagedEntryException e) {
       // The imported value is better than a damaged one.
       return false;

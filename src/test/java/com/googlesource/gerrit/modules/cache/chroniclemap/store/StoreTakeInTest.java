@@ -19,10 +19,12 @@ import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -34,12 +36,14 @@ class StoreTakeInTest {
   private static final byte[] VALUE = "value".getBytes(UTF_8);
   private static final byte[] OTHER = "other value".getBytes(UTF_8);
 
+  private final AtomicLong clock = new AtomicLong(System.currentTimeMillis());
+
   @TempDir Path temp;
   private StoreDirectory directory;
 
   @BeforeEach
   void open() throws Exception {
-    directory = StoreDirectory.open(temp.resolve("stores"));
+    directory = StoreDirectory.open(temp.resolve("stores"), Disk.REAL, clock::get);
   }
 
   @AfterEach
@@ -120,6 +124,35 @@ class StoreTakeInTest {
     }
   }
 
+  /** Until it is known what is in use, all may be. */
+  @Test
+  void nothingIsEvictedSoonAfterUsageIsCounted() throws Exception {
+    Store store = pure();
+    byte[] value = new byte[1000];
+    int i = 0;
+    while (store.stats().counts().evicted.sum() == 0) {
+      store.put(key(i++), value, System.currentTimeMillis());
+      store.flush();
+    }
+    long evicted = store.stats().counts().evicted.sum();
+    ImportResult result = ImportResult.STORED;
+    for (int j = 0; j < 10_000 && result != ImportResult.NO_ROOM; j++) {
+      result = takeIn(store, key(1_000_000 + j), value);
+    }
+    assertThat(result).isEqualTo(ImportResult.NO_ROOM);
+    assertThat(store.stats().counts().evicted.sum()).isEqualTo(evicted);
+  }
+
+  @Test
+  void anExpiredValueGivesWayToANewOne() throws Exception {
+    Store store = pure();
+    assertThat(takeIn(store, KEY, VALUE, clock.get())).isEqualTo(ImportResult.STORED);
+    clock.addAndGet(Duration.ofDays(2).toMillis());
+    assertThat(store.contains(KEY)).isFalse();
+    assertThat(takeIn(store, KEY, OTHER, clock.get())).isEqualTo(ImportResult.STORED);
+    assertThat(store.read(KEY).bytes()).isEqualTo(OTHER);
+  }
+
   @Test
   void whatWasTakenInIsThereAfterARestart() throws Exception {
     assertThat(takeIn(pure(), KEY, VALUE)).isEqualTo(ImportResult.STORED);
@@ -137,6 +170,8 @@ class StoreTakeInTest {
       store.put(key(i), value, System.currentTimeMillis());
       store.flush();
     }
+    // By then it is known what is in use.
+    clock.addAndGet(Duration.ofMinutes(11).toMillis());
     int used = 500;
     for (int i = 0; i < used; i++) {
       store.put(key(-1 - i), value, System.currentTimeMillis());

@@ -91,7 +91,9 @@ final class SharedBench {
     Path root = Files.createTempDirectory("cache-chroniclemap-shared-");
     try {
       redis = RedisServer.start(root.resolve("redis"));
-      prepare(root);
+      if (run.isWanted("second server") || run.isWanted("fresh server")) {
+        prepare(root);
+      }
       for (int delay : DELAYS) {
         if (run.isWanted("second server")) {
           secondServer(root, delay);
@@ -99,6 +101,9 @@ final class SharedBench {
       }
       if (run.isWanted("fresh server")) {
         freshServer(root);
+      }
+      if (run.isWanted("cost")) {
+        new SharedCost(redis, root).measure();
       }
       run.writeJson();
     } finally {

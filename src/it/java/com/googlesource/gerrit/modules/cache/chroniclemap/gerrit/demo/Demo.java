@@ -105,7 +105,9 @@ final class Demo {
 
   public static void main(String[] args) {
     Story story = new Story(Boolean.getBoolean("demo.terminal"));
-    boolean good = new Demo(story, List.of(args)).run();
+    List<String> options = List.of(args);
+    boolean good =
+        options.contains("--shared") ? new SharedDemo(story).run() : new Demo(story, options).run();
     System.exit(good ? 0 : 1);
   }
 

@@ -21,8 +21,8 @@ public enum Evict {
   /** Those that were used least. */
   LEAST_USED,
   /**
-   * Those that nobody has asked for lately. Nothing can be evicted while usage is not counted, as
-   * is the case until the file begins to fill.
+   * Those that nobody has asked for lately. Nothing can be evicted until usage has been counted for
+   * a while, which begins when the file begins to fill.
    */
   NEVER_USED
 }

@@ -26,6 +26,7 @@ import java.nio.channels.FileChannel;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -43,6 +44,9 @@ import java.util.function.LongSupplier;
 public final class Usage {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
+  /** After so long it is known what is in use. */
+  private static final long KNOWN_AFTER_MILLIS = Duration.ofMinutes(10).toMillis();
+
   /** For up to this many values, memory is allocated in less than a millisecond. */
   private static final long MAX_MADE_AT_ONCE = 100_000;
 
@@ -52,6 +56,9 @@ public final class Usage {
   private final Path saved;
   private final FaultLog faults;
   private volatile Frequencies frequencies;
+
+  /** Since when reads are counted, in milliseconds since the epoch; 0 if by earlier processes. */
+  private volatile long countedSince;
 
   /** Held briefly, while the saved file is renamed. */
   private final Object naming = new Object();
@@ -104,9 +111,11 @@ public final class Usage {
         : counts.of(Frequencies.hash(storedKey, StoredKey.keyLength(storedKey)));
   }
 
-  /** Whether a record's key was read lately, or that is not known. */
+  /** Whether a record's key was read lately, or that is not known yet. */
   boolean mayBeUsed(byte[] storedKey) {
-    return frequencies == null || frequency(storedKey) > 0;
+    return frequencies == null
+        || Math.abs(now() - countedSince) < KNOWN_AFTER_MILLIS
+        || frequency(storedKey) > 0;
   }
 
   /**
@@ -131,6 +140,7 @@ public final class Usage {
       load();
       Frequencies counts = frequencies;
       if (counts == null) {
+        countedSince = now();
         frequencies = Frequencies.forEntries(records);
       } else if (records > 2 * counts.entries) {
         frequencies = counts.resized(records);

@@ -1,0 +1,304 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.shared;
+
+import static com.google.common.truth.Truth.assertThat;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.ImportResult;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Where a follower begins, and when it goes back, on a log in memory. */
+@Timeout(60)
+class FollowerTest {
+  private static final String CACHE = "change_kind";
+  private static final String SECRET = "0123456789abcdef";
+  private static final String NAME = "log";
+
+  @TempDir Path temp;
+  private final MemoryLog log = new MemoryLog();
+  private final Seal publisher = new Seal(SECRET, NAME);
+  private final SharedCounts counts = new SharedCounts();
+  private final List<Runnable> stops = new ArrayList<>();
+
+  /** A log in memory that tells from where it was read. */
+  private static final class MemoryLog implements RecordLog {
+    final ConcurrentSkipListMap<Position, byte[]> records = new ConcurrentSkipListMap<>();
+    final List<Position> reads = Collections.synchronizedList(new ArrayList<>());
+    final AtomicInteger appended = new AtomicInteger();
+    volatile Position last = Position.START;
+
+    @Override
+    public void append(byte[] record) {
+      last = new Position(appended.incrementAndGet(), 0);
+      records.put(last, record);
+    }
+
+    @Override
+    public List<Entry> read(Position after, int most, Duration patience) {
+      reads.add(after);
+      return records.tailMap(after, false).entrySet().stream()
+          .limit(most)
+          .map(each -> new Entry(each.getKey(), each.getValue()))
+          .toList();
+    }
+
+    @Override
+    public State state() {
+      return new State(last, records.size(), appended.get(), 0);
+    }
+
+    @Override
+    public void check(CheckReport report) {}
+
+    @Override
+    public void close() {}
+  }
+
+  /** A cache in memory, with what a file may do. */
+  private static final class MemoryCache implements SharedCache {
+    final Map<String, String> values = new ConcurrentHashMap<>();
+    volatile byte[] note;
+    volatile boolean isOpen = true;
+    volatile StartReport start = new StartReport(StartReport.Kind.CLEAN, "", 0, 0);
+    volatile String poison = "";
+
+    @Override
+    public String name() {
+      return CACHE;
+    }
+
+    @Override
+    public int version() {
+      return 1;
+    }
+
+    @Override
+    public boolean isOpen() {
+      return isOpen;
+    }
+
+    @Override
+    public StartReport start() {
+      return start;
+    }
+
+    @Override
+    public byte[] note() {
+      return note;
+    }
+
+    @Override
+    public void setNote(byte[] note) {
+      this.note = note;
+    }
+
+    @Override
+    public ImportResult takeIn(byte[] key, byte[] value, long created, BooleanSupplier isWanted) {
+      String text = new String(key, UTF_8);
+      if (text.equals(poison)) {
+        throw new OutOfMemoryError("of a test");
+      }
+      if (!isOpen || !isWanted.getAsBoolean()) {
+        return ImportResult.OVER;
+      }
+      return values.putIfAbsent(text, new String(value, UTF_8)) == null
+          ? ImportResult.STORED
+          : ImportResult.KNOWN;
+    }
+  }
+
+  private void publish(int from, int to) {
+    for (int i = from; i < to; i++) {
+      SharedValue value =
+          new SharedValue(
+              CACHE, 1, ("key" + i).getBytes(UTF_8), ("value" + i).getBytes(UTF_8), 1000L + i);
+      log.append(publisher.close(Batch.encode(List.of(value))));
+    }
+  }
+
+  /** Starts a follower of a process that stops at the end of the test, or when it is told to. */
+  private Runnable follow(MemoryCache cache, String name) {
+    CountDownLatch stopped = new CountDownLatch(1);
+    Seal seal = new Seal(SECRET, NAME);
+    Follower follower =
+        new Follower(
+            seal,
+            name,
+            new Reconnection(() -> log, counts, "", stopped),
+            new Flushes(temp.resolve("flushes")),
+            counts,
+            Duration.ofMillis(1),
+            stopped);
+    follower.add(cache);
+    follower.begin();
+    Thread thread = Thread.ofPlatform().start(follower);
+    Runnable stop =
+        () -> {
+          stopped.countDown();
+          try {
+            thread.join();
+          } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+          }
+        };
+    stops.add(stop);
+    return stop;
+  }
+
+  @AfterEach
+  void stop() {
+    stops.forEach(Runnable::run);
+  }
+
+  private static void await(BooleanSupplier condition) {
+    while (!condition.getAsBoolean()) {
+      Thread.onSpinWait();
+    }
+  }
+
+  private static void awaitAll(MemoryCache cache, int count) {
+    await(() -> cache.values.size() == count);
+  }
+
+  /** Waits until the note is that of the newest record. */
+  private void awaitNoted(MemoryCache cache) {
+    await(() -> Place.ofNote(cache.note, NAME).position().equals(log.last));
+  }
+
+  @Test
+  void aNextProcessGoesOnFromTheNote() {
+    MemoryCache cache = new MemoryCache();
+    publish(0, 100);
+    Runnable stop = follow(cache, NAME);
+    awaitAll(cache, 100);
+    awaitNoted(cache);
+    stop.run();
+    log.reads.clear();
+    publish(100, 110);
+    follow(cache, NAME);
+    awaitAll(cache, 110);
+    assertThat(log.reads.get(0)).isEqualTo(new Position(100, 0));
+    assertThat(counts.missed.sum()).isEqualTo(0);
+    assertThat(counts.rereads.sum()).isEqualTo(0);
+  }
+
+  @Test
+  void aNoteOfAnotherLogOrSecretDoesNotCount() {
+    MemoryCache cache = new MemoryCache();
+    publish(0, 10);
+    Runnable stop = follow(cache, NAME);
+    awaitNoted(cache);
+    stop.run();
+    cache.values.clear();
+    follow(cache, "another name");
+    awaitAll(cache, 10);
+  }
+
+  @Test
+  void aNoteThatMakesNoSenseIsNone() {
+    for (String note : List.of("", "log", "log\nx\n1", "log\n1-1\n", "log\n1-1-1\n5")) {
+      assertThat(Place.ofNote(note.getBytes(UTF_8), "log")).isEqualTo(Place.START);
+    }
+    Place place = new Place(new Position(5, 6), 7);
+    assertThat(Place.ofNote(place.toNote("log"), "log")).isEqualTo(place);
+  }
+
+  @Test
+  void whatWasDroppedBeforeItWasReadIsCounted() {
+    MemoryCache cache = new MemoryCache();
+    publish(0, 10);
+    Runnable stop = follow(cache, NAME);
+    awaitNoted(cache);
+    stop.run();
+    publish(10, 30);
+    log.records.headMap(new Position(15, 0), true).clear();
+    follow(cache, NAME);
+    awaitAll(cache, 25);
+    await(() -> counts.missed.sum() == 5);
+  }
+
+  @Test
+  void aStoreThatLosesItsFileGetsWhatItMissed() {
+    MemoryCache cache = new MemoryCache();
+    publish(0, 10);
+    follow(cache, NAME);
+    awaitAll(cache, 10);
+    awaitNoted(cache);
+    cache.isOpen = false;
+    publish(10, 20);
+    await(() -> counts.skipped.sum() >= 10);
+    log.reads.clear();
+    cache.start = new StartReport(StartReport.Kind.RECOVERED, "", 0, 0);
+    cache.isOpen = true;
+    awaitAll(cache, 20);
+    // Not from the start of the log.
+    assertThat(log.reads).contains(new Position(10, 0));
+    assertThat(log.reads).doesNotContain(Position.START);
+  }
+
+  @Test
+  void anEmptiedStoreGetsAllAgain() {
+    MemoryCache cache = new MemoryCache();
+    publish(0, 10);
+    follow(cache, NAME);
+    awaitAll(cache, 10);
+    awaitNoted(cache);
+    cache.values.clear();
+    cache.note = null;
+    cache.start = new StartReport(StartReport.Kind.REPLACED, "", 0, 0);
+    awaitAll(cache, 10);
+    assertThat(counts.rereads.sum()).isEqualTo(1);
+  }
+
+  @Test
+  void aRecordThatCannotBeHandledDoesNotEndTheRest() {
+    MemoryCache cache = new MemoryCache();
+    cache.poison = "key5";
+    publish(0, 10);
+    follow(cache, NAME);
+    awaitAll(cache, 9);
+    assertThat(counts.refused.sum()).isEqualTo(1);
+  }
+
+  @Test
+  void aLogThatWentBackIsReadFromItsStart() {
+    MemoryCache cache = new MemoryCache();
+    publish(0, 10);
+    follow(cache, NAME);
+    awaitAll(cache, 10);
+    log.records.clear();
+    log.appended.set(0);
+    log.last = Position.START;
+    publish(20, 25);
+    awaitAll(cache, 15);
+    assertThat(counts.rereads.sum()).isEqualTo(1);
+  }
+}
