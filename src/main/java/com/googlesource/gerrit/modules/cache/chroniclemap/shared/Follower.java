@@ -259,7 +259,7 @@ final class Follower implements Runnable {
     List<RecordLog.Entry> entries = open.read(position, RECORDS, isIdle ? PATIENCE : Duration.ZERO);
     connection.succeeded();
     for (RecordLog.Entry entry : entries) {
-      begin(entry.position());
+      countTry(entry.position());
       if (tries <= MAX_TRIES) {
         take(entry);
       } else {
@@ -280,12 +280,13 @@ final class Follower implements Runnable {
     }
   }
 
-  private void begin(Position record) {
+  private void countTry(Position record) {
     tries = record.equals(taking) ? tries + 1 : 1;
     taking = record;
   }
 
   private void moveTo(Position read) {
+    tries = 0;
     position = read;
     long before = index;
     index = before < 0 ? before : before + 1;
@@ -344,9 +345,19 @@ final class Follower implements Runnable {
         target.start = start;
         target.hasMissed = false;
         target.withoutRoom = 0;
-        goBackTo(Place.ofNote(target.cache.note(), log));
+        if (isOpened && isEmpty(start)) {
+          // A note that was being written meanwhile would be that of the file before.
+          target.cache.setNote(Place.START.toNote(log));
+          goBackTo(Place.START);
+        } else {
+          goBackTo(Place.ofNote(target.cache.note(), log));
+        }
       }
     }
+  }
+
+  private static boolean isEmpty(StartReport start) {
+    return start.kind() == StartReport.Kind.NEW || start.kind() == StartReport.Kind.REPLACED;
   }
 
   private void goBackTo(Place place) {

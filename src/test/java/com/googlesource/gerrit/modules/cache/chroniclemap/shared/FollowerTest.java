@@ -271,11 +271,30 @@ class FollowerTest {
     follow(cache, NAME);
     awaitAll(cache, 10);
     awaitNoted(cache);
+    empty(cache);
+    awaitAll(cache, 10);
+    assertThat(counts.rereads.sum()).isEqualTo(1);
+  }
+
+  private static void empty(MemoryCache cache) {
     cache.values.clear();
     cache.note = null;
     cache.start = new StartReport(StartReport.Kind.REPLACED, "", 0, 0);
-    awaitAll(cache, 10);
-    assertThat(counts.rereads.sum()).isEqualTo(1);
+  }
+
+  /** A record that is read again and again is not taken for one that cannot be handled. */
+  @Test
+  void theOnlyRecordIsReadAsOftenAsItIsNeeded() {
+    MemoryCache cache = new MemoryCache();
+    publish(0, 1);
+    follow(cache, NAME);
+    for (int i = 0; i < 10; i++) {
+      awaitAll(cache, 1);
+      awaitNoted(cache);
+      empty(cache);
+    }
+    awaitAll(cache, 1);
+    assertThat(counts.refused.sum()).isEqualTo(0);
   }
 
   @Test
