@@ -276,6 +276,9 @@ class TablesOfGitTest {
       } catch (IOException e) {
         assertThat(e).hasMessageThat().isEqualTo(JGitText.get().invalidReftableBlock);
         return table.array();
+      } catch (IndexOutOfBoundsException e) {
+        // What JGit takes for a block may as well have such numbers.
+        continue;
       }
     }
   }
