@@ -33,10 +33,14 @@ import java.util.stream.Collectors;
 
 /**
  * When caches were flushed, also by earlier processes. It is kept in a file of lines with the name
- * of a cache and milliseconds since the epoch. Any thread may call.
+ * of a cache and milliseconds since the epoch. If that cannot be read, all caches count as flushed
+ * at this start. Any thread may call.
  */
 final class Flushes {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
+  /** Stands for all caches. */
+  private static final String ALL = "*";
 
   private final Path file;
   private final Map<String, Long> times = new ConcurrentHashMap<>();
@@ -51,9 +55,10 @@ final class Flushes {
     } catch (NoSuchFileException e) {
       // Nothing was ever flushed.
     } catch (IOException | RuntimeException e) {
+      // Any cache may have been flushed.
+      times.put(ALL, System.currentTimeMillis());
       logger.atWarning().withCause(e).log(
-          "Cannot read %s: values that were flushed may come back from other servers. Flush them"
-              + " again",
+          "Cannot read %s, so nothing is taken in that other servers have computed until now",
           file);
     }
   }
@@ -90,14 +95,18 @@ final class Flushes {
 
   /** Whether a value was made before its cache was flushed here. */
   boolean covers(SharedValue value) {
-    Long flushed = times.get(value.cache());
+    return covers(ALL, value) || covers(value.cache(), value);
+  }
+
+  private boolean covers(String cache, SharedValue value) {
+    Long flushed = times.get(cache);
     if (flushed == null) {
       return false;
     }
     long now = System.currentTimeMillis();
     if (flushed > now) {
       // The clock was ahead at that time; without this, nothing would be taken in until then.
-      times.replace(value.cache(), flushed, now);
+      times.replace(cache, flushed, now);
       return value.created() <= now;
     }
     return value.created() <= flushed;

@@ -19,6 +19,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.ImportResult;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -262,6 +263,13 @@ class FollowerTest {
     // Not from the start of the log.
     assertThat(log.reads).contains(new Position(10, 0));
     assertThat(log.reads).doesNotContain(Position.START);
+  }
+
+  @Test
+  void flushesThatCannotBeReadMayBeOfAnyCache() throws Exception {
+    SharedValue old = new SharedValue(CACHE, 1, new byte[1], new byte[1], 1000);
+    assertThat(new Flushes(temp.resolve("none")).covers(old)).isFalse();
+    assertThat(new Flushes(Files.createDirectory(temp.resolve("folder"))).covers(old)).isTrue();
   }
 
   @Test
