@@ -228,6 +228,8 @@ final class SoakMain {
           case NEW -> !used || !closedBefore || crashed;
           case CLEAN, SHRUNK -> true;
           case RECOVERED -> !closedBefore || crashed;
+          // A crash is simulated by files that are written anew.
+          case COPY -> crashed;
           case REPLACED ->
               crashed || (!closedBefore && start.detail().contains("just before a crash"));
         };
@@ -240,7 +242,7 @@ final class SoakMain {
       fail("store " + store + " had " + entriesAtClose.get(store) + " entries, now: " + start);
     }
     switch (start.kind()) {
-      case RECOVERED -> {
+      case RECOVERED, COPY -> {
         model.add(SoakModel.Count.KEPT, crashed ? 1 : 0);
         model.add(SoakModel.Count.RECOVERIES, 1);
         model.add(SoakModel.Count.RECOVERED, start.entries());
@@ -331,7 +333,8 @@ final class SoakMain {
 
   /** Whether a value may lack a part of it, as the machine has stopped and the file was kept. */
   static boolean mayBeDamaged(Store store, boolean crashed) {
-    return crashed && store.stats().start().kind() == StartReport.Kind.RECOVERED;
+    StartReport.Kind kind = store.stats().start().kind();
+    return crashed && (kind == StartReport.Kind.RECOVERED || kind == StartReport.Kind.COPY);
   }
 
   private void checkAtRest() throws Exception {

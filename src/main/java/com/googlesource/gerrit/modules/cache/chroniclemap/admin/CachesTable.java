@@ -95,6 +95,7 @@ final class CachesTable {
       case NEW -> "new";
       case CLEAN -> "clean";
       case RECOVERED -> "crash";
+      case COPY -> "copy";
       case SHRUNK -> "shrunk";
       case REPLACED -> "emptied";
       case NONE -> "FAILED";
@@ -118,6 +119,7 @@ final class CachesTable {
             () ->
                 switch (start.kind()) {
                   case RECOVERED -> Optional.of(recovered);
+                  case COPY -> Optional.of("a copy of its file, with " + entries);
                   case SHRUNK ->
                       Optional.of("had " + entries + " and was made smaller: " + start.detail());
                   case REPLACED -> Optional.of("started empty: " + start.detail());

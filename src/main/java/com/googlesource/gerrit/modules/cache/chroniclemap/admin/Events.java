@@ -77,6 +77,7 @@ final class Events {
   private static final ImmutableMap<StartReport.Kind, String> STARTS =
       ImmutableMap.of(
           StartReport.Kind.RECOVERED, "recovered after a crash",
+          StartReport.Kind.COPY, "opened as a copy",
           StartReport.Kind.SHRUNK, "shrunk to a lower limit",
           StartReport.Kind.REPLACED, "emptied",
           StartReport.Kind.NONE, "neither opened nor created");

@@ -116,6 +116,7 @@ public final class StartLog {
     String text =
         switch (report.kind()) {
           case RECOVERED -> "Cache %s was recovered, because %s: %s entries kept";
+          case COPY -> "Cache %s uses a copy of its file, and %s: it has %s entries";
           case SHRUNK -> "Cache %s is being made smaller, because %s: it had %s entries";
           case REPLACED -> "Cache %s starts empty: %s";
           case NONE -> "Cache %s is kept in memory only: %s";

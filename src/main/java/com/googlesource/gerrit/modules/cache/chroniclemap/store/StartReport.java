@@ -31,8 +31,10 @@ public record StartReport(Kind kind, String detail, long entries, long millis) {
     NEW,
     /** The file was closed properly. */
     CLEAN,
-    /** The file was not closed properly, or may be a copy, and was recovered. */
+    /** The file was not closed properly, and was recovered. */
     RECOVERED,
+    /** The file is a copy of a closed one that no checksum confirms. */
+    COPY,
     /** The file is larger than its limit is now; a smaller one keeps the values used most. */
     SHRUNK,
     /** The file could not be used and was replaced by an empty one. */

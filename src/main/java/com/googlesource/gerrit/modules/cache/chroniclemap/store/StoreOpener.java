@@ -135,9 +135,11 @@ final class StoreOpener {
 
   private Opened open(GenerationName found, FileState state) throws IOException {
     FileVerdict verdict;
+    boolean isCopy;
     Generation file;
     try {
       verdict = state.judge(found.path());
+      isCopy = !state.isSameFile(found.path());
       if (verdict == FileVerdict.LOST) {
         state.release();
         return replace(
@@ -145,7 +147,7 @@ final class StoreOpener {
                 "it may lack its last changes: the machine stopped before it was closed and on"
                     + " disk, or it is a copy"));
       }
-      if (!state.isSameFile(found.path())) {
+      if (isCopy) {
         Holes.fill(files.disk, found.path());
       }
       state.takeOver(found.path(), verdict);
@@ -165,8 +167,8 @@ final class StoreOpener {
     }
     StartReport.Kind kind = StartReport.Kind.RECOVERED;
     String detail =
-        "it was not closed before the machine stopped, or it is a copy: what is in it is checked"
-            + " when it is first used";
+        "the machine stopped before it was closed and on disk, or it was changed since: what is in"
+            + " it is checked when it is first used";
     if (context.settings.maxBytes() < found.bytes()) {
       kind = StartReport.Kind.SHRUNK;
       detail = lenientFormat("cache.%s.diskLimit is less than it was", context.settings.name());
@@ -175,6 +177,9 @@ final class StoreOpener {
       detail = "";
     } else if (verdict == FileVerdict.KILLED) {
       detail = "it was not closed";
+    } else if (isCopy) {
+      kind = StartReport.Kind.COPY;
+      detail = "what is in it is checked when it is first used";
     }
     return new Opened(file, report(kind, detail, file.values.entries()));
   }

@@ -207,7 +207,7 @@ class DamagedFilesTest {
     Files.move(copy, file, StandardCopyOption.REPLACE_EXISTING);
     // One that was made of a file in use may lack what was invalidated since.
     assertThat(use()).isEqualTo(closed ? KEYS : 0);
-    assertThat(start()).isEqualTo(closed ? StartReport.Kind.RECOVERED : StartReport.Kind.REPLACED);
+    assertThat(start()).isEqualTo(closed ? StartReport.Kind.COPY : StartReport.Kind.REPLACED);
   }
 
   /** What can happen to a whole file. */

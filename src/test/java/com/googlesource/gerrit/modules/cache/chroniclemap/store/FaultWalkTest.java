@@ -371,6 +371,7 @@ class FaultWalkTest {
     private static final Set<StartReport.Kind> TOLD =
         EnumSet.of(
             StartReport.Kind.RECOVERED,
+            StartReport.Kind.COPY,
             StartReport.Kind.SHRUNK,
             StartReport.Kind.REPLACED,
             StartReport.Kind.NONE);
