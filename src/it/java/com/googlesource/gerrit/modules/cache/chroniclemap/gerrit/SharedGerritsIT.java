@@ -19,6 +19,7 @@ import static com.google.common.truth.Truth.assertWithMessage;
 
 import com.google.common.collect.ImmutableList;
 import com.google.gson.JsonObject;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.AtOnce;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.BuildFolder;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.CacheFigures;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Deadline;
@@ -36,6 +37,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.eclipse.jgit.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -79,13 +81,13 @@ class SharedGerritsIT {
 
   @AfterEach
   void stop() throws Exception {
+    if (redis != null) {
+      redis.close();
+    }
     for (Server server : servers) {
       server.daemon.close();
       server.site.saveLogs("SharedGerritsIT-" + server.site.path().getParent().getFileName());
       server.site.close();
-    }
-    if (redis != null) {
-      redis.close();
     }
   }
 
@@ -136,15 +138,66 @@ class SharedGerritsIT {
     awaitAllRead(late, a, 0);
     assertComputesNothing(late, team, expected);
 
-    // Without the server, each of them goes on alone.
-    redis.kill();
-    team.push(2);
-    Map<String, String> more = team.readAll(a.gerrit.rest());
-    assertThat(team.readAll(b.gerrit.rest())).isEqualTo(more);
+    // What was flushed does not come back from the log, even into a file without a note.
+    late.gerrit.ssh().run("gerrit flush-caches --cache gerrit_file_diff");
+    late.daemon.stop();
+    Server again = new Server(late.site, GerritDaemon.start(late.site), late.gerrit);
+    servers.set(servers.indexOf(late), again);
+    awaitAllRead(again, a, 0);
+    Map<String, CacheFigures> before = CacheFigures.of(again.gerrit.ssh());
+    assertThat(team.readAll(again.gerrit.rest())).isEqualTo(expected);
+    Map<String, CacheFigures> now = CacheFigures.of(again.gerrit.ssh());
+    assertThat(now.get("gerrit_file_diff").since(before).diskMisses()).isGreaterThan(0);
+    assertThat(now.get("change_notes").since(before).diskMisses()).isEqualTo(0);
+
+    // Whatever befalls the server, each of them goes on alone. Calls of a frozen one end
+    // after five seconds, with an error.
+    String log = redis.cli("keys", "*:v1").trim();
+    assertAnswersMeanwhile(a, b, team, redis::freeze);
+    redis.thaw();
+    assertAnswersMeanwhile(a, b, team, () -> redis.cli("config", "set", "maxmemory", "1"));
+    assertAnswersMeanwhile(a, b, team, () -> redis.cli("flushall"));
+    redis.cli("config", "set", "maxmemory", "0");
+    assertAnswersMeanwhile(a, b, team, () -> redis.cli("xtrim", log, "maxlen", "0"));
+    assertAnswersMeanwhile(a, b, team, () -> redis.cli("set", log, "no stream"));
+    redis.cli("del", log);
+    assertAnswersMeanwhile(a, b, team, redis::kill);
     Deadline.in(Duration.ofMinutes(1))
         .await(() -> b.figure("unreachable") == 1, "the server is missed");
+    redis.start();
+    Deadline.in(Duration.ofMinutes(1))
+        .await(() -> b.figure("unreachable") == 0, "the server is found");
     for (Server server : servers) {
       assertThat(ErrorLog.of(server.site).errors()).isEmpty();
     }
+  }
+
+  private interface Fault {
+    void bring() throws Exception;
+  }
+
+  /** Two servers answer alike, and without an error, during a fault and load. */
+  private static void assertAnswersMeanwhile(Server a, Server b, Workload team, Fault fault)
+      throws Exception {
+    AtomicBoolean isOver = new AtomicBoolean();
+    AtOnce.run(
+        List.of(
+            () -> {
+              try {
+                fault.bring();
+                team.push(2);
+                Map<String, String> read = team.readAll(a.gerrit.rest());
+                assertThat(team.readAll(b.gerrit.rest())).isEqualTo(read);
+                return null;
+              } finally {
+                isOver.set(true);
+              }
+            },
+            () -> {
+              while (!isOver.get()) {
+                var unused = team.readAll(b.gerrit.rest());
+              }
+              return null;
+            }));
   }
 }

@@ -17,89 +17,25 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.shared;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Deadline;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.ImportResult;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.BooleanSupplier;
 import org.eclipse.jgit.lib.Config;
 
 /** A server of a site, reduced to one cache in memory and what it shares. */
 final class Node implements AutoCloseable {
-  static final String CACHE = "change_kind";
+  private static final String GERRIT = "3.13";
   private static final Duration PATIENCE = Duration.ofMinutes(1);
   private static final String SECTION = "cache-chroniclemap";
 
-  /** A cache in memory. */
-  static final class Memory implements SharedCache {
-    final Map<String, String> values = new ConcurrentHashMap<>();
-    final int version;
-    volatile StartReport start;
-    volatile boolean isOpen = true;
-    volatile byte[] note;
-
-    Memory(int version, StartReport.Kind kind) {
-      this.version = version;
-      this.start = new StartReport(kind, "", 0, 0);
-    }
-
-    @Override
-    public String name() {
-      return CACHE;
-    }
-
-    @Override
-    public int version() {
-      return version;
-    }
-
-    @Override
-    public boolean isOpen() {
-      return isOpen;
-    }
-
-    @Override
-    public StartReport start() {
-      return start;
-    }
-
-    @Override
-    public byte[] note() {
-      return note;
-    }
-
-    @Override
-    public void setNote(byte[] note) {
-      this.note = note;
-    }
-
-    /** Empties the cache as a fault of the disk does. */
-    void replace() {
-      values.clear();
-      note = null;
-      start = new StartReport(StartReport.Kind.REPLACED, "a fault", 0, 0);
-    }
-
-    @Override
-    public ImportResult takeIn(byte[] key, byte[] value, long created, BooleanSupplier isWanted) {
-      if (!isOpen || !isWanted.getAsBoolean()) {
-        return ImportResult.OVER;
-      }
-      return values.putIfAbsent(new String(key, UTF_8), new String(value, UTF_8)) == null
-          ? ImportResult.STORED
-          : ImportResult.KNOWN;
-    }
-  }
-
-  final Memory cache;
+  final MemoryCache cache;
   final SharedValues shared;
 
-  private Node(Path folder, Config config, Memory cache) {
+  private Node(Path folder, Config config, String gerrit, MemoryCache cache) {
     this.cache = cache;
-    this.shared = SharedValues.begin(config, folder, folder, "3.13", Set.of(CACHE)).orElseThrow();
+    this.shared =
+        SharedValues.begin(config, folder, folder, gerrit, Set.of(MemoryCache.NAME)).orElseThrow();
     shared.add(cache);
   }
 
@@ -122,19 +58,24 @@ final class Node implements AutoCloseable {
 
   /** Starts a server whose store is new. */
   static Node start(Path folder, Config config) {
-    return new Node(folder, config, new Memory(1, StartReport.Kind.NEW));
+    return new Node(folder, config, GERRIT, new MemoryCache(1, StartReport.Kind.NEW));
+  }
+
+  /** Starts a server of another version of Gerrit, whose store is new. */
+  static Node startOf(String gerrit, Path folder, Config config) {
+    return new Node(folder, config, gerrit, new MemoryCache(1, StartReport.Kind.NEW));
   }
 
   /** Starts a server with the store that it had when it was stopped. */
   static Node startAgain(Path folder, Config config, Node before) {
-    Memory kept = new Memory(before.cache.version, StartReport.Kind.CLEAN);
+    MemoryCache kept = new MemoryCache(before.cache.version, StartReport.Kind.CLEAN);
     kept.values.putAll(before.cache.values);
     kept.note = before.cache.note;
-    return new Node(folder, config, kept);
+    return new Node(folder, config, GERRIT, kept);
   }
 
-  static Node start(Path folder, Config config, Memory cache) {
-    return new Node(folder, config, cache);
+  static Node start(Path folder, Config config, MemoryCache cache) {
+    return new Node(folder, config, GERRIT, cache);
   }
 
   /** Computes a value. */
@@ -151,6 +92,14 @@ final class Node implements AutoCloseable {
   void computeAll(int from, int to) {
     for (int i = from; i < to; i++) {
       compute("key" + i, "value" + i);
+    }
+  }
+
+  /** Computes as {@link #computeAll}, but no faster than the values are published. */
+  void computeAllSlowly(int from, int to) {
+    for (int i = from; i < to; i += 1000) {
+      computeAll(i, Math.min(to, i + 1000));
+      Deadline.in(PATIENCE).await(() -> shared.report().queued() < 1000, "values are published");
     }
   }
 

@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.shared;
 import static com.google.common.base.Strings.lenientFormat;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.AtExit;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Deadline;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -99,6 +100,7 @@ public final class RedisServer implements AutoCloseable {
             .redirectErrorStream(true)
             .redirectOutput(folder.resolve("redis.log").toFile())
             .start();
+    AtExit.add(this);
   }
 
   /** Starts sentinels' watch of this server, and returns that process as a server. */
@@ -130,7 +132,7 @@ public final class RedisServer implements AutoCloseable {
   }
 
   /** Runs a command of Redis, and returns what redis-cli prints. */
-  String cli(String... command) throws IOException {
+  public String cli(String... command) throws IOException {
     List<String> all = new ArrayList<>(List.of("redis-cli", "-p", "" + port));
     if (isEncrypted) {
       all.addAll(List.of("--tls", "--insecure"));
@@ -140,11 +142,11 @@ public final class RedisServer implements AutoCloseable {
     return new String(cli.getInputStream().readAllBytes(), UTF_8);
   }
 
-  void freeze() throws IOException, InterruptedException {
+  public void freeze() throws IOException, InterruptedException {
     signal("-STOP");
   }
 
-  void thaw() throws IOException, InterruptedException {
+  public void thaw() throws IOException, InterruptedException {
     signal("-CONT");
   }
 

@@ -19,7 +19,9 @@ import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import com.google.common.collect.Iterables;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Deadline;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.ChildJvm;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -105,6 +107,93 @@ class SharedValuesIT {
   }
 
   @Test
+  void aMillionRecordsAreRead() throws Exception {
+    Seal other = new Seal("0123456789abcdef0123456789abcdef", KEY);
+    try (RecordLog log = RedisLog.open(SharedSettings.of(Node.config(redis), temp), KEY)) {
+      for (int i = 0; i < 1000; i++) {
+        byte[] key = ("key" + i).getBytes(UTF_8);
+        byte[] value = ("value" + i).getBytes(UTF_8);
+        SharedValue one = new SharedValue(MemoryCache.NAME, 1, key, value, /* created= */ 1000);
+        log.append(other.close(Batch.encode(List.of(one))));
+      }
+    }
+    String repeated =
+        redis.cli(
+            "eval",
+            "local all = redis.call('xrange', KEYS[1], '-', '+') for i = 2, 1000 do for _, one in"
+                + " ipairs(all) do redis.call('xadd', KEYS[1], '*', 'b', one[2][2]) end end return"
+                + " redis.call('xlen', KEYS[1])",
+            "1",
+            KEY);
+    assertThat(repeated).contains("1000000");
+    try (Node late = node("late").awaitAll(0, 1000)) {
+      Deadline.in(Duration.ofMinutes(5))
+          .await(() -> late.counts().received.sum() == 1_000_000, "all is read");
+      awaitTrue(() -> late.shared.report().behindRecords() == 0, late);
+      assertThat(late.counts().takenIn.sum()).isEqualTo(1000);
+      assertThat(late.counts().missed.sum()).isEqualTo(0);
+    }
+  }
+
+  @Test
+  void twoVersionsOfGerritHaveALogEach() throws Exception {
+    try (Node old = node("old");
+        Node otherOld = node("other-old");
+        Node updated = Node.startOf("3.14", folder("updated"), Node.config(redis));
+        Node otherUpdated = Node.startOf("3.14", folder("other-updated"), Node.config(redis))) {
+      old.computeAll(0, 100);
+      updated.computeAll(200, 300);
+      otherOld.awaitAll(0, 100);
+      otherUpdated.awaitAll(200, 300);
+      assertThat(otherOld.cache.values).hasSize(100);
+      assertThat(otherUpdated.cache.values).hasSize(100);
+      assertThat(otherUpdated.counts().refused.sum()).isEqualTo(0);
+      redis.cli("unlink", KEY);
+      updated.compute("after", "the old log went");
+      otherUpdated.await("after", "the old log went");
+    }
+  }
+
+  @Test
+  void aServerThatIsKilledWhileItReadsGoesOnInItsFile() throws Exception {
+    int count = 60_000;
+    try (Node a = node("a")) {
+      a.computeAllSlowly(0, count);
+      awaitAtLeast(() -> a.counts().published.sum(), count, a);
+      assertThat(a.counts().dropped.sum()).isEqualTo(0);
+    }
+    Random random = new Random(1);
+    Path folder = folder("killed");
+    for (int kill = 1; kill <= 4; kill++) {
+      int until = kill * count / 5 + random.nextInt(1000);
+      try (ChildJvm child =
+          ChildJvm.start(folder, FollowingMain.class, folder, redis.port(), KEY, count)) {
+        long kept = number(child);
+        while (kept < until) {
+          kept = number(child);
+        }
+        child.kill();
+      }
+    }
+    try (ChildJvm last =
+        ChildJvm.start(folder, FollowingMain.class, folder, redis.port(), KEY, count)) {
+      assertThat(number(last)).isAtLeast(count / 2);
+      while (number(last) < count) {}
+      last.println("stop");
+      String end = Iterables.getLast(last.finish());
+      assertThat(end).startsWith("all are right, read ");
+      // It went on where its file had got to.
+      assertThat(Long.parseLong(end.replaceAll("\\D", ""))).isLessThan((long) count);
+    }
+  }
+
+  private static long number(ChildJvm child) throws IOException {
+    String line = child.readLine();
+    assertWithMessage("a number; standard error: %s", child.errors()).that(line).isNotNull();
+    return Long.parseLong(line);
+  }
+
+  @Test
   void aServerThatWasAwayGoesOnWhereItHadGotTo() throws Exception {
     try (Node a = node("a")) {
       a.computeAll(0, 100);
@@ -172,7 +261,7 @@ class SharedValuesIT {
     try (Node a = node("a")) {
       a.computeAll(0, 100);
       awaitAtLeast(() -> a.counts().published.sum(), 100, a);
-      Node.Memory kept = new Node.Memory(1, StartReport.Kind.CLEAN);
+      MemoryCache kept = new MemoryCache(1, StartReport.Kind.CLEAN);
       try (Node b = Node.start(folder("b"), Node.config(redis), kept)) {
         b.awaitAll(0, 100);
       }
@@ -251,11 +340,27 @@ class SharedValuesIT {
       a.computeAll(10, 20);
       b.awaitAll(0, 20);
       // As after a failover to a copy that lagged: ids that are lower than before.
+      awaitTrue(() -> b.shared.report().behindRecords() == 0, b);
+      long before = b.counts().rereads.sum();
       redis.cli("flushall");
       redis.cli("xadd", KEY, "1-1", "b", "x");
-      awaitAtLeast(() -> b.counts().rereads.sum(), 1, b);
+      awaitAtLeast(() -> b.counts().rereads.sum(), before + 1, b);
       a.computeAll(20, 30);
       b.awaitAll(0, 30);
+    }
+  }
+
+  @Test
+  void aServerThatPublishesLittleCutsNothingOff() throws Exception {
+    SharedSettings settings = SharedSettings.of(Node.config(redis), temp);
+    try (RecordLog quiet = RedisLog.open(settings, KEY);
+        RecordLog busy = RedisLog.open(settings, KEY)) {
+      quiet.append(new byte[100]);
+      for (int i = 0; i < 20_000; i++) {
+        busy.append(new byte[100]);
+      }
+      quiet.append(new byte[100]);
+      assertThat(quiet.state().records()).isEqualTo(20_002);
     }
   }
 
@@ -311,7 +416,7 @@ class SharedValuesIT {
       a.compute("key", "value");
       b.await("key", "value");
       try (RecordLog log = RedisLog.open(SharedSettings.of(Node.config(redis), temp), KEY)) {
-        byte[] record = log.read(Position.START, 1, Duration.ZERO).get(0).bytes();
+        byte[] record = log.read(Position.START, 1).get(0).bytes();
         for (int i = 0; i < record.length; i++) {
           byte[] changed = record.clone();
           changed[i] ^= 1;
@@ -327,7 +432,7 @@ class SharedValuesIT {
       redis.cli("copy", KEY, elsewhere);
       try (RecordLog log = RedisLog.open(SharedSettings.of(Node.config(redis), temp), elsewhere)) {
         Seal seal = new Seal("0123456789abcdef0123456789abcdef", elsewhere);
-        for (RecordLog.Entry entry : log.read(Position.START, 9, Duration.ZERO)) {
+        for (RecordLog.Entry entry : log.read(Position.START, 9)) {
           assertThat(seal.open(entry.bytes())).isEmpty();
         }
       }
@@ -342,14 +447,14 @@ class SharedValuesIT {
       String all = redis.cli("xrange", KEY, "-", "+");
       assertThat(all).doesNotContain("customer");
       assertThat(all).doesNotContain("secret");
-      assertThat(all).doesNotContain(Node.CACHE);
+      assertThat(all).doesNotContain(MemoryCache.NAME);
     }
   }
 
   @Test
   void anotherVersionOfTheCacheIsLeft() throws Exception {
     Config config = Node.config(redis);
-    try (Node a = Node.start(folder("a"), config, new Node.Memory(2, StartReport.Kind.NEW));
+    try (Node a = Node.start(folder("a"), config, new MemoryCache(2, StartReport.Kind.NEW));
         Node b = node("b")) {
       a.compute("key", "of version 2");
       awaitAtLeast(() -> b.counts().skipped.sum(), 1, b);
@@ -435,7 +540,7 @@ class SharedValuesIT {
       CheckReport good = a.shared.check();
       assertWithMessage("%s", good.lines()).that(good.isGood()).isTrue();
       assertThat(line(good, "secret").text()).contains("of another server");
-      assertThat(line(b.shared.check(), "secret").text()).contains("opens the records");
+      assertThat(line(b.shared.check(), "secret").text()).contains("opens what is in the log");
       redis.cli("acl", "setuser", "gerrit", "-xadd", "-expire", "-memory|usage");
       CheckReport bad = a.shared.check();
       assertThat(line(bad, "rights").isGood()).isFalse();
@@ -581,6 +686,8 @@ class SharedValuesIT {
     }
     assertThat(refusal(Node.config("redis-sentinel://a"))).contains("master");
     assertThat(refusal(Node.config("redis://user:password@a"))).contains("secure.config");
+    assertThat(refusal(Node.config("redis-sentinel://user:12/ss@a"))).contains("secure.config");
+    assertThat(refusal(Node.config("redis-cluster://a/3"))).contains("database");
     assertThat(refusal(Node.config("redis://a/x"))).contains("database");
     Config config = Node.config("redis://a/3");
     assertThat(SharedSettings.of(config, temp).database()).isEqualTo(3);

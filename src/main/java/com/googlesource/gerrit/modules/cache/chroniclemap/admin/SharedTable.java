@@ -58,10 +58,10 @@ final class SharedTable {
           "Shared values: the server is full, so what is computed here does not reach the others;"
               + " run shared --check");
     }
-    if (report.counts().refused.sum() > 0) {
+    if (report.isRefusing()) {
       all.add(
-          "Shared values: records had a wrong seal; all servers of the site need the same"
-              + " sharedSecret");
+          "Shared values: records were refused within the last hour; all servers of the site need"
+              + " the same sharedSecret");
     }
     return all;
   }

@@ -14,7 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
-import static java.util.concurrent.TimeUnit.MILLISECONDS;
 import static java.util.concurrent.TimeUnit.SECONDS;
 
 import com.google.common.base.Strings;
@@ -116,12 +115,6 @@ final class CacheSettings {
     String version = Strings.nullToEmpty(Version.getVersion());
     Matcher minor = Pattern.compile("v?(\\d+\\.\\d+)\\b.*").matcher(version);
     return minor.matches() ? minor.group(1) : version;
-  }
-
-  /** After how long Gerrit gives up the diff of a file. */
-  Duration diffTimeout() {
-    return Duration.ofMillis(
-        ConfigUtil.getTimeUnit(config, SECTION, "git_file_diff", "timeout", 5000, MILLISECONDS));
   }
 
   /** The limit of a cache's file in bytes; 0 or less for a cache in memory only. */

@@ -95,7 +95,7 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
     if (disk.needsRefresh(cached)) {
       loads.refresh(key, cached);
     }
-    return cached.value;
+    return disk.give(cached.value);
   }
 
   @Override
@@ -126,7 +126,7 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
         loads.refresh(entry.getKey(), entry.getValue());
       }
     }
-    return ImmutableMap.copyOf(Maps.transformValues(found, cached -> cached.value));
+    return ImmutableMap.copyOf(Maps.transformValues(found, cached -> disk.give(cached.value)));
   }
 
   @Override

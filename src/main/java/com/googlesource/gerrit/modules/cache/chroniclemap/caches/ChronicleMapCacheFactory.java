@@ -424,7 +424,6 @@ final class ChronicleMapCacheFactory
               settings.refreshAfterWrite(def),
               /* missesStay= */ mode != ImportMode.NONE && H2Imports.isSecret(def.name()),
               sharing,
-              settings.diffTimeout(),
               timer::isShutdown);
       sharing.ifPresent(all -> all.add(tier));
       return Optional.of(tier);

@@ -79,7 +79,8 @@ final class DiskTier<K, V> implements SharedCache {
   /** Where computed values go to other servers; null if they do not. */
   @Nullable private final SharedValues shared;
 
-  private final long diffTimeoutNanos;
+  /** Whether another cache's values are made from this one's. */
+  private final boolean hasParts;
 
   /** Null if each value is written when it is put. */
   @Nullable final DelayedWrites<V> delayed;
@@ -95,7 +96,6 @@ final class DiskTier<K, V> implements SharedCache {
    *     sign-out from a session that is not found invalidates nothing, so the miss is the only
    *     trace of that sign-out
    * @param shared where computed values go to other servers; empty if they do not
-   * @param diffTimeout after which Gerrit gives up the diff of a file
    * @param isStopped whether nobody will call {@link #write} any more
    */
   DiskTier(
@@ -106,12 +106,14 @@ final class DiskTier<K, V> implements SharedCache {
       Optional<Duration> refreshAfterWrite,
       boolean missesStay,
       Optional<SharedValues> shared,
-      Duration diffTimeout,
       BooleanSupplier isStopped) {
     this.name = def.name();
     this.version = def.version();
     this.shared = shared.orElse(null);
-    this.diffTimeoutNanos = diffTimeout.toNanos();
+    this.hasParts = name.equals(PoorValues.PARTS);
+    if (hasParts) {
+      PoorValues.watch();
+    }
     this.readOnly = readOnly;
     this.missesStay = missesStay;
     this.store = store;
@@ -303,6 +305,14 @@ final class DiskTier<K, V> implements SharedCache {
     return new CachedValue<>(value, now, ticket);
   }
 
+  /** Hands a value to a caller. */
+  V give(V value) {
+    if (hasParts) {
+      PoorValues.meet(value);
+    }
+    return value;
+  }
+
   /**
    * Has a value that was found on the heap count as used, as values of other servers take the place
    * of those that are not. To be called for each one; counts one of some, as keys have to be
@@ -317,13 +327,13 @@ final class DiskTier<K, V> implements SharedCache {
     }
   }
 
-  /** Whether other servers may lack a value: they have what has arrived here meanwhile. */
+  /** Whether other servers may lack a value: one that has arrived here meanwhile came from them. */
   private boolean isNew(DiskKey key) {
-    return shared != null && !store.contains(key.bytes());
+    return shared != null && shared.isPublishing() && !store.contains(key.bytes());
   }
 
   private void share(DiskKey key, V value, byte[] bytes, long now, long nanos) {
-    if (!PoorValues.isPoor(value, nanos, diffTimeoutNanos)) {
+    if (!PoorValues.isPoor(value, nanos)) {
       shared.computed(this, key.bytes(), bytes, now - TimeUnit.NANOSECONDS.toMillis(nanos));
     }
   }
@@ -340,7 +350,7 @@ final class DiskTier<K, V> implements SharedCache {
 
   @Override
   public boolean isOpen() {
-    return store.isOpen();
+    return !readOnly.get() && store.isOpen();
   }
 
   @Override

@@ -36,8 +36,9 @@ import java.util.concurrent.TimeUnit;
  * later, or again. A store that could not take a value in, as it had no file or grew for too long,
  * keeps its note until the thread goes back.
  *
- * <p>Notes are written once a minute, and are then two minutes old, because by then the stores have
- * been forced to disk. So no crash leaves a note of what the file lacks.
+ * <p>Notes are written once a minute, and are then two minutes old, because stores are forced to
+ * disk once a minute. If a slow disk needs longer, a crash of the machine may leave a note of what
+ * the file lacks; such values are computed again.
  *
  * <p>Any thread may call, but for {@link #run}.
  */
@@ -47,14 +48,11 @@ final class Follower implements Runnable {
   /** How many records to read at once: most have less than 64 KB, a few up to a megabyte. */
   private static final int RECORDS = 32;
 
-  /** How long to wait for a record if there is none; less than a stop waits for this thread. */
-  private static final Duration PATIENCE = Duration.ofMillis(250);
-
   /** How long to rest after all records were read, so that the next read finds several. */
   private static final long REST_MILLIS = 20;
 
   /** How often to ask for the state of the log. */
-  private static final long LOOK_NANOS = TimeUnit.SECONDS.toNanos(1);
+  private static final long LOOK_NANOS = TimeUnit.SECONDS.toNanos(5);
 
   /** How long a value waits for its store to grow, and how often it is tried. */
   private static final long GROWTH_NANOS = TimeUnit.SECONDS.toNanos(30);
@@ -64,10 +62,11 @@ final class Follower implements Runnable {
   /** How long stores may take to be opened before the first record is read. */
   private static final long OPENING_NANOS = TimeUnit.SECONDS.toNanos(30);
 
-  /** The first pause before going back for a store that missed values; doubled each time. */
-  private static final long MIN_BACK_NANOS = TimeUnit.SECONDS.toNanos(10);
+  /** The pause before going back for a store that missed values, once all was read. */
+  private static final long BACK_NANOS = TimeUnit.MINUTES.toNanos(1);
 
-  private static final long MAX_BACK_NANOS = TimeUnit.HOURS.toNanos(1);
+  /** For how long a refused record is reported. */
+  private static final long REFUSAL_NANOS = TimeUnit.HOURS.toNanos(1);
 
   /** How often a record is tried whose values cannot be handled, for lack of memory perhaps. */
   private static final int MAX_TRIES = 3;
@@ -89,10 +88,8 @@ final class Follower implements Runnable {
     /** Whether it has missed a value, so that its note must stay. */
     boolean hasMissed;
 
-    /** When to go back for what it has missed, and the pause after that. */
+    /** When to go back for what it has missed. */
     long nextBack;
-
-    long backNanos = MIN_BACK_NANOS;
 
     /** The number of values in a row that found no room. */
     int withoutRoom;
@@ -104,8 +101,7 @@ final class Follower implements Runnable {
     void miss() {
       if (!hasMissed) {
         hasMissed = true;
-        nextBack = System.nanoTime() + backNanos;
-        backNanos = Math.min(2 * backNanos, MAX_BACK_NANOS);
+        nextBack = System.nanoTime() + BACK_NANOS;
       }
     }
   }
@@ -134,6 +130,15 @@ final class Follower implements Runnable {
 
   private volatile RecordLog.State state = new RecordLog.State(Position.START, 0, 0, 0);
   private long nextLook = System.nanoTime();
+
+  /** The connection on which the state was asked for last. */
+  @Nullable private RecordLog looked;
+
+  private volatile long refusedAt;
+
+  /** Whether the last read found nothing. */
+  private boolean hasReadAll;
+
   private long nextNote;
   private Place minuteAgo = Place.START;
   private Place twoMinutesAgo = Place.START;
@@ -191,6 +196,11 @@ final class Follower implements Runnable {
         : last.millis() - read.millis();
   }
 
+  /** Whether a record was refused lately. */
+  boolean isRefusing() {
+    return counts.refused.sum() > 0 && System.nanoTime() - refusedAt < REFUSAL_NANOS;
+  }
+
   /** The size of the log on its server. */
   long logBytes() {
     return state.bytes();
@@ -203,20 +213,9 @@ final class Follower implements Runnable {
     try {
       begun.await();
       awaitStores();
-      while (stopped.getCount() > 0) {
-        try {
-          step();
-        } catch (IOException e) {
-          nextLook = System.nanoTime();
-          connection.failed(e);
-        } catch (RuntimeException | Error e) {
-          recover(e);
-        }
-      }
+      connection.repeat(this::step);
     } catch (InterruptedException e) {
       logger.atFine().withCause(e).log("The follower was interrupted");
-    } finally {
-      connection.close();
     }
   }
 
@@ -232,19 +231,6 @@ final class Follower implements Runnable {
     return target.cache.start().kind() == StartReport.Kind.PENDING;
   }
 
-  private void recover(Throwable e) throws InterruptedException {
-    try {
-      // Such as a lack of memory. The record is read again, but not for ever.
-      logger.atSevere().withCause(e).atMostEvery(10, TimeUnit.MINUTES).log(
-          "Values of other servers could not be taken in");
-      nextLook = System.nanoTime();
-      connection.failed(e);
-      var unused = stopped.await(TROUBLE_MILLIS, TimeUnit.MILLISECONDS);
-    } catch (RuntimeException | Error again) {
-      // The next step may work.
-    }
-  }
-
   private void step() throws IOException, InterruptedException {
     goBackForStores();
     if (position == null) {
@@ -255,15 +241,16 @@ final class Follower implements Runnable {
     RecordLog open = connection.get();
     look(open);
     RecordLog.State seen = state;
-    boolean isIdle = seen.last().compareTo(position) <= 0;
-    List<RecordLog.Entry> entries = open.read(position, RECORDS, isIdle ? PATIENCE : Duration.ZERO);
+    List<RecordLog.Entry> entries = open.read(position, RECORDS);
     connection.succeeded();
     for (RecordLog.Entry entry : entries) {
       countTry(entry.position());
       if (tries <= MAX_TRIES) {
         take(entry);
       } else {
-        refuse("its values cannot be handled");
+        logger.atWarning().atMostEvery(10, TimeUnit.MINUTES).log(
+            "The values of a record that cannot be handled are computed here");
+        counts.skipped.increment();
       }
       if (stopped.getCount() == 0) {
         // Perhaps not all of the record was taken in.
@@ -271,7 +258,8 @@ final class Follower implements Runnable {
       }
       moveTo(entry.position());
     }
-    if (entries.isEmpty()) {
+    hasReadAll = entries.isEmpty();
+    if (hasReadAll) {
       allRead(seen);
     }
     noteIfDue();
@@ -308,11 +296,12 @@ final class Follower implements Runnable {
 
   /** Looks at the state of the log, if that is due. */
   private void look(RecordLog open) throws IOException {
-    if (System.nanoTime() - nextLook < 0) {
+    if (open == looked && System.nanoTime() - nextLook < 0) {
       return;
     }
     RecordLog.State now = open.state();
     state = now;
+    looked = open;
     nextLook = System.nanoTime() + LOOK_NANOS;
     if (now.last().compareTo(position) < 0 || (now.isCounted() && now.appended() < index)) {
       // The server lost its data, or a copy that lagged took over. A read after a place that is not
@@ -341,7 +330,8 @@ final class Follower implements Runnable {
     for (Target target : targets.values()) {
       StartReport start = target.cache.start();
       boolean isOpened = start != target.start;
-      if ((isOpened || (target.hasMissed && now - target.nextBack >= 0)) && target.cache.isOpen()) {
+      boolean isDue = target.hasMissed && hasReadAll && now - target.nextBack >= 0;
+      if ((isOpened || isDue) && target.cache.isOpen()) {
         target.start = start;
         target.hasMissed = false;
         target.withoutRoom = 0;
@@ -386,10 +376,11 @@ final class Follower implements Runnable {
     }
   }
 
+  @SuppressWarnings("ReferenceEquality") // As above. A file that was opened since has another one.
   private void writeNotes() {
     byte[] note = twoMinutesAgo.toNote(log);
     for (Target target : targets.values()) {
-      if (target.start != null && !target.hasMissed) {
+      if (target.start == target.cache.start() && !target.hasMissed) {
         target.cache.setNote(note);
       }
     }
@@ -422,6 +413,7 @@ final class Follower implements Runnable {
   }
 
   private void refuse(String reason) {
+    refusedAt = System.nanoTime();
     counts.refused.increment();
     logger.atWarning().atMostEvery(1, TimeUnit.HOURS).log(
         "A record of the log of shared values is ignored: %s. All servers of the site need the same"
@@ -473,7 +465,11 @@ final class Follower implements Runnable {
     while (true) {
       ImportResult result =
           cache.takeIn(value.key(), value.value(), value.created(), () -> !flushes.covers(value));
-      if (result != ImportResult.LATER
+      // A value that a flush has interrupted is tried again if it is newer than the flush.
+      boolean isLater =
+          result == ImportResult.LATER
+              || (result == ImportResult.OVER && cache.isOpen() && !flushes.covers(value));
+      if (!isLater
           || System.nanoTime() - waiting > GROWTH_NANOS
           || stopped.await(RETRY_MILLIS, TimeUnit.MILLISECONDS)) {
         return result;

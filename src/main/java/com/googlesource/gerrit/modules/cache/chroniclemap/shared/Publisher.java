@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.shared;
 
 import com.google.common.flogger.FluentLogger;
+import com.google.gerrit.common.Nullable;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -43,6 +44,9 @@ final class Publisher implements Runnable {
   /** How long nothing is appended after the server was full. */
   private static final long FULL_MILLIS = 1000;
 
+  /** How often a record is tried, with pauses that grow: the server may refuse just this one. */
+  private static final int MAX_TRIES = 10;
+
   private final Seal seal;
   private final Reconnection connection;
   private final SharedCounts counts;
@@ -52,6 +56,14 @@ final class Publisher implements Runnable {
 
   /** Whether the server was full at the last attempt. */
   private volatile boolean isFull;
+
+  /** The record that is being appended; null if there is none. Used by this thread. */
+  @Nullable private byte[] record;
+
+  /** How many values it has, and how often it was tried. */
+  private int values;
+
+  private int tries;
 
   Publisher(Seal seal, Reconnection connection, SharedCounts counts, CountDownLatch stopped) {
     this.seal = seal;
@@ -81,17 +93,47 @@ final class Publisher implements Runnable {
 
   @Override
   public void run() {
-    try {
-      while (stopped.getCount() > 0) {
-        SharedValue first = queue.poll(LOOK_MILLIS, TimeUnit.MILLISECONDS);
-        if (first != null) {
-          tryToPublish(collect(first));
-        }
+    connection.repeat(this::publish);
+  }
+
+  /** Appends a record, the same one again if that has failed; twice in the log it does no harm. */
+  private void publish() throws IOException, InterruptedException {
+    if (record != null && ++tries > MAX_TRIES) {
+      counts.dropped.add(values);
+      record = null;
+    }
+    if (record == null) {
+      SharedValue first = queue.poll(LOOK_MILLIS, TimeUnit.MILLISECONDS);
+      if (first == null) {
+        return;
       }
-    } catch (InterruptedException e) {
-      logger.atFine().withCause(e).log("The publisher was interrupted");
-    } finally {
-      connection.close();
+      seal(collect(first));
+    }
+    try {
+      connection.get().append(record);
+      isFull = false;
+      counts.published.add(values);
+      counts.publishedBytes.add(record.length);
+    } catch (RecordLog.FullException e) {
+      isFull = true;
+      counts.dropped.add(values);
+      logger.atWarning().atMostEvery(1, TimeUnit.HOURS).log(
+          "The server of shared values is full, so others compute these values again: %s",
+          e.getMessage());
+      var unused = stopped.await(FULL_MILLIS, TimeUnit.MILLISECONDS);
+    }
+    record = null;
+    connection.succeeded();
+  }
+
+  private void seal(List<SharedValue> batch) {
+    values = batch.size();
+    tries = 0;
+    try {
+      record = seal.close(Batch.encode(batch));
+    } catch (RuntimeException | Error e) {
+      counts.dropped.add(values);
+      throw e;
     }
   }
 
@@ -109,43 +151,5 @@ final class Publisher implements Runnable {
       value = queue.poll(end - System.nanoTime(), TimeUnit.NANOSECONDS);
     }
     return batch;
-  }
-
-  private void tryToPublish(List<SharedValue> batch) throws InterruptedException {
-    try {
-      publish(batch);
-    } catch (RuntimeException | Error e) {
-      // Such as a lack of memory. The next batch may be luckier.
-      logger.atSevere().withCause(e).atMostEvery(10, TimeUnit.MINUTES).log(
-          "Values could not be published");
-      counts.dropped.add(batch.size());
-      connection.failed(e);
-    }
-  }
-
-  /** Appends a batch, as often as it takes; a record that is in the log twice does no harm. */
-  private void publish(List<SharedValue> batch) throws InterruptedException {
-    byte[] record = seal.close(Batch.encode(batch));
-    while (stopped.getCount() > 0) {
-      try {
-        connection.get().append(record);
-        connection.succeeded();
-        isFull = false;
-        counts.published.add(batch.size());
-        counts.publishedBytes.add(record.length);
-        return;
-      } catch (RecordLog.FullException e) {
-        connection.succeeded();
-        isFull = true;
-        counts.dropped.add(batch.size());
-        logger.atWarning().atMostEvery(1, TimeUnit.HOURS).log(
-            "The server of shared values is full, so others compute these values again: %s",
-            e.getMessage());
-        var unused = stopped.await(FULL_MILLIS, TimeUnit.MILLISECONDS);
-        return;
-      } catch (IOException e) {
-        connection.failed(e);
-      }
-    }
   }
 }

@@ -31,6 +31,13 @@ final class Reconnection implements AutoCloseable {
   private static final long MIN_PAUSE_MILLIS = 100;
   private static final long MAX_PAUSE_MILLIS = TimeUnit.SECONDS.toMillis(30);
 
+  private static final long TROUBLE_MILLIS = 1000;
+
+  /** A part of a thread's work. */
+  interface Step {
+    void run() throws IOException, InterruptedException;
+  }
+
   private final RecordLog.Opener opener;
   private final SharedCounts counts;
   private final CountDownLatch stopped;
@@ -64,9 +71,42 @@ final class Reconnection implements AutoCloseable {
   }
 
   /**
+   * Repeats a step until the end, with a pause after each failure. Only an interrupt ends this;
+   * other failures, such as a lack of memory, do not.
+   */
+  void repeat(Step step) {
+    try {
+      while (stopped.getCount() > 0) {
+        try {
+          step.run();
+        } catch (IOException | RuntimeException | Error e) {
+          fail(e);
+        }
+      }
+    } catch (InterruptedException e) {
+      logger.atFine().withCause(e).log("The sharing of values was interrupted");
+    } finally {
+      close();
+    }
+  }
+
+  private void fail(Throwable e) throws InterruptedException {
+    try {
+      if (!(e instanceof IOException)) {
+        logger.atSevere().withCause(e).atMostEvery(10, TimeUnit.MINUTES).log(
+            "Values could not be shared");
+        var unused = stopped.await(TROUBLE_MILLIS, TimeUnit.MILLISECONDS);
+      }
+      failed(e);
+    } catch (RuntimeException | Error again) {
+      var unused = stopped.await(TROUBLE_MILLIS, TimeUnit.MILLISECONDS);
+    }
+  }
+
+  /**
    * Returns the connection, or makes one.
    *
-   * @throws IOException if the server cannot be reached; to be reported by {@link #failed}
+   * @throws IOException if the server cannot be reached
    */
   RecordLog get() throws IOException {
     RecordLog open = log;
@@ -96,7 +136,7 @@ final class Reconnection implements AutoCloseable {
   }
 
   /** Notes that a call has failed, and waits before the next attempt. */
-  void failed(Throwable e) throws InterruptedException {
+  private void failed(Throwable e) throws InterruptedException {
     close();
     if (stopped.getCount() == 0) {
       return;

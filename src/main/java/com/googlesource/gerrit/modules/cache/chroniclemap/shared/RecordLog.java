@@ -15,7 +15,6 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.shared;
 
 import java.io.IOException;
-import java.time.Duration;
 import java.util.List;
 
 /**
@@ -74,20 +73,23 @@ interface RecordLog extends AutoCloseable {
   void append(byte[] record) throws IOException;
 
   /**
-   * Reads records, the oldest first.
+   * Reads records, the oldest first. If there is none, it waits for a moment, but for less than a
+   * stop does.
    *
    * @param after the place before the first one to read
    * @param most the number of records to read at most
-   * @param patience how long to wait for a record if there is none
    */
-  List<Entry> read(Position after, int most, Duration patience) throws IOException;
+  List<Entry> read(Position after, int most) throws IOException;
 
   State state() throws IOException;
 
   /** Describes the server for an administrator: a line each of what works, and of what does not. */
   void check(CheckReport report) throws IOException;
 
-  /** Ends the connection, at the latest after a call of another thread. Never throws. */
+  /**
+   * Ends the connection. If another thread is in a call, it ends when that call returns. Never
+   * throws.
+   */
   @Override
   void close();
 }

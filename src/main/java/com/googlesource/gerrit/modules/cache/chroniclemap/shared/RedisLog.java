@@ -17,10 +17,13 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.shared;
 import static com.google.common.base.Strings.lenientFormat;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.google.common.base.Throwables;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.StringReader;
+import java.net.UnknownHostException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
@@ -32,6 +35,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Properties;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
@@ -70,8 +74,14 @@ final class RedisLog implements RecordLog {
   private static final int CONNECT_MILLIS = 3000;
   private static final int ANSWER_MILLIS = 5000;
 
-  /** After how many appended records the size of the stream is looked at again. */
-  private static final int MEASURED_EACH = 64;
+  /** How long a read waits for a record if there is none. */
+  private static final int PATIENCE_MILLIS = 250;
+
+  /** The stream is measured again after records of 1/64 of its limit were appended. */
+  private static final int MEASURED_PART = 64;
+
+  /** It is measured before that if others may have appended. */
+  private static final Duration MEASURE_INTERVAL = Duration.ofMinutes(1);
 
   private static final int FEW_SAMPLES = 5;
   private static final int MANY_SAMPLES = 500;
@@ -79,7 +89,10 @@ final class RedisLog implements RecordLog {
   /** A log to which nothing is appended for so long is deleted: that of an older Gerrit. */
   private static final Duration LIFE = Duration.ofDays(30);
 
-  /** What an entry is taken for until there are some to measure: the size of a full record. */
+  private static final Duration RENEWAL_INTERVAL = Duration.ofHours(1);
+  private static final Duration SHRINK_INTERVAL = Duration.ofMinutes(1);
+
+  /** What an entry is taken for if it may not be measured: the size of a full record. */
   private static final long ASSUMED_BYTES = Batch.FULL_BYTES;
 
   private final SharedSettings settings;
@@ -90,7 +103,12 @@ final class RedisLog implements RecordLog {
   /** The number of entries that the stream may have. */
   private long maxRecords;
 
-  private int untilMeasured;
+  /** How many bytes may be appended before the stream is measured. */
+  private long untilMeasured;
+
+  private long nextMeasure = System.nanoTime();
+  private long nextRenewal = System.nanoTime();
+  private long nextShrink = System.nanoTime();
 
   private RedisLog(SharedSettings settings, String key, UnifiedJedis client) {
     this.settings = settings;
@@ -198,83 +216,89 @@ final class RedisLog implements RecordLog {
     } catch (IOException e) {
       throw e;
     } catch (Exception | LinkageError e) {
-      throw new IOException(lenientFormat("Redis at %s: %s", settings.server(), reasonOf(e)), e);
-    }
-  }
-
-  /** What is wrong, from the exception's last cause on, as the client wraps the true reason. */
-  private static String reasonOf(Throwable e) {
-    StringBuilder reason = new StringBuilder();
-    for (Throwable cause = e; cause != null; cause = cause.getCause()) {
-      String text = cause.getMessage() == null ? cause.toString() : cause.getMessage();
-      if (reason.indexOf(text) < 0) {
-        reason.append(reason.isEmpty() ? "" : ": ").append(text);
+      // The client wraps the true reason, or adds it.
+      Throwable reason = Throwables.getRootCause(e);
+      if (reason.getSuppressed().length > 0) {
+        reason = Throwables.getRootCause(reason.getSuppressed()[0]);
       }
+      boolean tells = reason.getMessage() != null && !(reason instanceof UnknownHostException);
+      String text = tells ? reason.getMessage() : reason.toString();
+      String message = lenientFormat("Redis at %s: %s", settings.server(), text);
+      // The server's words for want of memory.
+      throw text.startsWith("OOM") ? new FullException(message, e) : new IOException(message, e);
     }
-    return reason.toString();
   }
 
   @Override
   public void append(byte[] record) throws IOException {
-    if (untilMeasured == 0) {
+    if (untilMeasured <= 0 || System.nanoTime() - nextMeasure >= 0) {
       measure();
     }
-    untilMeasured--;
+    untilMeasured -= record.length;
     XAddParams trimmed = XAddParams.xAddParams().maxLen(maxRecords).approximateTrimming();
-    call(
-        settings,
-        () -> {
-          try {
-            return client.xadd(keyBytes, trimmed, Map.of(FIELD, record));
-          } catch (JedisDataException e) {
-            if (String.valueOf(e.getMessage()).startsWith("OOM")) {
-              shrink();
-              throw new FullException(
-                  lenientFormat("Redis at %s: %s", settings.server(), e.getMessage()), e);
-            }
-            throw e;
-          }
-        });
+    try {
+      call(settings, () -> client.xadd(keyBytes, trimmed, Map.of(FIELD, record)));
+      call(settings, this::postponeEnd);
+    } catch (FullException e) {
+      try {
+        call(settings, this::shrink);
+      } catch (IOException again) {
+        e.addSuppressed(again);
+      }
+      throw e;
+    }
   }
 
-  /**
-   * Makes room on a server that is full: one that refuses to append refuses to trim on that
-   * occasion, too.
-   */
-  private void shrink() {
+  /** Makes room on a server that is full, as an append that is refused does not trim either. */
+  private boolean shrink() throws IOException {
+    if (isCluster() || System.nanoTime() - nextShrink < 0) {
+      return false;
+    }
+    nextShrink = System.nanoTime() + SHRINK_INTERVAL.toNanos();
     try {
-      long records = client.xlen(keyBytes);
-      var unused = client.xtrim(keyBytes, records - records / 10, /* approximateLength= */ true);
+      // If others have filled the server, the log could shrink to nothing and not make room.
+      if (2 * bytes(FEW_SAMPLES) >= Long.parseLong(memory().getProperty("used_memory", "0"))) {
+        long records = client.xlen(keyBytes);
+        return client.xtrim(keyBytes, records - records / 10 - 1, /* approximateLength= */ false)
+            > 0;
+      }
     } catch (JedisAccessControlException e) {
       // Then nothing is appended until others make room.
     }
+    return false;
   }
 
   private void measure() throws IOException {
     long records = state().records();
     long bytes = call(settings, () -> bytes(MANY_SAMPLES));
-    long average = records == 0 || bytes == 0 ? ASSUMED_BYTES : Math.max(1, bytes / records);
-    maxRecords = Math.max(1, settings.bytes() / average);
-    untilMeasured = MEASURED_EACH;
-    call(settings, this::postponeEnd);
+    if (records == 0 || (bytes > 0 && bytes < settings.bytes() / 2)) {
+      // The records may be of another size when it is full.
+      maxRecords = Long.MAX_VALUE;
+    } else {
+      long average = bytes == 0 ? ASSUMED_BYTES : bytes / records;
+      maxRecords = Math.max(1, settings.bytes() / Math.max(1, average));
+    }
+    untilMeasured = settings.bytes() / MEASURED_PART;
+    nextMeasure = System.nanoTime() + MEASURE_INTERVAL.toNanos();
   }
 
   /** Has Redis delete the stream after {@link #LIFE}, unless that is postponed again. */
-  private long postponeEnd() {
+  private boolean postponeEnd() {
+    if (System.nanoTime() - nextRenewal < 0) {
+      return false;
+    }
+    nextRenewal = System.nanoTime() + RENEWAL_INTERVAL.toNanos();
     try {
-      return client.expire(key, LIFE.toSeconds());
+      return client.expire(key, LIFE.toSeconds()) > 0;
     } catch (JedisAccessControlException e) {
       // Then the log of an older version of Gerrit stays until somebody deletes it.
-      return 0;
+      return false;
     }
   }
 
   @Override
-  public List<Entry> read(Position after, int most, Duration patience) throws IOException {
-    XReadParams params = XReadParams.xReadParams().count(most);
-    if (patience.isPositive()) {
-      params.block(Math.toIntExact(patience.toMillis()));
-    }
+  public List<Entry> read(Position after, int most) throws IOException {
+    XReadParams params = XReadParams.xReadParams().count(most).block(PATIENCE_MILLIS);
     StreamEntryID from = new StreamEntryID(after.millis(), after.number());
     return call(
         settings,
@@ -390,11 +414,14 @@ final class RedisLog implements RecordLog {
           settings.publishes()
               ? "this user may append to streams, read and measure them"
               : "this user may read streams");
+    } catch (FullException e) {
+      report.bad("memory", "%s", e.getMessage());
     } catch (IOException e) {
       report.bad(
           "rights",
           "%s. The user needs: ~%s* +xread +xinfo|stream +info +ping +client, and on servers that"
-              + " publish +xadd +xlen +xtrim +expire +memory|usage",
+              + " publish +xadd +xlen +xtrim +expire +memory|usage; for another database +select,"
+              + " in a cluster +cluster|slots",
           e.getMessage(),
           key);
     }
@@ -402,18 +429,9 @@ final class RedisLog implements RecordLog {
 
   private void checkMemory(CheckReport report) {
     try {
-      Map<String, String> memory =
-          client
-              .info("memory")
-              .lines()
-              .filter(line -> line.contains(":"))
-              .collect(
-                  Collectors.toMap(
-                      line -> line.substring(0, line.indexOf(':')),
-                      line -> line.substring(line.indexOf(':') + 1),
-                      (first, second) -> first));
-      long limit = Long.parseLong(memory.getOrDefault("maxmemory", "0"));
-      String policy = memory.getOrDefault("maxmemory_policy", "unknown");
+      Properties memory = memory();
+      long limit = Long.parseLong(memory.getProperty("maxmemory", "0"));
+      String policy = memory.getProperty("maxmemory_policy", "unknown");
       if (limit > 0 && limit < settings.bytes() + settings.bytes() / 4) {
         report.bad(
             "memory",
@@ -429,9 +447,23 @@ final class RedisLog implements RecordLog {
       } else {
         report.good("memory", "maxmemory is %s, maxmemory-policy is %s", limit, policy);
       }
-    } catch (RuntimeException e) {
+    } catch (IOException | RuntimeException e) {
       report.good("memory", "not known: %s", e.getMessage());
     }
+  }
+
+  /** Of the servers of a cluster, any one answers what is not about a key. */
+  private boolean isCluster() {
+    return settings.kind() == SharedSettings.Kind.CLUSTER;
+  }
+
+  private Properties memory() throws IOException {
+    if (isCluster()) {
+      throw new IOException("see each server of the cluster");
+    }
+    Properties properties = new Properties();
+    properties.load(new StringReader(client.info("memory")));
+    return properties;
   }
 
   @Override

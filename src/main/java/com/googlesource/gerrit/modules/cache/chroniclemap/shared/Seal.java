@@ -16,9 +16,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.shared;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import com.google.common.cache.CacheBuilder;
-import com.google.common.cache.CacheLoader;
-import com.google.common.cache.LoadingCache;
 import com.google.common.io.BaseEncoding;
 import com.google.common.primitives.Bytes;
 import java.nio.ByteBuffer;
@@ -54,18 +51,10 @@ final class Seal {
   private static final String LABEL = "cache-chroniclemap shared values 1";
   private static final String FINGERPRINT_LABEL = "cache-chroniclemap fingerprint 1";
 
-  /** How many other runs' keys are kept. */
-  private static final int MAX_KEYS = 128;
-
   private final byte[] secret;
   private final byte[] log;
   private final byte[] run = new byte[RUN_LENGTH];
   private final AtomicLong number = new AtomicLong();
-
-  private final LoadingCache<ByteBuffer, SecretKey> keys =
-      CacheBuilder.newBuilder()
-          .maximumSize(MAX_KEYS)
-          .build(CacheLoader.from(name -> keyOf(name.array())));
 
   /**
    * Makes the seal of a run.
@@ -105,8 +94,7 @@ final class Seal {
     byte[] nonce = Arrays.copyOfRange(head, HEAD_LENGTH - 12, HEAD_LENGTH);
     Arrays.fill(nonce, 0, 4, (byte) 0);
     Cipher cipher = Cipher.getInstance("AES/GCM/NoPadding");
-    cipher.init(
-        mode, keys.getUnchecked(ByteBuffer.wrap(name)), new GCMParameterSpec(8 * TAG_BYTES, nonce));
+    cipher.init(mode, keyOf(name), new GCMParameterSpec(8 * TAG_BYTES, nonce));
     cipher.updateAAD(head);
     cipher.updateAAD(log);
     return cipher;

@@ -23,7 +23,7 @@ public final class SharedCounts extends Counters {
   public final Counter publishedBytes =
       counter("published_bytes", "size of the records appended", "bytes");
 
-  /** Values that were computed while the queue was full, or the server. */
+  /** Values that were computed while the queue or the server was full. */
   public final Counter dropped = counter("dropped", "computed values not published", "values");
 
   public final Counter received = counter("received", "values of other servers read", "values");

@@ -20,6 +20,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.shared;
  * @param server the addresses of the log's server
  * @param failure why there is no connection, for people; empty if there is one
  * @param isFull whether the server was full at the last attempt
+ * @param isRefusing whether a record had a wrong seal within the last hour
  * @param queued values that wait to be published
  * @param behindRecords records of the log that were not read yet
  * @param behindMillis how much newer the newest record of the log is than the last one read
@@ -30,6 +31,7 @@ public record SharedReport(
     String server,
     String failure,
     boolean isFull,
+    boolean isRefusing,
     long queued,
     long behindRecords,
     long behindMillis,

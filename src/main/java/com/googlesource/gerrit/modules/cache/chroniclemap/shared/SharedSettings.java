@@ -20,12 +20,12 @@ import static com.google.common.base.Strings.nullToEmpty;
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import com.google.common.net.HostAndPort;
-import java.net.URI;
-import java.net.URISyntaxException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.eclipse.jgit.lib.Config;
 
 /**
@@ -72,6 +72,10 @@ record SharedSettings(
   private static final long DEFAULT_BYTES = 1L << 30;
   private static final long MIN_BYTES = 1 << 20;
 
+  private static final Pattern FORM =
+      Pattern.compile(
+          "redis(?<tls>s?)(?<kind>|-cluster|-sentinel)://(?<hosts>[^/?#]+)(?:/(?<path>[^/?#]*))?");
+
   private static final String ALLOWED =
       "redis://HOST:PORT, rediss://HOST:PORT for TLS, redis-cluster://HOST:PORT,HOST:PORT or"
           + " redis-sentinel://HOST:PORT,HOST:PORT/MASTER, the last two with rediss as well";
@@ -88,30 +92,39 @@ record SharedSettings(
    * @throws IllegalArgumentException if one is invalid; the message says what to set it to
    */
   static SharedSettings of(Config config, Path etc) {
-    String url = text(config, URL);
-    URI uri = uri(url);
-    String scheme = uri.getScheme();
-    boolean isEncrypted = scheme.startsWith("rediss");
+    if (text(config, URL).contains("@")) {
+      throw invalid(
+          URL,
+          "an address without a password, and sharedUser and sharedPassword in etc/secure.config");
+    }
+    Matcher url = FORM.matcher(text(config, URL));
+    if (!url.matches()) {
+      throw invalid(URL, ALLOWED);
+    }
     Kind kind =
-        switch (scheme.substring(isEncrypted ? "rediss".length() : "redis".length())) {
+        switch (url.group("kind")) {
           case "" -> Kind.SINGLE;
           case "-cluster" -> Kind.CLUSTER;
-          case "-sentinel" -> Kind.SENTINELS;
-          default -> throw invalid(URL, ALLOWED);
+          default -> Kind.SENTINELS;
         };
-    String path = nullToEmpty(uri.getPath()).replaceFirst("^/", "");
-    ImmutableList<HostAndPort> addresses = addresses(uri, kind);
+    String path = nullToEmpty(url.group("path"));
     if (kind == Kind.SENTINELS && path.isEmpty()) {
       throw invalid(URL, "an address that ends with the name of the master: " + ALLOWED);
+    }
+    if (kind == Kind.CLUSTER && !path.isEmpty()) {
+      throw invalid(URL, "an address without a database, as a cluster has only one: " + ALLOWED);
+    }
+    if (kind == Kind.SINGLE && !path.matches("\\d{0,5}")) {
+      throw invalid(URL, "an address that ends with the number of a database, or with none");
     }
     String file = text(config, "sharedCertificates");
     SharedSettings settings =
         new SharedSettings(
             kind,
-            isEncrypted,
-            addresses,
+            !url.group("tls").isEmpty(),
+            addresses(url.group("hosts"), kind),
             kind == Kind.SENTINELS ? path : "",
-            kind == Kind.SINGLE && !path.isEmpty() ? database(path) : 0,
+            kind == Kind.SINGLE && !path.isEmpty() ? Integer.parseInt(path) : 0,
             text(config, "sharedUser"),
             text(config, "sharedPassword"),
             file.isEmpty() ? Optional.empty() : Optional.of(etc.resolve(file)),
@@ -134,7 +147,7 @@ record SharedSettings(
               SECTION, MIN_SECRET));
     }
     if (!site.matches("[\\w.-]{1,64}")) {
-      throw invalid("sharedSite", "up to 64 letters, digits, dots and dashes");
+      throw invalid("sharedSite", "up to 64 letters, digits, dots, dashes and underscores");
     }
     if (certificates.isPresent() && !Files.isReadable(certificates.get())) {
       throw invalid(
@@ -150,49 +163,18 @@ record SharedSettings(
     return nullToEmpty(config.getString(SECTION, null, name));
   }
 
-  private static URI uri(String url) {
-    try {
-      URI uri = new URI(url);
-      if (uri.getScheme() == null
-          || !uri.getScheme().startsWith("redis")
-          || uri.getRawAuthority() == null) {
-        throw invalid(URL, ALLOWED);
-      }
-      if (uri.getRawAuthority().contains("@")) {
-        throw invalid(
-            URL,
-            "an address without a password, and sharedUser and sharedPassword in"
-                + " etc/secure.config");
-      }
-      return uri;
-    } catch (URISyntaxException e) {
-      throw invalid(URL, ALLOWED);
-    }
-  }
-
-  private static ImmutableList<HostAndPort> addresses(URI uri, Kind kind) {
-    List<String> all =
-        Splitter.on(',').omitEmptyStrings().trimResults().splitToList(uri.getRawAuthority());
+  private static ImmutableList<HostAndPort> addresses(String authority, Kind kind) {
+    List<String> all = Splitter.on(',').omitEmptyStrings().trimResults().splitToList(authority);
     if (all.isEmpty() || (kind == Kind.SINGLE && all.size() > 1)) {
       throw invalid(URL, ALLOWED);
     }
+    int port = kind == Kind.SENTINELS ? SENTINEL_PORT : PORT;
     try {
       return all.stream()
-          .map(
-              one ->
-                  HostAndPort.fromString(one)
-                      .withDefaultPort(kind == Kind.SENTINELS ? SENTINEL_PORT : PORT))
+          .map(one -> HostAndPort.fromString(one).withDefaultPort(port))
           .collect(ImmutableList.toImmutableList());
     } catch (IllegalArgumentException e) {
       throw invalid(URL, ALLOWED);
-    }
-  }
-
-  private static int database(String path) {
-    try {
-      return Integer.parseUnsignedInt(path);
-    } catch (NumberFormatException e) {
-      throw invalid(URL, "an address that ends with the number of a database, or with none");
     }
   }
 

@@ -131,6 +131,11 @@ public final class SharedValues {
     follower.begin();
   }
 
+  /** Whether values that this server computes go to the others. */
+  public boolean isPublishing() {
+    return publisher != null;
+  }
+
   /** Publishes a value that this server has computed, in the background, or drops it. */
   public void computed(SharedCache cache, byte[] key, byte[] value, long created) {
     if (publisher != null) {
@@ -151,6 +156,7 @@ public final class SharedValues {
             ? publishing.failure()
             : following.failure(),
         publisher != null && publisher.isFull(),
+        follower.isRefusing(),
         publisher == null ? 0 : publisher.queued(),
         follower.behindRecords(),
         follower.behindMillis(),
@@ -158,7 +164,7 @@ public final class SharedValues {
         counts);
   }
 
-  /** Looks at what works and what does not. Waits for the server, for half a minute at most. */
+  /** Looks at what works and what does not. Waits for the server, some seconds for each call. */
   public CheckReport check() {
     CheckReport report = new CheckReport();
     try (RecordLog log = opener.open()) {
@@ -174,15 +180,14 @@ public final class SharedValues {
 
   /** Goes by the records of others that this server has met since its start. */
   private void checkSecret(CheckReport report) {
-    long refused = counts.refused.sum();
-    if (refused > 0) {
+    if (follower.isRefusing()) {
       report.bad(
           "secret",
-          "it does not open %s records: set sharedSecret to the same on all servers of the site, and"
-              + " sharedSite to another name on other sites",
-          refused);
+          "records were refused within the last hour, %s since the start: set sharedSecret to the"
+              + " same on all servers of the site, and sharedSite to another name on other sites",
+          counts.refused.sum());
     } else if (counts.received.sum() > 0) {
-      report.good("secret", "it opens the records of others");
+      report.good("secret", "it opens what is in the log");
     } else {
       report.good("secret", "no record of another server was read yet that would tell");
     }

@@ -18,7 +18,9 @@ import static com.google.common.truth.Truth.assertThat;
 
 import com.google.common.cache.Cache;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -63,5 +65,17 @@ class PureCachesTest {
     try (TestSite site = new TestSite(temp, TestSite.Backend.CHRONICLE)) {
       assertThat(build(site, "modified_files").getIfPresent("other")).isNull();
     }
+  }
+
+  @Test
+  void theDocumentedOnesAreShared() throws Exception {
+    String line =
+        Files.readAllLines(Path.of("resources/Documentation/several.md")).stream()
+            .filter(each -> each.startsWith("**What is shared.**"))
+            .findFirst()
+            .orElseThrow();
+    assertThat(
+            Pattern.compile("`(\\w+)`").matcher(line).results().map(name -> name.group(1)).toList())
+        .containsExactlyElementsIn(PureCaches.SHARED);
   }
 }

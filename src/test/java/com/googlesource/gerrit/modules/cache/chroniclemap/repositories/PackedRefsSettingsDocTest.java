@@ -72,7 +72,7 @@ class PackedRefsSettingsDocTest {
     assertThat(documented.remove("packedRefs.groupBranches")).isTrue();
     // That of the whole module, which BuiltFor reads.
     assertThat(documented.remove("cache-chroniclemap.checkGerritVersion")).isTrue();
-    // Those of the package shared.
+    // See SharedSettingsDocTest.
     documented.removeIf(name -> name.startsWith("cache-chroniclemap.shared"));
     assertThat(documented).isEqualTo(config.asked);
   }

@@ -70,6 +70,7 @@ final class LivedInProject {
   /** Pushes changes, and reviews them. */
   void fill(int count) throws IOException {
     gerrit.createProject(NAME);
+    gerrit.grantToAdministratorsOnly(NAME, "refs/heads/*", "push");
     Random random = new Random(1);
     try (GitUser git = gerrit.git(NAME)) {
       ObjectId master = git.fetch("refs/heads/master");

@@ -15,9 +15,13 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench.gerrit;
 
 import static com.googlesource.gerrit.modules.cache.chroniclemap.bench.gerrit.BenchRun.say;
+import static java.util.stream.Collectors.joining;
+import static java.util.stream.Collectors.toMap;
 
+import com.google.gerrit.common.Nullable;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.AtOnce;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.BuildFolder;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.CacheFigures;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Deadline;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Folders;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Gerrit;
@@ -31,12 +35,16 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.IntFunction;
 
 /**
  * {@code bin/bench shared}: what shared values are worth, and what they cost. A second server whose
@@ -50,6 +58,12 @@ final class SharedBench {
 
   /** What a dashboard shows. */
   private static final int SHOWN = 25;
+
+  /** How often the code that is to be compared is run before. */
+  private static final int WARM_ROUNDS = 3;
+
+  private static final int ROUNDS = 4;
+  private static final int TURNS = 2;
 
   private static final int USERS = 4;
   private static final int FIRST_REQUESTS = 1000;
@@ -74,6 +88,7 @@ final class SharedBench {
   private final int warm;
   private RedisServer redis;
   private GerritSite base;
+  private Path repositories;
   private List<Integer> changes;
 
   private SharedBench(BenchRun run) {
@@ -105,6 +120,9 @@ final class SharedBench {
       if (run.isWanted("cost")) {
         new SharedCost(redis, root).measure();
       }
+      if (run.isWanted("simulation")) {
+        SharedSimulation.run();
+      }
       run.writeJson();
     } finally {
       if (redis != null) {
@@ -116,6 +134,7 @@ final class SharedBench {
 
   private void prepare(Path root) throws Exception {
     base = GerritSite.init(root.resolve("base"));
+    repositories = base.path().resolve("git");
     base.installModule(BuildFolder.moduleJar());
     base.edit(config -> config.setString("container", null, "heapLimit", "1g"));
     say("pushing %d changes", count);
@@ -132,8 +151,11 @@ final class SharedBench {
   /** A copy of the site with the repositories of the first one. */
   private GerritSite copy(Path folder, boolean withCaches) throws IOException {
     GerritSite copy = base.copyTo(folder);
-    Path repositories = base.path().resolve("git");
-    copy.edit(config -> config.setString("gerrit", null, "basePath", repositories.toString()));
+    copy.edit(
+        config -> {
+          config.setString("gerrit", null, "basePath", repositories.toString());
+          config.unset("cache-chroniclemap", null, "sharedUrl");
+        });
     Folders.delete(copy.path().resolve("git"));
     if (!withCaches) {
       Folders.delete(copy.path().resolve("cache"));
@@ -153,6 +175,15 @@ final class SharedBench {
       long begun = System.nanoTime();
       var unused = user.get(path);
       return (System.nanoTime() - begun) / 1e6;
+    }
+
+    void flush() {
+      try {
+        String caches = CACHES.stream().map(each -> " --cache " + each).collect(joining());
+        var unused = gerrit.ssh().run("gerrit flush-caches" + caches);
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
     }
 
     long figure(String name) {
@@ -179,7 +210,11 @@ final class SharedBench {
     Path folder = Files.createTempDirectory(root, "second-");
     GerritSite a = copy(folder.resolve("a"), /* withCaches= */ false);
     GerritSite b = copy(folder.resolve("b"), /* withCaches= */ false);
-    List<Server> servers = new ArrayList<>();
+    Times details = new Times();
+    Times files = new Times();
+    Times dashboards = new Times();
+    Server first = null;
+    Server second = null;
     try (DelayedLink ofA = new DelayedLink(redis.port(), Duration.ofNanos(delay * 1000L));
         DelayedLink ofB = new DelayedLink(redis.port(), Duration.ofNanos(delay * 1000L))) {
       for (GerritSite site : List.of(a, b)) {
@@ -187,76 +222,151 @@ final class SharedBench {
         site.edit(
             config ->
                 CACHES.forEach(cache -> config.setString("cache", cache, "memoryLimit", "0")));
-        servers.add(Server.start(site));
       }
-      Server first = servers.get(0);
-      Server second = servers.get(1);
-      for (int change : changes.subList(0, warm)) {
-        for (Server server : servers) {
-          for (String path : List.of(LivedInProject.detail(change), LivedInProject.files(change))) {
-            var unusedMillis = server.millis(path);
-          }
+      first = Server.start(a);
+      second = Server.start(b);
+      warmUp(first);
+      warmUp(second);
+      // Half of the others for details and files, half for dashboards.
+      List<Integer> single = changes.subList(warm, (count + warm) / 2);
+      List<Integer> together = changes.subList((count + warm) / 2, count);
+      List<String> lists = new ArrayList<>();
+      for (int from = 0; from + SHOWN <= together.size(); from += SHOWN) {
+        lists.add(LivedInProject.dashboard(together.subList(from, from + SHOWN)));
+      }
+      for (int round = 0; round < ROUNDS; round++) {
+        Halves ofDetails = new Halves(details, round, paths(single, LivedInProject::detail));
+        Halves ofFiles = new Halves(files, round, paths(single, LivedInProject::files));
+        Halves ofDashboards = new Halves(dashboards, round, lists);
+        first.flush();
+        second.flush();
+        for (Halves each : List.of(ofDetails, ofFiles, ofDashboards)) {
+          each.compute(second);
+        }
+        // So that it has nothing of these changes in memory.
+        second.daemon.stop();
+        second = Server.start(b);
+        warmUp(second);
+        for (Halves each : List.of(ofDetails, ofFiles, ofDashboards)) {
+          each.compare(first, second);
         }
       }
-      compare("change detail", delay, first, second, each(LivedInProject::detail));
-      compare("files", delay, first, second, each(LivedInProject::files));
-      say("         %d taken in, %d dropped", second.figure("taken_in"), first.figure("dropped"));
+      report("change detail", delay, details);
+      report("files", delay, files);
+      report("dashboard", delay, dashboards);
     } finally {
-      for (Server server : servers) {
-        server.daemon.stop();
+      for (Server server : Arrays.asList(first, second)) {
+        if (server != null) {
+          server.daemon.stop();
+        }
       }
       Folders.delete(folder);
     }
   }
 
-  private List<String> each(java.util.function.IntFunction<String> path) {
-    return changes.subList(warm, count).stream().map(path::apply).toList();
-  }
-
-  private void compare(String what, int delay, Server first, Server second, List<String> paths)
-      throws IOException {
-    List<Double> computed = new ArrayList<>();
-    List<Double> followed = new ArrayList<>();
-    List<Double> own = new ArrayList<>();
-    List<Long> begun = new ArrayList<>();
-    int asked = 0;
-    for (String path : paths) {
-      computed.add(first.millis(path));
-      begun.add(System.nanoTime());
-      for (;
-          asked < begun.size() && System.nanoTime() - begun.get(asked) >= HEAD_START.toNanos();
-          asked++) {
-        followed.add(second.millis(paths.get(asked)));
+  /** Has a server compile the code of these requests. */
+  private void warmUp(Server server) throws IOException {
+    for (int round = 0; round < WARM_ROUNDS; round++) {
+      for (String path : everything(changes.subList(0, warm))) {
+        var unused = server.millis(path);
       }
     }
-    for (; asked < paths.size(); asked++) {
-      LockSupport.parkNanos(begun.get(asked) + HEAD_START.toNanos() - System.nanoTime());
-      followed.add(second.millis(paths.get(asked)));
+  }
+
+  private static List<String> paths(List<Integer> changes, IntFunction<String> path) {
+    return changes.stream().map(path::apply).toList();
+  }
+
+  private static List<String> everything(List<Integer> changes) {
+    List<String> all = new ArrayList<>(paths(changes, LivedInProject::detail));
+    all.addAll(paths(changes, LivedInProject::files));
+    all.add(LivedInProject.dashboard(changes.subList(0, Math.min(SHOWN, changes.size()))));
+    return all;
+  }
+
+  /** Milliseconds that requests of the second server took, by where their values were. */
+  private static final class Times {
+    final List<Double> computed = new ArrayList<>();
+    final List<Double> followed = new ArrayList<>();
+    final List<Double> own = new ArrayList<>();
+
+    /** The processor time of the requests that were computed. */
+    Duration computing = Duration.ZERO;
+  }
+
+  /** Requests whose values the first server computes, and as many for the second one. */
+  private static final class Halves {
+    final Times times;
+    final List<String> ofFirst = new ArrayList<>();
+    final List<String> ofSecond = new ArrayList<>();
+
+    /**
+     * Divides requests.
+     *
+     * @param round swaps the halves if it is odd
+     */
+    Halves(Times times, int round, List<String> paths) {
+      this.times = times;
+      for (int i = 0; i + 1 < paths.size(); i += 2) {
+        ofFirst.add(paths.get(i + round % 2));
+        ofSecond.add(paths.get(i + 1 - round % 2));
+      }
     }
-    for (String path : paths) {
-      own.add(first.millis(path));
+
+    void compute(Server second) throws IOException {
+      Duration before = second.daemon.cpu();
+      for (String path : ofSecond) {
+        times.computed.add(second.millis(path));
+      }
+      times.computing = times.computing.plus(second.daemon.cpu()).minus(before);
     }
-    String distance = String.format(Locale.ROOT, "%.1f ms of network", 2 * delay / 1000.0);
+
+    /**
+     * Has the first server compute its half. A second after each request, the second server is
+     * asked the same, and something of its own half. So both kinds come from the disk of the same
+     * process at the same time.
+     */
+    void compare(Server first, Server second) throws IOException {
+      List<Long> known = new ArrayList<>();
+      for (int asked = 0; asked < ofFirst.size(); ) {
+        if (asked < known.size() && System.nanoTime() - known.get(asked) >= 0) {
+          // By turns, as the first one comes after the other server has worked.
+          for (boolean isOwn : List.of(asked % 2 == 0, asked % 2 != 0)) {
+            (isOwn ? times.own : times.followed)
+                .add(second.millis((isOwn ? ofSecond : ofFirst).get(asked)));
+          }
+          asked++;
+        } else if (known.size() == ofFirst.size()) {
+          LockSupport.parkNanos(known.get(asked) - System.nanoTime());
+        } else {
+          var unused = first.millis(ofFirst.get(known.size()));
+          known.add(System.nanoTime() + HEAD_START.toNanos());
+        }
+      }
+    }
+  }
+
+  private void report(String what, int delay, Times times) {
+    String distance = distance(delay);
     say(
-        "%-14s %-20s p50 computed %.1f, followed %.1f, own disk %.1f ms; p95 %.1f, %.1f, %.1f ms",
+        "%-14s %-20s p50 computed %.1f, followed %.1f, own disk %.1f ms; p95 %.1f, %.1f, %.1f ms;"
+            + " computing took %.1f ms of CPU",
         what,
         distance,
-        percentile(computed, 50),
-        percentile(followed, 50),
-        percentile(own, 50),
-        percentile(computed, 95),
-        percentile(followed, 95),
-        percentile(own, 95));
+        percentile(times.computed, 50),
+        percentile(times.followed, 50),
+        percentile(times.own, 50),
+        percentile(times.computed, 95),
+        percentile(times.followed, 95),
+        percentile(times.own, 95),
+        times.computing.toMillis() / (double) times.computed.size());
     for (int percent : new int[] {50, 95}) {
       String name =
           String.format(Locale.ROOT, "second server, %s p%d, %s", what, percent, distance);
+      double followed = percentile(times.followed, percent);
+      run.addLessIsBetter(name + ", vs own disk", "ms", followed, percentile(times.own, percent));
       run.addLessIsBetter(
-          name + ", vs own disk", "ms", percentile(followed, percent), percentile(own, percent));
-      run.addLessIsBetter(
-          name + ", vs computing",
-          "ms",
-          percentile(followed, percent),
-          percentile(computed, percent));
+          name + ", vs computing", "ms", followed, percentile(times.computed, percent));
     }
   }
 
@@ -271,46 +381,73 @@ final class SharedBench {
     GerritSite source = copy(folder.resolve("source"), /* withCaches= */ false);
     source.shareValues(redis.port());
     Server server = Server.start(source);
-    for (int change : changes) {
-      var unusedDetail = server.millis(LivedInProject.detail(change));
-      var unusedFiles = server.millis(LivedInProject.files(change));
+    try {
+      for (String path : firstRequests()) {
+        var unusedMillis = server.millis(path);
+      }
+      Deadline.in(Duration.ofMinutes(1))
+          .await(() -> server.figure("queued") == 0, "all is published");
+      say(
+          "the log has %d values of %d bytes",
+          server.figure("published"), server.figure("log_bytes"));
+    } finally {
+      server.daemon.stop();
     }
-    Deadline.in(Duration.ofMinutes(1))
-        .await(() -> server.figure("queued") == 0, "all is published");
-    say("the log has %d values, %d bytes", server.figure("published"), server.figure("log_bytes"));
-    server.daemon.stop();
     base = source;
 
-    First empty = first(copy(folder.resolve("empty"), false), "empty caches");
-    First copied = first(copy(folder.resolve("copied"), true), "copied files");
-    for (int delay : DELAYS) {
-      try (DelayedLink link = new DelayedLink(redis.port(), Duration.ofNanos(delay * 1000L))) {
-        GerritSite site = copy(folder.resolve("log" + delay), false);
-        site.shareValues(link.port());
-        String distance = String.format(Locale.ROOT, "%.1f ms of network", 2 * delay / 1000.0);
-        First followed = first(site, "log, " + distance);
-        String name = "fresh server, first " + FIRST_REQUESTS + " requests, " + distance;
-        run.addLessIsBetter(name + ", vs copied files", "s", followed.seconds, copied.seconds);
-        run.addLessIsBetter(name + ", vs empty caches", "s", followed.seconds, empty.seconds);
-        run.addLessIsBetter(
-            name + ", CPU, vs copied files", "ms", followed.cpuMillis, copied.cpuMillis);
+    // By turns, and the faster of two, as other work of the machine only adds to the time.
+    First empty = null;
+    First copied = null;
+    Map<Integer, First> followed = new TreeMap<>();
+    for (int turn = 0; turn < TURNS; turn++) {
+      Path of = folder.resolve("turn" + turn);
+      empty = faster(empty, first(copy(of.resolve("empty"), false), "empty caches"));
+      copied = faster(copied, first(copy(of.resolve("copied"), true), "copied files"));
+      for (int delay : DELAYS) {
+        try (DelayedLink link = new DelayedLink(redis.port(), Duration.ofNanos(delay * 1000L))) {
+          GerritSite site = copy(of.resolve("log" + delay), false);
+          site.shareValues(link.port());
+          First now = first(site, "log, " + distance(delay));
+          followed.put(delay, faster(followed.get(delay), now));
+        }
       }
     }
+    for (Map.Entry<Integer, First> one : followed.entrySet()) {
+      First log = one.getValue();
+      String name =
+          "fresh server, first " + FIRST_REQUESTS + " requests, " + distance(one.getKey());
+      run.addLessIsBetter(name + ", vs copied files", "s", log.seconds, copied.seconds);
+      run.addLessIsBetter(name + ", vs empty caches", "s", log.seconds, empty.seconds);
+      run.addLessIsBetter(name + ", CPU, vs copied files", "ms", log.cpuMillis, copied.cpuMillis);
+    }
+  }
+
+  private static First faster(@Nullable First one, First other) {
+    return one != null && one.seconds < other.seconds ? one : other;
+  }
+
+  private static String distance(int delay) {
+    return String.format(Locale.ROOT, "%.1f ms of network", 2 * delay / 1000.0);
+  }
+
+  private List<String> firstRequests() {
+    List<String> paths = new ArrayList<>();
+    for (int i = 0; paths.size() < FIRST_REQUESTS; i++) {
+      int change = changes.get(i % count);
+      paths.add(LivedInProject.detail(change));
+      paths.add(LivedInProject.files(change));
+      if (i % 10 == 9) {
+        int from = i % count - i % 10;
+        paths.add(LivedInProject.dashboard(changes.subList(from, Math.min(count, from + SHOWN))));
+      }
+    }
+    return paths;
   }
 
   private First first(GerritSite site, String what) throws Exception {
     Server server = Server.start(site);
     try {
-      List<String> paths = new ArrayList<>();
-      for (int i = 0; paths.size() < FIRST_REQUESTS; i++) {
-        int change = changes.get(i % count);
-        paths.add(LivedInProject.detail(change));
-        paths.add(LivedInProject.files(change));
-        if (i % 10 == 9) {
-          int from = i % count - i % 10;
-          paths.add(LivedInProject.dashboard(changes.subList(from, Math.min(count, from + SHOWN))));
-        }
-      }
+      List<String> paths = firstRequests();
       AtomicInteger next = new AtomicInteger();
       List<Callable<Void>> users = new ArrayList<>();
       Duration cpu = server.daemon.cpu();
@@ -330,6 +467,11 @@ final class SharedBench {
       say(
           "%-28s first %d requests in %.1f s, %.1f ms of CPU each; ready after %d ms",
           what, paths.size(), seconds, cpuMillis, server.daemon.readyAfter().toMillis());
+      Map<String, Long> computed =
+          CacheFigures.of(server.gerrit.ssh()).values().stream()
+              .filter(cache -> cache.diskMisses() > 0)
+              .collect(toMap(CacheFigures::name, CacheFigures::diskMisses));
+      say("%-28s computed %s", "", new TreeMap<>(computed));
       return new First(seconds, cpuMillis);
     } finally {
       server.daemon.stop();

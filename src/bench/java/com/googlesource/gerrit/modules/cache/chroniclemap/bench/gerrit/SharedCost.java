@@ -19,27 +19,19 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.bench.gerrit.Be
 import com.google.common.primitives.Longs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Deadline;
 import com.googlesource.gerrit.modules.cache.chroniclemap.shared.RedisServer;
-import com.googlesource.gerrit.modules.cache.chroniclemap.shared.SharedCache;
 import com.googlesource.gerrit.modules.cache.chroniclemap.shared.SharedValues;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.ImportResult;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
+import com.googlesource.gerrit.modules.cache.chroniclemap.shared.StoreCache;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreDirectory;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.Ticket;
 import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.locks.LockSupport;
-import java.util.function.BooleanSupplier;
 import org.eclipse.jgit.lib.Config;
 
 /**
@@ -47,57 +39,15 @@ import org.eclipse.jgit.lib.Config;
  * server, and as fast as it goes.
  */
 final class SharedCost {
-  private static final String CACHE = "change_notes";
   private static final int VALUE_BYTES = 5000;
   private static final int RATE = 100;
   private static final int SECONDS = 60;
   private static final int MANY = 100_000;
 
-  /** A cache with a real store. */
-  private record Cache(Store store) implements SharedCache {
-    @Override
-    public String name() {
-      return CACHE;
-    }
-
-    @Override
-    public int version() {
-      return 1;
-    }
-
-    @Override
-    public boolean isOpen() {
-      return store.isOpen();
-    }
-
-    @Override
-    public StartReport start() {
-      return store.stats().start();
-    }
-
-    @Override
-    public byte[] note() {
-      return null;
-    }
-
-    @Override
-    public void setNote(byte[] note) {}
-
-    @Override
-    public ImportResult takeIn(byte[] key, byte[] value, long created, BooleanSupplier isWanted) {
-      Ticket ticket = store.ticket(key);
-      try (ticket) {
-        return isWanted.getAsBoolean()
-            ? store.takeIn(key, value, created, ticket)
-            : ImportResult.OVER;
-      }
-    }
-  }
-
   /** A server, reduced to one cache and what it shares. */
   private static final class Node implements AutoCloseable {
     final StoreDirectory directory;
-    final Cache cache;
+    final StoreCache cache;
     final SharedValues shared;
 
     /** Its two threads. */
@@ -105,13 +55,11 @@ final class SharedCost {
 
     Node(Path folder, Config config) throws Exception {
       directory = StoreDirectory.open(folder.resolve("stores"));
-      Store store =
-          directory.openStore(
-              new StoreSettings(CACHE, 1, 1L << 30, Optional.empty(), OldValues.PURE));
-      store.awaitOpened();
-      cache = new Cache(store);
+      cache = StoreCache.open(directory, 1L << 30);
       Set<Long> before = threadIds();
-      shared = SharedValues.begin(config, folder, folder, "bench", Set.of(CACHE)).orElseThrow();
+      shared =
+          SharedValues.begin(config, folder, folder, "bench", Set.of(StoreCache.NAME))
+              .orElseThrow();
       shared.add(cache);
       threads = threadIds();
       threads.removeAll(before);

@@ -21,19 +21,14 @@ import com.google.common.hash.Hasher;
 import com.google.common.hash.Hashing;
 import com.google.common.io.ByteSource;
 import com.google.common.io.MoreFiles;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.WholeFile;
 import java.io.IOException;
 import java.io.OutputStream;
-import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.FileAttribute;
-import java.nio.file.attribute.PosixFilePermission;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -67,9 +62,6 @@ final class ImportLedger {
 
   /** The fingerprint by which earlier versions noted that the file could not be read. */
   private static final String UNKNOWN = "unknown";
-
-  private static final FileAttribute<Set<PosixFilePermission>> OWNER_ONLY =
-      PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"));
 
   /** The version of the format. It must change when fingerprints are made in another way. */
   private static final String FORMAT = "2 ";
@@ -229,47 +221,15 @@ final class ImportLedger {
   static void forget(Path folder) throws IOException {
     Path file = folder.resolve(FILE);
     try {
-      write(file, "");
+      WholeFile.empty(file);
     } catch (IOException e) {
       // The file may belong to another user, but the folder to this one.
       try {
-        Path next = file.resolveSibling(FILE + ".next");
-        Files.deleteIfExists(next);
-        write(next, "");
-        replace(file, next);
+        WholeFile.replace(file, "");
       } catch (IOException later) {
         e.addSuppressed(later);
         throw e;
       }
-    }
-    sync(file.toAbsolutePath().getParent());
-  }
-
-  /** Writes a file, whose content is on disk when this returns. */
-  private static void write(Path file, String text) throws IOException {
-    ByteBuffer bytes = ByteBuffer.wrap(text.getBytes(UTF_8));
-    try (FileChannel channel =
-        FileChannel.open(
-            file,
-            Set.of(
-                StandardOpenOption.CREATE,
-                StandardOpenOption.WRITE,
-                StandardOpenOption.TRUNCATE_EXISTING),
-            OWNER_ONLY)) {
-      while (bytes.hasRemaining()) {
-        channel.write(bytes);
-      }
-      channel.force(true);
-    }
-  }
-
-  private static void replace(Path file, Path next) throws IOException {
-    Files.move(next, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
-  }
-
-  private static void sync(Path folder) throws IOException {
-    try (FileChannel channel = FileChannel.open(folder)) {
-      channel.force(true);
     }
   }
 
@@ -314,11 +274,7 @@ final class ImportLedger {
     all.addAll(more);
     List<String> lines = new ArrayList<>(List.of(FORMAT + witnessNow));
     lines.addAll(all);
-    Path next = file.resolveSibling(FILE + ".next");
-    Files.deleteIfExists(next);
-    write(next, textOf(lines));
-    replace(file, next);
-    sync(file.toAbsolutePath().getParent());
+    WholeFile.replace(file, textOf(lines));
     seen = all;
   }
 }

@@ -1,0 +1,79 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Set;
+
+/**
+ * Writes small files of text, which only their owner can read. When a method returns, its work is
+ * on disk. One thread at a time for each file.
+ */
+public final class WholeFile {
+  private static final FileAttribute<Set<PosixFilePermission>> OWNER_ONLY =
+      PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"));
+
+  private WholeFile() {}
+
+  /** Replaces a file. It has its old content or the new one whatever fails, and after a crash. */
+  public static void replace(Path file, String text) throws IOException {
+    Path next = file.resolveSibling(file.getFileName() + ".next");
+    Files.deleteIfExists(next);
+    write(next, text);
+    Files.move(next, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+    sync(file);
+  }
+
+  /** Empties a file or creates an empty one. If there is a file, this needs no disk space. */
+  public static void empty(Path file) throws IOException {
+    write(file, "");
+    sync(file);
+  }
+
+  private static void write(Path file, String text) throws IOException {
+    ByteBuffer bytes = ByteBuffer.wrap(text.getBytes(UTF_8));
+    try (FileChannel channel =
+        FileChannel.open(
+            file,
+            Set.of(
+                StandardOpenOption.CREATE,
+                StandardOpenOption.WRITE,
+                StandardOpenOption.TRUNCATE_EXISTING),
+            OWNER_ONLY)) {
+      while (bytes.hasRemaining()) {
+        channel.write(bytes);
+      }
+      channel.force(true);
+    }
+  }
+
+  /** Forces the name of a file to disk. */
+  private static void sync(Path file) throws IOException {
+    try (FileChannel folder = FileChannel.open(file.toAbsolutePath().getParent())) {
+      folder.force(true);
+    }
+  }
+}
