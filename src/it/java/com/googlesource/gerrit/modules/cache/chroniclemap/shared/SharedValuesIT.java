@@ -194,7 +194,7 @@ class SharedValuesIT {
   }
 
   @Test
-  void aServerThatWasAwayGoesOnWhereItHadGotTo() throws Exception {
+  void aServerThatWasAwayGetsWhatCameMeanwhile() throws Exception {
     try (Node a = node("a")) {
       a.computeAll(0, 100);
       Node b = node("b").awaitAll(0, 100);

@@ -541,7 +541,7 @@ public final class Store {
         value.length,
         fits
             ? "its file is still being opened, and too many writes are queued"
-            : writer.overLimit());
+            : writer.overLimit(value.length));
     return true;
   }
 

@@ -59,7 +59,20 @@ public record StoreSettings(
    * replaced.
    */
   long maxValue() {
-    return fullGrown().dataBytes() / 2;
+    return maxValue(maxBytes);
+  }
+
+  private static long maxValue(long maxBytes) {
+    return Geometry.forFileOf(maxBytes, Geometry.DEFAULT_BYTES_PER_SLOT).dataBytes() / 2;
+  }
+
+  /** The limit of the file that a value of so many bytes needs, in whole megabytes. */
+  static long megabytesFor(long valueBytes) {
+    long megabytes = (2 * valueBytes) >> 20;
+    do {
+      megabytes++;
+    } while (maxValue(megabytes << 20) < valueBytes);
+    return megabytes;
   }
 
   /**
@@ -67,10 +80,6 @@ public record StoreSettings(
    * record that no segment can hold would evict all others from its segment.
    */
   int maxKey() {
-    return fullGrown().maxPayload();
-  }
-
-  private Geometry fullGrown() {
-    return Geometry.forFileOf(maxBytes, Geometry.DEFAULT_BYTES_PER_SLOT);
+    return Geometry.forFileOf(maxBytes, Geometry.DEFAULT_BYTES_PER_SLOT).maxPayload();
   }
 }

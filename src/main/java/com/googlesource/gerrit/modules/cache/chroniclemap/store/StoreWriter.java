@@ -207,7 +207,7 @@ final class StoreWriter {
           && file.put(key.bytes, write.value(), write.created(), Evict.LEAST_USED)) {
         context.counts.puts.increment();
       } else {
-        notStored(length, whyNoRoom(file, grows));
+        notStored(length, whyNoRoom(file, length, grows));
       }
     } catch (StoreBusyException e) {
       logger.atFine().withCause(e).log("Cache %s", context.settings.name());
@@ -227,19 +227,24 @@ final class StoreWriter {
     return fits;
   }
 
-  private String whyNoRoom(Generation file, boolean grows) {
+  private String whyNoRoom(Generation file, int length, boolean grows) {
     if (grows) {
       return "its file is still growing, and too many writes are queued";
     }
     return file.bytes() > context.settings.maxBytes() / 2
-        ? overLimit()
+        ? overLimit(length)
         : "its file cannot grow now, for the reason that was logged before";
   }
 
   /** The reason why a value does not fit that is larger than the limit allows. */
-  String overLimit() {
+  String overLimit(int length) {
+    long maxBytes = context.settings.maxBytes();
+    long needed = StoreSettings.megabytesFor(length);
     return lenientFormat(
-        "cache.%s.diskLimit is %s bytes", context.settings.name(), context.settings.maxBytes());
+        "cache.%s.diskLimit is %s bytes%s",
+        context.settings.name(),
+        maxBytes,
+        (needed << 20) > maxBytes ? ", and would have to be " + needed + "m or more" : "");
   }
 
   /** Counts and logs a value that is left out, and why. */

@@ -43,6 +43,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What {@link Store} promises to one caller, over clean stops. */
 @Tag("locale")
@@ -175,6 +177,16 @@ class StoreTest {
     assertThat(store.stats().counts().notStored.sum()).isEqualTo(1);
     store.flush();
     assertThat(store.stats().entries()).isEqualTo(0);
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 1 << 20, 60 << 20, 300 << 20, Integer.MAX_VALUE - 8})
+  void theLimitThatAValueNeedsIsKnown(int bytes) {
+    long needed = StoreSettings.megabytesFor(bytes);
+    assertThat(new StoreSettings("a", 1, needed << 20, Optional.empty()).maxValue())
+        .isAtLeast(bytes);
+    // Little more than twice the value, as it must be possible to replace it.
+    assertThat(needed << 20).isLessThan((4 << 20) + 5L * bytes / 2);
   }
 
   @Test
