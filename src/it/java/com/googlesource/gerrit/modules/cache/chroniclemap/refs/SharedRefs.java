@@ -753,6 +753,9 @@ final class SharedRefs {
         return false;
       }
       throw e;
+    } catch (IndexOutOfBoundsException e) {
+      // What JGit takes for offsets of refs may lead anywhere.
+      return false;
     }
   }
 }
