@@ -138,7 +138,15 @@ final class TableBatchUpdate extends BatchRefUpdate {
       attempt.addCommand(commands);
       UninterruptedThreads.call(
           () -> {
-            attempt.execute(walk, monitor, null);
+            try {
+              attempt.execute(walk, monitor, null);
+            } catch (IndexOutOfBoundsException e) {
+              if (!tables.isMisread) {
+                throw e;
+              }
+              // What JGit takes for refs led it out of a block. Nothing was changed.
+              commands.forEach(command -> command.setResult(LOCK_FAILURE, IO_ERROR));
+            }
             return null;
           });
       boolean isIoError = commands.stream().anyMatch(c -> IO_ERROR.equals(c.getMessage()));

@@ -28,6 +28,7 @@ import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -306,6 +307,37 @@ class TablesOfGitTest {
       assertThat(jgit.exactRef("refs/heads/b").getObjectId()).isEqualTo(id);
       assertThat(idsOf(ours.getRefs())).isEqualTo(refs.refsOfGit());
     }
+  }
+
+  /** Another process, which compacts as well, keeps JGit from the compaction that would help. */
+  @Test
+  void anUpdateWaitsForTheCompactionThatOthersPrevent() throws Exception {
+    try (TestRefs refs = create(256, 16, true)) {
+      ObjectId id = refs.commits().get(0);
+      git(refs, "", "update-ref", "refs/heads/a", id.name());
+      Path list = refs.folder().resolve("reftable/tables.list");
+      long index = 1000;
+      String name = "0x0000000003e8-0x0000000003e8-00000000.ref";
+      Files.write(list.resolveSibling(name), tableThatJGitMisreads(index, id));
+      Files.writeString(list, Files.readString(list) + name + "\n");
+      Path lock = Files.createFile(list.resolveSibling(name + ".lock"));
+      RefUpdate update = ours(refs).newUpdate("refs/heads/b", false);
+      update.setNewObjectId(id);
+      FutureTask<RefUpdate.Result> updated = new FutureTask<>(update::update);
+      Thread thread = Thread.ofPlatform().daemon().start(updated);
+      while (thread.isAlive() && !isPausing(thread)) {
+        Thread.onSpinWait();
+      }
+      Files.delete(lock);
+      assertThat(updated.get()).isEqualTo(RefUpdate.Result.NEW);
+      RefDatabase jgit = refs.peerRepository().getRefDatabase();
+      assertThat(jgit.exactRef("refs/heads/b").getObjectId()).isEqualTo(id);
+    }
+  }
+
+  private static boolean isPausing(Thread thread) {
+    return Arrays.stream(thread.getStackTrace())
+        .anyMatch(frame -> frame.getMethodName().equals("sleepUninterruptibly"));
   }
 
   /** A table of reflogs alone, as {@code git gc} writes it. */
