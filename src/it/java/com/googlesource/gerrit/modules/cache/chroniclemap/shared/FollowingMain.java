@@ -68,7 +68,7 @@ final class FollowingMain {
           System.out.println(has);
         }
         if (System.nanoTime() - begun > PATIENCE.toNanos()) {
-          // Without the rest of a clean end, below the feet of the follower.
+          // Not by an exception, which would close the store under the follower.
           System.err.println("Error: some values do not come");
           Runtime.getRuntime().halt(1);
         }

@@ -376,7 +376,7 @@ final class Follower implements Runnable {
     }
   }
 
-  @SuppressWarnings("ReferenceEquality") // As above. A file that was opened since has another one.
+  @SuppressWarnings("ReferenceEquality") // As above: each opening has its own.
   private void writeNotes() {
     byte[] note = twoMinutesAgo.toNote(log);
     for (Target target : targets.values()) {

@@ -283,17 +283,22 @@ class TablesOfGitTest {
     }
   }
 
+  /** Adds such a table as the newest one, and returns its file. */
+  private static Path addTableThatJGitMisreads(TestRefs refs, ObjectId id) throws Exception {
+    Path list = refs.folder().resolve("reftable/tables.list");
+    Path table = list.resolveSibling("0x0000000003e8-0x0000000003e8-00000000.ref");
+    Files.write(table, tableThatJGitMisreads(/* index= */ 1000, id));
+    Files.writeString(list, Files.readString(list) + table.getFileName() + "\n");
+    return table;
+  }
+
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void refsAreUpdatedThoughJGitTakesALogForRefs(boolean packs) throws Exception {
     try (TestRefs refs = create(256, 16, true)) {
       ObjectId id = refs.commits().get(0);
       git(refs, "", "update-ref", "refs/heads/a", id.name());
-      Path list = refs.folder().resolve("reftable/tables.list");
-      long index = 1000;
-      String name = "0x0000000003e8-0x0000000003e8-00000000.ref";
-      Files.write(list.resolveSibling(name), tableThatJGitMisreads(index, id));
-      Files.writeString(list, Files.readString(list) + name + "\n");
+      addTableThatJGitMisreads(refs, id);
       RefDatabase jgit = refs.peerRepository().getRefDatabase();
       assertThrows(IOException.class, () -> jgit.exactRef("refs/heads/a"));
       RefDatabase ours = ours(refs);
@@ -315,12 +320,8 @@ class TablesOfGitTest {
     try (TestRefs refs = create(256, 16, true)) {
       ObjectId id = refs.commits().get(0);
       git(refs, "", "update-ref", "refs/heads/a", id.name());
-      Path list = refs.folder().resolve("reftable/tables.list");
-      long index = 1000;
-      String name = "0x0000000003e8-0x0000000003e8-00000000.ref";
-      Files.write(list.resolveSibling(name), tableThatJGitMisreads(index, id));
-      Files.writeString(list, Files.readString(list) + name + "\n");
-      Path lock = Files.createFile(list.resolveSibling(name + ".lock"));
+      Path table = addTableThatJGitMisreads(refs, id);
+      Path lock = Files.createFile(table.resolveSibling(table.getFileName() + ".lock"));
       RefUpdate update = ours(refs).newUpdate("refs/heads/b", false);
       update.setNewObjectId(id);
       FutureTask<RefUpdate.Result> updated = new FutureTask<>(update::update);
