@@ -424,7 +424,7 @@ final class ChronicleMapCacheFactory
               settings.refreshAfterWrite(def),
               /* missesStay= */ mode != ImportMode.NONE && H2Imports.isSecret(def.name()),
               sharing,
-              timer::isShutdown);
+              timer);
       sharing.ifPresent(all -> all.add(tier));
       return Optional.of(tier);
     } catch (StoreUnavailableException e) {

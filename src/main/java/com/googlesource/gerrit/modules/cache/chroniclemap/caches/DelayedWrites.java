@@ -22,9 +22,11 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.Ticket;
 import java.nio.ByteBuffer;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.BooleanSupplier;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 
 /**
@@ -53,8 +55,11 @@ final class DelayedWrites<V> {
    */
   static final long DELAY_SECONDS = 30;
 
-  /** About so many values wait at most, as all of them are kept on the heap. */
+  /** If more values wait, they are written at once, as all of them are kept on the heap. */
   static final int MAX_WAITING = 64;
+
+  /** Writing takes at most this share of the time of one thread: see {@link #writeAll}. */
+  private static final int ONE_IN = 50;
 
   /** In so many bins, a write of one key seldom delays the put of another. */
   private static final int ROOM = 512;
@@ -65,26 +70,33 @@ final class DelayedWrites<V> {
   private final Store store;
   private final Function<V, byte[]> serializer;
   private final AtomicBoolean readOnly;
-  private final BooleanSupplier isStopped;
+  private final ExecutorService writer;
   private final ConcurrentMap<ByteBuffer, Waiting<V>> waiting = new ConcurrentHashMap<>(ROOM);
+  private final AtomicBoolean writesSoon = new AtomicBoolean();
+
+  /** Held during a write and a removal, so that no write brings back what was removed. */
+  private final ReentrantLock writing = new ReentrantLock();
+
+  /** How many removals there were. Changed under {@link #writing}. */
+  private volatile long removals;
+
+  /** Before this time of {@link System#nanoTime}, {@link #writeAll} writes nothing. */
+  private volatile long notBefore = System.nanoTime();
 
   /**
    * Makes the delayed writes of a store.
    *
    * @param serializer returns null for a value that cannot be stored
    * @param readOnly while it is true, values wait, and none may be put or removed
-   * @param isStopped whether nobody will call {@link #writeAll} any more, so that values are
-   *     written when they are put; asked after a value was added
+   * @param writer writes if many values wait; once it was shut down, nobody will call {@link
+   *     #writeAll} any more, so that values are written when they are put
    */
   DelayedWrites(
-      Store store,
-      Function<V, byte[]> serializer,
-      AtomicBoolean readOnly,
-      BooleanSupplier isStopped) {
+      Store store, Function<V, byte[]> serializer, AtomicBoolean readOnly, ExecutorService writer) {
     this.store = store;
     this.serializer = serializer;
     this.readOnly = readOnly;
-    this.isStopped = isStopped;
+    this.writer = writer;
   }
 
   /**
@@ -116,15 +128,21 @@ final class DelayedWrites<V> {
     writeLater();
   }
 
-  /** Like {@link Store#beginRemove}. */
+  /** Like {@link Store#beginRemove}. Waits for a write, which takes seconds for a large value. */
   Ticket remove(byte[] key) {
-    return change(key, null, store::beginRemove);
+    writing.lock();
+    try {
+      removals++;
+      return change(key, null, store::beginRemove);
+    } finally {
+      writing.unlock();
+    }
   }
 
   /**
    * Changes the store and then the value that waits, in one step for other changes of the key.
-   * Otherwise a read in between would find an older value in the store, or {@link #write} would
-   * bring one back. No ticket is current meanwhile, so a value that is read then is not kept.
+   * Otherwise a read in between would find an older value in the store. No ticket is current
+   * meanwhile, so a value that is read then is not kept.
    */
   private Ticket change(
       byte[] key, @Nullable Waiting<V> after, Function<byte[], Ticket> beginInStore) {
@@ -144,51 +162,78 @@ final class DelayedWrites<V> {
    * value that was computed before is put after this.
    */
   synchronized void clear() {
-    for (Waiting<V> last : waiting.values()) {
-      remove(last.key()).close();
+    writing.lock();
+    try {
+      for (Waiting<V> last : waiting.values()) {
+        remove(last.key()).close();
+      }
+      removals++;
+      store.clear();
+    } finally {
+      writing.unlock();
     }
-    store.clear();
   }
 
   private void writeLater() {
-    if (isStopped.getAsBoolean()) {
+    if (writer.isShutdown()) {
       writeAll();
-    } else if (waiting.size() > MAX_WAITING) {
-      // One for one, so that no request writes more than it puts.
-      waiting.values().stream().findAny().ifPresent(this::write);
+    } else if (waiting.size() > MAX_WAITING && writesSoon.compareAndSet(false, true)) {
+      try {
+        writer.execute(
+            () -> {
+              writesSoon.set(false);
+              writeAll();
+            });
+      } catch (RejectedExecutionException e) {
+        writeAll();
+      }
     }
   }
 
-  /** Writes all values that wait, unless the disk is read-only. */
+  /**
+   * Writes all values that wait, unless the disk is read-only. A value of 3 million changes takes
+   * seconds to serialize, so there is a pause after a write that took long, until the server stops.
+   */
   void writeAll() {
+    long begun = System.nanoTime();
+    if (begun - notBefore < 0 && !writer.isShutdown()) {
+      return;
+    }
     waiting.values().forEach(this::write);
+    long ended = System.nanoTime();
+    long usual = TimeUnit.SECONDS.toNanos(DELAY_SECONDS);
+    notBefore = ended + Math.max(0, ONE_IN * (ended - begun) - usual);
   }
 
   /** Never throws: the value of one project must not keep those of others from the disk. */
-  @SuppressWarnings("ReferenceEquality")
   private void write(Waiting<V> last) {
     if (readOnly.get()) {
       return;
     }
     try {
+      long removalsBefore = removals;
+      ByteBuffer key = ByteBuffer.wrap(last.key());
+      if (waiting.get(key) != last) {
+        return;
+      }
       byte[] bytes = serializer.apply(last.value());
-      var unused =
-          waiting.computeIfPresent(
-              ByteBuffer.wrap(last.key()),
-              (k, present) -> {
-                if (present != last || readOnly.get()) {
-                  // A value that was put meanwhile stays.
-                  return present;
-                }
-                // Without a condition, so that the older value is gone even if this one has no
-                // room.
-                if (bytes == null) {
-                  store.remove(last.key());
-                } else {
-                  store.put(last.key(), bytes, last.created());
-                }
-                return null;
-              });
+      writing.lock();
+      try {
+        Waiting<V> present = waiting.get(key);
+        // A value that was put meanwhile is found before this one, and is written next.
+        if (present == null || (present != last && removals != removalsBefore) || readOnly.get()) {
+          return;
+        }
+        // Without a condition, so that the older value is gone even if this one has no room.
+        if (bytes == null) {
+          store.remove(last.key());
+        } else {
+          store.put(last.key(), bytes, last.created());
+        }
+        var unused = waiting.computeIfPresent(key, (k, now) -> now == last ? null : now);
+      } finally {
+        writing.unlock();
+      }
     } catch (RuntimeException | Error e) {
       logger.atWarning().withCause(e).atMostEvery(10, TimeUnit.MINUTES).log(
           "Cache %s: a value cannot be written yet", store.name());

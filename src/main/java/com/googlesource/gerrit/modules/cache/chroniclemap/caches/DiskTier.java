@@ -33,6 +33,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.Value;
 import java.time.Duration;
 import java.util.EnumMap;
 import java.util.Optional;
+import java.util.concurrent.ExecutorService;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -96,7 +97,8 @@ final class DiskTier<K, V> implements SharedCache {
    *     sign-out from a session that is not found invalidates nothing, so the miss is the only
    *     trace of that sign-out
    * @param shared where computed values go to other servers; empty if they do not
-   * @param isStopped whether nobody will call {@link #write} any more
+   * @param writer writes values of which each is put often; after its end nobody calls {@link
+   *     #write}
    */
   DiskTier(
       PersistentCacheDef<K, V> def,
@@ -106,7 +108,7 @@ final class DiskTier<K, V> implements SharedCache {
       Optional<Duration> refreshAfterWrite,
       boolean missesStay,
       Optional<SharedValues> shared,
-      BooleanSupplier isStopped) {
+      ExecutorService writer) {
     this.name = def.name();
     this.version = def.version();
     this.shared = shared.orElse(null);
@@ -124,7 +126,7 @@ final class DiskTier<K, V> implements SharedCache {
     this.refreshAfterMillis = refreshAfterWrite.map(Duration::toMillis).orElse(Long.MAX_VALUE);
     this.delayed =
         DelayedWrites.CACHES.contains(name)
-            ? new DelayedWrites<>(store, this::serialize, readOnly, isStopped)
+            ? new DelayedWrites<>(store, this::serialize, readOnly, writer)
             : null;
     for (DiskOperation operation : DiskOperation.values()) {
       times.put(operation, new RecentTimes(System.nanoTime()));

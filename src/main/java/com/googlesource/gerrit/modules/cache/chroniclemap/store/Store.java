@@ -296,7 +296,7 @@ public final class Store {
    * @param created milliseconds since the epoch at which the value was made
    */
   public void putIfCurrent(byte[] keyBytes, byte[] value, long created, Ticket ticket) {
-    boolean hasRoom = context.pending.hasRoom();
+    boolean hasRoom = context.pending.hasRoom(value.length);
     if (current.isOver()) {
       return;
     }
@@ -610,7 +610,7 @@ public final class Store {
 
   private Ticket change(HashedKey key, PendingWrite write) {
     current.awaitOpenBriefly();
-    boolean hasRoom = context.pending.hasRoom();
+    boolean hasRoom = context.pending.hasRoom(write.value() == null ? 0 : write.value().length);
     PendingWrite fitting = write;
     if (write.value() != null && isLeftOut(key.bytes, write.value(), hasRoom)) {
       fitting = PendingWrite.remove();

@@ -313,7 +313,7 @@ public final class RecordMap {
 
   /** The record of a key if it is the head of a split value, invalidated or not; otherwise null. */
   public byte[] headOf(byte[] storedKey) {
-    return ask(storedKey, entry -> headOf(entry, entry.value().size()), null);
+    return ask(storedKey, RecordMap::headOf, null);
   }
 
   /** The segment to which a key belongs. */
@@ -362,7 +362,7 @@ public final class RecordMap {
       if (entry != null && !same && !isInvalidated(entry) && !isSame(entry, record)) {
         noteChange();
       }
-      byte[] head = entry == null ? null : headOf(entry, before);
+      byte[] head = entry == null ? null : headOf(entry);
       int segment = query.segmentIndex();
       SegmentLocks.lockForWrite(query);
       begin(segment);
@@ -394,12 +394,10 @@ public final class RecordMap {
   }
 
   /** Returns the record if it is the head of a split value, invalidated or not; otherwise null. */
-  private static byte[] headOf(MapEntry<byte[], byte[]> entry, long size) {
-    if (size != Envelope.HEADER_LENGTH + PartList.ENCODED_LENGTH) {
-      return null;
-    }
-    byte[] record = entry.value().get().clone();
-    return Envelope.kindOf(record) == Envelope.HEAD ? record : null;
+  private static byte[] headOf(MapEntry<byte[], byte[]> entry) {
+    Data<byte[]> value = entry.value();
+    int kind = value.bytes().readInt(value.offset() + Envelope.KIND_OFFSET);
+    return Envelope.kind(kind) == Envelope.HEAD ? value.get().clone() : null;
   }
 
   /** Whether an entry has the value of a record, whatever their times of creation. */

@@ -170,10 +170,14 @@ final class SegmentRepair {
   private boolean kindMatchesKey() {
     return switch (record.kind()) {
       case Envelope.WHOLE -> !record.isPart();
-      case Envelope.HEAD -> !record.isPart() && PartList.decode(record.payload()) != null;
+      case Envelope.HEAD -> !record.isPart() && isHead(record.payload());
       case Envelope.PART -> record.isPart();
       default -> false;
     };
+  }
+
+  private static boolean isHead(byte[] payload) {
+    return PartList.decode(payload) != null || ChunkRoot.decode(payload) != null;
   }
 
   private boolean isSameKey(long slot) {

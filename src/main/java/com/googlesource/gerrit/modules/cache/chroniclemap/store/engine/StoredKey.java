@@ -46,6 +46,14 @@ public final class StoredKey {
     return out;
   }
 
+  /** The same for an id made from content, at an offset of {@code ids}; see {@link ChunkRoot}. */
+  public static byte[] ofPart(byte[] key, byte[] ids, int offset) {
+    return ofPart(
+        key,
+        (long) Envelope.LONG.get(ids, offset),
+        (int) Envelope.INT.get(ids, offset + Long.BYTES));
+  }
+
   public static boolean isPart(byte[] storedKey) {
     return isPart(storedKey, 0, storedKey.length);
   }

@@ -74,9 +74,14 @@ public final class PendingWrites {
     return writes.get(key);
   }
 
-  /** Whether more writes may be queued. */
-  public boolean hasRoom() {
-    return bytes() < MIN_BYTES || ALL.get() < MAX_BYTES_OF_ALL;
+  /**
+   * Whether a write may be queued. A value that would take all of the room may not: the writes of
+   * all other stores would then have to be made by their callers.
+   *
+   * @param valueBytes bytes of its value
+   */
+  public boolean hasRoom(int valueBytes) {
+    return bytes() + valueBytes < MIN_BYTES || ALL.get() + valueBytes < MAX_BYTES_OF_ALL;
   }
 
   public Iterable<HashedKey> keys() {

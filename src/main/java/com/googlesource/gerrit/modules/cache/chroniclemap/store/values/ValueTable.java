@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.values;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.ChunkRoot;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEntryException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Envelope;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
@@ -23,12 +24,16 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentRe
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredKey;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredValue;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongPredicate;
+import java.util.function.Predicate;
 
 /**
  * A table of whole values in a {@link RecordMap}, with their number and bytes. A value that is too
@@ -68,13 +73,13 @@ public final class ValueTable {
   private final Eviction eviction;
   private final FileState state;
 
-  /** The id of the parts that are being put. They have no head yet and must not be evicted. */
-  private long partsInWriting;
+  private final SplitValues split;
 
-  private boolean writingParts;
+  /** Tells of a stored key whether it belongs to a value that is being put, and must stay. */
+  private Predicate<byte[]> inWriting = storedKey -> false;
 
-  /** The parts of the value that the last put replaced; null if it had none. */
-  private PartList replaced;
+  /** The head of the value that the last put replaced; null if it was not split. */
+  private byte[] replaced;
 
   /**
    * Takes over an open file.
@@ -92,6 +97,7 @@ public final class ValueTable {
     this.usage = usage;
     this.evictions = evictions;
     this.eviction = new Eviction(map, usage);
+    this.split = new SplitValues(map);
     this.state = map.state;
   }
 
@@ -138,38 +144,13 @@ public final class ValueTable {
       if (stored == null || stored.isInvalidated() || stored.kind() == Envelope.WHOLE) {
         return stored;
       }
-      byte[] joined = join(key, stored);
+      byte[] joined = split.join(key, stored.payload());
       if (joined != null) {
         return new StoredValue(Envelope.WHOLE, stored.created(), joined);
       }
     }
     // The value was replaced during each attempt, or lacks a part. Only the writer can tell.
     throw new DamagedEntryException("a part of the value is missing", /* certain= */ false);
-  }
-
-  private byte[] join(byte[] key, StoredValue head) throws DamagedEntryException {
-    PartList list = PartList.decode(head.payload());
-    // The limit is not maxValue, which may have been higher when the value was put.
-    if (list == null || list.length() > map.geometry.dataBytes()) {
-      throw new DamagedEntryException(
-          "the head of a split value makes no sense", /* certain= */ true);
-    }
-    byte[] out = new byte[list.length()];
-    int position = 0;
-    for (int i = 0; i < list.parts(); i++) {
-      StoredValue part = map.read(StoredKey.ofPart(key, list.id(), i));
-      if (part == null || part.isInvalidated()) {
-        return null;
-      }
-      int length = list.lengthOf(i);
-      if (part.payload().length != length) {
-        throw new DamagedEntryException(
-            "a part of the value has the wrong length", /* certain= */ true);
-      }
-      System.arraycopy(part.payload(), 0, out, position, length);
-      position += length;
-    }
-    return out;
   }
 
   /**
@@ -189,10 +170,10 @@ public final class ValueTable {
   public boolean put(byte[] key, byte[] value, long created, Evict evict) {
     replaced = null;
     if (putOnce(key, value, created, evict)) {
-      removeParts(key, replaced);
+      removeParts(key, replaced, replaced == null ? null : headOf(key));
       return true;
     }
-    PartList oldParts = replaced != null ? replaced : partListOf(key);
+    byte[] oldHead = replaced != null ? replaced : headOf(key);
     // The new value may fit in the room of the old one.
     if (contains(key)) {
       if (!oldValuesStayValid) {
@@ -200,8 +181,8 @@ public final class ValueTable {
       }
       map.remove(StoredKey.ofValue(key));
     }
-    removeParts(key, oldParts);
-    return oldParts != null && putOnce(key, value, created, evict);
+    removeParts(key, oldHead, null);
+    return oldHead != null && putOnce(key, value, created, evict);
   }
 
   private boolean putOnce(byte[] key, byte[] value, long created, Evict evict) {
@@ -212,6 +193,9 @@ public final class ValueTable {
           Envelope.wrap(storedKey, Envelope.WHOLE, created, value, 0, value.length),
           evict,
           /* same= */ oldValuesStayValid);
+    }
+    if (value.length >= ContentChunks.MIN_VALUE && !oldValuesStayValid) {
+      return putChunks(key, value, created, evict);
     }
     // The id decides which segments the parts go to. If one is too full, another id helps.
     int attempts = evict != Evict.NONE || hasRoomFor(value.length) ? MAX_SPLIT_ATTEMPTS : 1;
@@ -229,8 +213,8 @@ public final class ValueTable {
     PartList list =
         new PartList(
             ThreadLocalRandom.current().nextLong(), value.length, map.geometry.maxPayload());
-    partsInWriting = list.id();
-    writingParts = true;
+    inWriting =
+        storedKey -> StoredKey.isPart(storedKey) && StoredKey.partId(storedKey) == list.id();
     try {
       int offset = 0;
       for (int i = 0; i < list.parts(); i++) {
@@ -238,22 +222,75 @@ public final class ValueTable {
         byte[] partKey = StoredKey.ofPart(key, list.id(), i);
         byte[] part = Envelope.wrap(partKey, Envelope.PART, created, value, offset, length);
         if (!putRecord(partKey, part, evict, same)) {
-          removeParts(key, list);
+          removeParts(key, list.encode(), null);
           return false;
         }
         offset += length;
       }
-      byte[] storedKey = StoredKey.ofValue(key);
-      byte[] parts = list.encode();
-      byte[] head = Envelope.wrap(storedKey, Envelope.HEAD, created, parts, 0, parts.length);
-      if (!putRecord(storedKey, head, evict, same)) {
-        removeParts(key, list);
-        return false;
-      }
-      return true;
+      return putHead(key, list.encode(), created, evict, same);
     } finally {
-      writingParts = false;
+      inWriting = storedKey -> false;
     }
+  }
+
+  /** Puts the parts that the version before does not have, and then the root. */
+  private boolean putChunks(byte[] key, byte[] value, long created, Evict evict) {
+    byte[] before = headOf(key);
+    ChunkRoot rootBefore = before == null ? null : ChunkRoot.decode(before);
+    if (rootBefore == null && evict == Evict.NONE && !hasRoomFor(value.length)) {
+      return false;
+    }
+    long salt = rootBefore == null ? ThreadLocalRandom.current().nextLong() : rootBefore.salt;
+    ContentChunks chunks = new ContentChunks(value, salt, map.geometry.maxPayload());
+    byte[] head = chunks.root.encode();
+    // To be put is a use: the parts that stay look old, and would be evicted before others.
+    usage.asked(key);
+    inWriting = storedKey -> Arrays.equals(StoredKey.keyOf(storedKey), key);
+    List<byte[]> added = new ArrayList<>();
+    try {
+      for (ContentChunks.Part part : chunks.parts) {
+        byte[] partKey = StoredKey.ofPart(key, part.id(), 0);
+        if (!isThere(partKey, part)) {
+          byte[] record =
+              Envelope.wrap(
+                  partKey, Envelope.PART, created, part.bytes(), part.offset(), part.length());
+          if (!putRecord(partKey, record, evict, /* same= */ true)) {
+            added.forEach(map::remove);
+            return false;
+          }
+          added.add(partKey);
+        }
+      }
+      return putHead(key, head, created, evict, oldValuesStayValid || Arrays.equals(before, head));
+    } finally {
+      inWriting = storedKey -> false;
+    }
+  }
+
+  private boolean isThere(byte[] partKey, ContentChunks.Part part) {
+    try {
+      StoredValue there = map.read(partKey);
+      return there != null
+          && Arrays.equals(
+              there.payload(),
+              0,
+              there.payload().length,
+              part.bytes(),
+              part.offset(),
+              part.offset() + part.length());
+    } catch (DamagedEntryException e) {
+      return false;
+    }
+  }
+
+  private boolean putHead(byte[] key, byte[] head, long created, Evict evict, boolean same) {
+    byte[] storedKey = StoredKey.ofValue(key);
+    byte[] record = Envelope.wrap(storedKey, Envelope.HEAD, created, head, 0, head.length);
+    if (putRecord(storedKey, record, evict, same)) {
+      return true;
+    }
+    removeParts(key, head, null);
+    return false;
   }
 
   private boolean isThere(byte[] key, byte[] value) {
@@ -271,9 +308,9 @@ public final class ValueTable {
   }
 
   public void remove(byte[] key) {
-    PartList oldParts = partListOf(key);
+    byte[] oldHead = headOf(key);
     map.remove(StoredKey.ofValue(key));
-    removeParts(key, oldParts);
+    removeParts(key, oldHead, null);
   }
 
   /**
@@ -388,7 +425,7 @@ public final class ValueTable {
   private boolean putAsItIs(byte[] storedKey, byte[] record, boolean same) {
     RecordMap.Put put = map.put(storedKey, record, same);
     if (put.replaced() != null) {
-      replaced = partList(storedKey, put.replaced());
+      replaced = payload(storedKey, put.replaced());
     }
     return put.fitted();
   }
@@ -405,7 +442,7 @@ public final class ValueTable {
                     share,
                     before,
                     storedKey ->
-                        isPartInWriting(storedKey)
+                        inWriting.test(storedKey)
                             || (evict == Evict.NEVER_USED && usage.mayBeUsed(storedKey))));
     for (byte[] victim : victims) {
       if (StoredKey.isPart(victim)) {
@@ -423,17 +460,10 @@ public final class ValueTable {
     return !victims.isEmpty() && (share < 1 || state.counts.records() < before);
   }
 
-  private boolean isPartInWriting(byte[] storedKey) {
-    return writingParts
-        && StoredKey.isPart(storedKey)
-        && StoredKey.partId(storedKey) == partsInWriting;
-  }
-
   /** Evicts a part together with its whole value, which is useless without the part. */
   private void evictPart(byte[] partKey) {
     byte[] key = StoredKey.keyOf(partKey);
-    PartList list = partListOf(key);
-    if (list != null && list.id() == StoredKey.partId(partKey)) {
+    if (split.parts(key, headOf(key)).stream().anyMatch(part -> Arrays.equals(part, partKey))) {
       evictions.increment();
       remove(key);
     }
@@ -441,25 +471,35 @@ public final class ValueTable {
     map.remove(partKey);
   }
 
-  private void removeParts(byte[] key, PartList list) {
-    // The limit is not maxValue, which may have been higher when the value was put.
-    if (list != null && list.parts() <= map.geometry.slots()) {
-      for (int i = 0; i < list.parts(); i++) {
-        map.remove(StoredKey.ofPart(key, list.id(), i));
+  /**
+   * Removes the parts of a value.
+   *
+   * @param head of the value; null if it is not split
+   * @param kept the head of a value that may share parts; null if there is none
+   */
+  private void removeParts(byte[] key, byte[] head, byte[] kept) {
+    if (head == null) {
+      return;
+    }
+    Set<ByteBuffer> shared = new HashSet<>();
+    split.parts(key, kept).forEach(partKey -> shared.add(ByteBuffer.wrap(partKey)));
+    for (byte[] partKey : split.parts(key, head)) {
+      if (!shared.contains(ByteBuffer.wrap(partKey))) {
+        map.remove(partKey);
       }
     }
   }
 
-  /** The parts of a key's stored value, invalidated or not; null if it has none. */
-  private PartList partListOf(byte[] key) {
+  /** The payload of a key's head, invalidated or not; null if it has none. */
+  private byte[] headOf(byte[] key) {
     byte[] storedKey = StoredKey.ofValue(key);
     byte[] head = map.headOf(storedKey);
-    return head == null ? null : partList(storedKey, head);
+    return head == null ? null : payload(storedKey, head);
   }
 
-  private static PartList partList(byte[] storedKey, byte[] head) {
-    return Envelope.isValid(storedKey, head)
-        ? PartList.decode(Arrays.copyOfRange(head, Envelope.HEADER_LENGTH, head.length))
+  private static byte[] payload(byte[] storedKey, byte[] record) {
+    return Envelope.isValid(storedKey, record)
+        ? Arrays.copyOfRange(record, Envelope.HEADER_LENGTH, record.length)
         : null;
   }
 }

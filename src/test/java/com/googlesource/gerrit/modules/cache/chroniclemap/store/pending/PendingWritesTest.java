@@ -35,12 +35,12 @@ class PendingWritesTest {
   @Test
   void aStoreThatHasAllTheRoomLeavesSomeToTheOthers() {
     queue(greedy, KEY, 16 << 20);
-    assertThat(greedy.hasRoom()).isFalse();
-    assertThat(modest.hasRoom()).isTrue();
+    assertThat(greedy.hasRoom(0)).isFalse();
+    assertThat(modest.hasRoom(0)).isTrue();
     queue(modest, KEY, 256 << 10);
-    assertThat(modest.hasRoom()).isFalse();
+    assertThat(modest.hasRoom(0)).isFalse();
     greedy.clear();
-    assertThat(modest.hasRoom()).isTrue();
+    assertThat(modest.hasRoom(0)).isTrue();
   }
 
   @Test
@@ -48,10 +48,10 @@ class PendingWritesTest {
     queue(greedy, KEY, 16 << 20);
     queue(modest, KEY, 256 << 10);
     greedy.close();
-    assertThat(modest.hasRoom()).isTrue();
+    assertThat(modest.hasRoom(0)).isTrue();
     queue(greedy, KEY, 16 << 20);
     assertThat(greedy.isEmpty()).isTrue();
-    assertThat(modest.hasRoom()).isTrue();
+    assertThat(modest.hasRoom(0)).isTrue();
   }
 
   /** In the middle of a change its key can't be seen by whoever closes the store. */
@@ -71,6 +71,6 @@ class PendingWritesTest {
           return PendingWrite.put(new byte[16 << 20], 1);
         });
     assertThat(greedy.isEmpty()).isTrue();
-    assertThat(modest.hasRoom()).isTrue();
+    assertThat(modest.hasRoom(0)).isTrue();
   }
 }

@@ -1,0 +1,131 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store.values;
+
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.ChunkRoot.ID_LENGTH;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.ChunkRoot;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEntryException;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.PartList;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredKey;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredValue;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Finds the parts of values that are too large for one record, from the payloads of their heads. A
+ * head has a {@link PartList}, or a {@link ChunkRoot} if the value was cut by its content.
+ *
+ * <p>For any thread.
+ */
+final class SplitValues {
+  private final RecordMap map;
+
+  SplitValues(RecordMap map) {
+    this.map = map;
+  }
+
+  /** Returns a value; null if a part of it is missing, perhaps because it was just replaced. */
+  byte[] join(byte[] key, byte[] head) throws DamagedEntryException {
+    int length = length(head);
+    // The limit is not that of values, which may have been higher when this one was put.
+    throwIf(length > map.geometry.dataBytes());
+    byte[] out = new byte[length];
+    int end = 0;
+    for (byte[] partKey : parts(key, head, /* content= */ true)) {
+      byte[] part = read(partKey);
+      if (part == null) {
+        return null;
+      }
+      throwIf(part.length > length - end);
+      System.arraycopy(part, 0, out, end, part.length);
+      end += part.length;
+    }
+    // A list of chunks that is missing has none.
+    return end < length ? null : out;
+  }
+
+  /** The length of the whole value; more than any value's if the head makes no sense. */
+  private static int length(byte[] head) {
+    PartList list = PartList.decode(head);
+    ChunkRoot root = ChunkRoot.decode(head);
+    return list != null ? list.length() : root != null ? root.length : Integer.MAX_VALUE;
+  }
+
+  private static void throwIf(boolean isNonsense) throws DamagedEntryException {
+    if (isNonsense) {
+      throw new DamagedEntryException(
+          "the head of a split value makes no sense", /* certain= */ true);
+    }
+  }
+
+  private byte[] read(byte[] partKey) throws DamagedEntryException {
+    StoredValue part = map.read(partKey);
+    return part == null || part.isInvalidated() ? null : part.payload();
+  }
+
+  /**
+   * Returns the stored keys of all parts whose ids can be found, whether the parts are there or
+   * not.
+   *
+   * @param head null for a value that is not split
+   */
+  List<byte[]> parts(byte[] key, byte[] head) {
+    try {
+      return head == null ? List.of() : parts(key, head, /* content= */ false);
+    } catch (DamagedEntryException e) {
+      throw new IllegalStateException("thrown for content only", e);
+    }
+  }
+
+  /**
+   * Returns the stored keys of parts.
+   *
+   * @param content whether only those of the value's bytes, in their order
+   */
+  private List<byte[]> parts(byte[] key, byte[] head, boolean content)
+      throws DamagedEntryException {
+    List<byte[]> keys = new ArrayList<>();
+    PartList list = PartList.decode(head);
+    ChunkRoot root = ChunkRoot.decode(head);
+    // The limit is not that of values, as above.
+    for (int i = 0; list != null && list.parts() <= map.geometry.slots() && i < list.parts(); i++) {
+      keys.add(StoredKey.ofPart(key, list.id(), i));
+    }
+    for (byte[] listKey : root == null ? List.<byte[]>of() : keysOf(key, root.lists)) {
+      try {
+        byte[] ids = read(listKey);
+        keys.addAll(ids == null ? List.of() : keysOf(key, ids));
+      } catch (DamagedEntryException e) {
+        if (content) {
+          throw e;
+        }
+      }
+      if (!content) {
+        keys.add(listKey);
+      }
+    }
+    return keys;
+  }
+
+  private static List<byte[]> keysOf(byte[] key, byte[] ids) {
+    List<byte[]> keys = new ArrayList<>(ids.length / ID_LENGTH);
+    for (int i = 0; i + ID_LENGTH <= ids.length; i += ID_LENGTH) {
+      keys.add(StoredKey.ofPart(key, ids, i));
+    }
+    return keys;
+  }
+}
