@@ -250,7 +250,7 @@ final class CurrentFile {
    */
   private Generation makeEmpty(Generation old, GenerationName name) throws IOException {
     try {
-      return context.generations.create(name);
+      return context.generations.create(name, name.bytes());
     } catch (IOException | RuntimeException e) {
       context.faults.warn(e, "cannot make an empty file beside the old one, which goes first");
     }
@@ -259,7 +259,7 @@ final class CurrentFile {
     context.files.deleteOlder(old.name);
     context.generations.delete(old);
     old.unmap();
-    return context.generations.create(name);
+    return context.generations.create(name, name.bytes());
   }
 
   /**

@@ -493,9 +493,7 @@ public final class Store {
     }
     boolean grows = growth.request(file, value.length);
     // A file below its limit may still grow later, when the disk has room.
-    return grows || file.bytes() <= context.settings.maxBytes() / 2
-        ? ImportResult.LATER
-        : ImportResult.NO_ROOM;
+    return grows || !growth.isAtLimit(file) ? ImportResult.LATER : ImportResult.NO_ROOM;
   }
 
   private boolean isThere(Generation file, byte[] key) {

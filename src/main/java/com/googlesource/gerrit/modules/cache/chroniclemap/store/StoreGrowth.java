@@ -21,6 +21,7 @@ import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.GenerationFactory;
@@ -34,11 +35,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BooleanSupplier;
 
 /**
- * The growth of a store: replaces its file by a larger one when it fills, or by one of another size
- * on request, as {@link Generation} says. This runs in the background and takes the writer lock for
- * one segment at a time, so that others wait for milliseconds at most.
+ * The growth of a store: gives its file more disk when it fills, or replaces it by a larger one, or
+ * by one of another size on request, as {@link Generation} says. This runs in the background and
+ * takes the writer lock for one segment at a time, so that others wait for milliseconds at most.
  */
 final class StoreGrowth {
   /** How long after a failed growth no other one is tried. */
@@ -162,6 +164,10 @@ final class StoreGrowth {
       return now.made.bytes() > file.bytes()
           || plan.next(now.made.bytes(), valueLength, 0).isPresent();
     }
+    if (file.values.map.canGrow()) {
+      return System.nanoTime() - refusedUntil >= 0
+          && (begin(file, () -> growInPlace(file), new Run()) || isRunning());
+    }
     long bytesNow = file.bytes();
     OptionalLong bytes =
         plan.next(bytesNow, valueLength, file.values.liveBytes() + context.pending.bytes());
@@ -209,6 +215,11 @@ final class StoreGrowth {
     }
   }
 
+  /** Whether the limit leaves the file no way to grow. Under the writer lock. */
+  boolean isAtLimit(Generation file) {
+    return !file.values.map.canGrow() && file.bytes() > plan.maxBytes() / 2;
+  }
+
   /** Bytes of an empty file that replaces this one. */
   long emptyBytes(Generation file) {
     return Math.min(plan.first(), file.bytes());
@@ -226,11 +237,15 @@ final class StoreGrowth {
 
   /** Returns false if another rebuild is running or the threads were stopped. */
   private boolean begin(Generation file, long bytes, Progress progress, Run mine) {
+    return begin(file, () -> rebuildNow(file, bytes, progress), mine);
+  }
+
+  private boolean begin(Generation file, BooleanSupplier work, Run mine) {
     Run last = run.get();
     if (!last.isDone() || !run.compareAndSet(last, mine)) {
       return false;
     }
-    if (!context.threads.maintain(() -> run(file, bytes, progress, mine))) {
+    if (!context.threads.maintain(() -> run(work, mine))) {
       mine.complete(false);
       return false;
     }
@@ -241,15 +256,13 @@ final class StoreGrowth {
     return true;
   }
 
-  private void run(Generation file, long bytes, Progress progress, Run mine) {
+  private void run(BooleanSupplier work, Run mine) {
     if (!mine.begun.compareAndSet(false, true)) {
       return;
     }
     boolean done = false;
     try {
-      long available = GrowthPlan.available(context.settings.oldValues(), context.free());
-      long fitting = plan.fitting(file.bytes(), bytes, available);
-      done = rebuildNow(file, fitting, available, progress);
+      done = work.getAsBoolean();
       if (done) {
         // On another thread, as the disk may need long.
         context.threads.settle(
@@ -264,16 +277,82 @@ final class StoreGrowth {
     }
   }
 
-  private boolean rebuildNow(Generation file, long bytes, long available, Progress progress) {
-    if (bytes > file.bytes()
-        && bytes > available
-        && context.settings.oldValues() != OldValues.SECRET) {
+  /** Refuses disk that is kept for others; returns whether it did. */
+  private boolean isRefused(Generation file, long diskBytes, long available) {
+    boolean isRefused = diskBytes > available && context.settings.oldValues() != OldValues.SECRET;
+    if (isRefused) {
       refuseUnlessFailed(
           file,
           new IOException(
               "what is free on the volume of "
                   + file.name.path().getParent()
                   + " is kept for web_sessions and oauth_tokens"));
+    }
+    return isRefused;
+  }
+
+  private long available() {
+    return GrowthPlan.available(context.settings.oldValues(), context.free());
+  }
+
+  /**
+   * Gives the file more disk, or goes on where that was interrupted. The cost grows with the number
+   * of segments.
+   */
+  private boolean growInPlace(Generation file) {
+    RecordMap map = file.values.map;
+    int[] next = new int[1];
+    try {
+      if (!whileInUse(file, () -> next[0] = map.firstToGrow())) {
+        return false;
+      }
+      if (next[0] == map.geometry.segments()) {
+        long step = GrowthPlan.step(file.bytes());
+        if (isRefused(file, step, available())) {
+          return false;
+        }
+        int chunks = map.geometry.chunksOf(step, file.bytes());
+        int room = map.allocate(context.files.disk, file.name.path(), chunks);
+        if (!whileInUse(file, () -> map.noteRoom(room))) {
+          return false;
+        }
+        next[0] = 0;
+      }
+      for (; next[0] < map.geometry.segments(); next[0]++) {
+        context.lock.yieldToWaiters();
+        if (!whileInUse(file, () -> map.useRoom(next[0]))) {
+          return false;
+        }
+      }
+      context.counts.growths.increment();
+      return true;
+    } catch (IOException | StoreBusyException e) {
+      refuseUnlessFailed(file, e);
+    } catch (RuntimeException | Error e) {
+      current.fail(file, e);
+    }
+    return false;
+  }
+
+  private boolean whileInUse(Generation file, Runnable step) {
+    context.lock.lock();
+    try {
+      boolean isInUse = current.uses(file);
+      if (isInUse) {
+        step.run();
+      }
+      return isInUse;
+    } finally {
+      context.lock.unlock();
+    }
+  }
+
+  private boolean rebuildNow(Generation file, long wanted, Progress progress) {
+    long available = available();
+    long content = file.values.liveBytes();
+    long bytes = plan.fitting(file.bytes(), wanted, available, content);
+    long disk = GrowthPlan.disk(bytes, content);
+    if (bytes > file.bytes() && isRefused(file, disk, available)) {
       return false;
     }
     GenerationName name;
@@ -290,14 +369,14 @@ final class StoreGrowth {
     } finally {
       context.lock.unlock();
     }
-    return fillNext(file, name, progress);
+    return fillNext(file, name, disk, progress);
   }
 
   /** Creates a file of another size and copies all values; returns whether it is in use now. */
-  private boolean fillNext(Generation file, GenerationName name, Progress progress) {
+  private boolean fillNext(Generation file, GenerationName name, long disk, Progress progress) {
     Generation made = null;
     try {
-      made = context.generations.create(name);
+      made = context.generations.create(name, disk);
     } catch (IOException | RuntimeException | Error e) {
       refuseUnlessFailed(file, e);
     }

@@ -21,7 +21,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.Ol
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileVerdict;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Holes;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMapBuilder;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles.GenerationName;
@@ -147,8 +147,9 @@ final class StoreOpener {
                 "it may lack its last changes: the machine stopped before it was closed and on"
                     + " disk, or it is a copy"));
       }
-      if (isCopy) {
-        Holes.fill(files.disk, found.path());
+      // A crash may have taken back what disk was allocated last, of a file that gets it in steps.
+      if (isCopy || (verdict == FileVerdict.UNSURE && state.room() != 0)) {
+        RecordMapBuilder.fill(files.disk, found.path(), found.geometry(), state);
       }
       state.takeOver(found.path(), verdict);
       file = context.generations.open(found, state);

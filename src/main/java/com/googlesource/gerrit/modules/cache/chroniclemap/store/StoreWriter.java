@@ -231,7 +231,7 @@ final class StoreWriter {
     if (grows) {
       return "its file is still growing, and too many writes are queued";
     }
-    return file.bytes() > context.settings.maxBytes() / 2
+    return growth.isAtLimit(file)
         ? overLimit(length)
         : "its file cannot grow now, for the reason that was logged before";
   }

@@ -113,9 +113,18 @@ record FileLayout(
         : segment.getLong(offset);
   }
 
-  /** Returns which chunks are used, by the bit set at an offset. */
-  BitSet usedChunks(ByteBuffer segment, int offset) {
-    return BitSet.valueOf(segment.slice(offset, freeListBytes)).get(0, chunks);
+  /**
+   * Returns which chunks are used, by the bit set at an offset.
+   *
+   * @param room number of the segment's chunks that have disk; the others are marked as used
+   */
+  BitSet usedChunks(ByteBuffer segment, int offset, int room) {
+    return BitSet.valueOf(segment.slice(offset, freeListBytes)).get(0, room);
+  }
+
+  /** Bytes of a segment up to a chunk. */
+  long bytesTo(int chunk) {
+    return chunksOffset + (long) chunk * chunkBytes;
   }
 
   /** Number of the first chunk of a slot's entry. */

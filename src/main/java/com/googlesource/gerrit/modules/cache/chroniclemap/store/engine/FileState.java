@@ -61,6 +61,8 @@ import java.util.zip.CRC32C;
  *         bytes of its header (4), CRC32C of its header (4)
  *    128  closed (4), changed (4), ever forced (4), on disk (4), checksum known (4), checksum (4),
  *         last modification of the file (8)
+ *    160  chunks of each segment that have disk (4), 0 if all have; so many before the last growth
+ *         (4); segments, from the first on, that may use all of them (4)
  *    192  boot and device when the file was opened, see {@link Disk#boot} (64, text)
  *    256  key of the file, see {@link Disk#fileKey} (64, text). Keys of older versions do not
  *         tell whether the creation time was known: if it is not, their file counts as a copy
@@ -87,6 +89,9 @@ public final class FileState {
   private static final int HAS_CHECKSUM_AT = 144;
   private static final int FILE_CHECKSUM_AT = 148;
   private static final int MODIFIED_AT = 152;
+  private static final int ROOM_AT = 160;
+  private static final int ROOM_BEFORE_AT = 164;
+  private static final int ROOMY_AT = 168;
   public static final int BOOT_AT = 192;
   public static final int KEY_AT = 256;
   private static final int TEXT_BYTES = 64;
@@ -247,6 +252,39 @@ public final class FileState {
       }
     }
     return Hashing.crc32c().hashBytes(header.flip()).asInt();
+  }
+
+  /**
+   * The number of chunks of each segment that have disk; 0 if all have. See {@link
+   * RecordMap#allocate}.
+   */
+  public int room() {
+    return buffer.getInt(ROOM_AT);
+  }
+
+  /** The number of a segment's chunks that may be used, out of all. */
+  int room(int segment, int chunks) {
+    int room = buffer.getInt(segment < buffer.getInt(ROOMY_AT) ? ROOM_AT : ROOM_BEFORE_AT);
+    return room == 0 ? chunks : room;
+  }
+
+  /** The number of segments, from the first on, that may use all chunks that have disk. */
+  int roomySegments() {
+    return room() == 0 ? counts.segments : buffer.getInt(ROOMY_AT);
+  }
+
+  void noteRoomySegments(int segments) {
+    buffer.putInt(ROOMY_AT, segments);
+  }
+
+  /** Notes that more chunks have disk, which no segment may use yet. */
+  void noteRoom(int room) {
+    // In this order, so that a kill leaves each segment with those it has.
+    buffer.putInt(ROOM_BEFORE_AT, buffer.getInt(ROOM_AT));
+    VarHandle.releaseFence();
+    buffer.putInt(ROOMY_AT, 0);
+    VarHandle.releaseFence();
+    buffer.putInt(ROOM_AT, room);
   }
 
   /** Notes which file is about to be mapped. */

@@ -47,24 +47,30 @@ public final class Holes {
       return;
     }
     try (RandomAccessFile file = new RandomAccessFile(path.toFile(), "rw")) {
-      allocate(file, path);
+      allocate(file, path, 0, file.length());
     }
   }
 
-  /** Allocates disk for the whole length of a file, if the native code for it is loaded. */
-  static void allocate(RandomAccessFile file, Path path) throws IOException {
-    if (!OS.isLinux() || !ChronicleRuntime.allocatesDisk()) {
+  /** Whether a part of a file can be given disk, and the rest later. */
+  public static boolean canAllocate() {
+    return OS.isLinux() && ChronicleRuntime.allocatesDisk();
+  }
+
+  /** Allocates disk for a part of a file, if the native code for it is loaded. */
+  static void allocate(RandomAccessFile file, Path path, long offset, long length)
+      throws IOException {
+    if (!canAllocate()) {
       return;
     }
     try {
-      PosixFallocate.fallocate(file.getFD(), 0, file.length());
+      PosixFallocate.fallocate(file.getFD(), offset, length);
     } catch (IOException e) {
       File folder = path.toAbsolutePath().getParent().toFile();
       throw new IOException(
           String.format(
               Locale.ROOT,
               "cannot allocate %d bytes on the volume of %s, which has %d bytes free",
-              file.length(),
+              length,
               folder,
               folder.getUsableSpace()),
           e);

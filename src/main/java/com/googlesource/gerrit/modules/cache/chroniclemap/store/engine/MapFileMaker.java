@@ -15,7 +15,6 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
 import com.google.common.base.Throwables;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import java.io.File;
 import java.io.IOException;
 import java.io.RandomAccessFile;
@@ -43,6 +42,11 @@ import net.openhft.chronicle.map.VanillaChronicleMap;
 final class MapFileMaker {
   private final ChronicleMapBuilder<byte[], byte[]> builder;
 
+  /** What is done with a file before it is mapped. */
+  interface BeforeMapping {
+    void run(RandomAccessFile file) throws IOException;
+  }
+
   MapFileMaker(ChronicleMapBuilder<byte[], byte[]> builder) {
     this.builder = builder;
   }
@@ -51,9 +55,9 @@ final class MapFileMaker {
    * Creates the file.
    *
    * @param path of an empty file
-   * @param beforeMapping runs when the file has its length and its disk
+   * @param beforeMapping gets the file when it has its length, and gives it its disk
    */
-  ChronicleMap<byte[], byte[]> make(Path path, FolderDisk.Step beforeMapping) throws IOException {
+  ChronicleMap<byte[], byte[]> make(Path path, BeforeMapping beforeMapping) throws IOException {
     File file = path.toFile().getCanonicalFile();
     RandomAccessFile opened = CanonicalRandomAccessFiles.acquire(file);
     PersistedChronicleHashResources resources = new PersistedChronicleHashResources(file);
@@ -64,8 +68,7 @@ final class MapFileMaker {
       ByteBuffer header = (ByteBuffer) call("writeHeader", opened.getChannel(), map);
       map.initBeforeMapping(file, opened, header.limit(), /* recover= */ false);
       opened.setLength(OS.pageAlign(map.dataStoreSize()));
-      Holes.allocate(opened, path);
-      beforeMapping.run();
+      beforeMapping.run(opened);
       var unused =
           call("createWithNewFile", map, file, opened, resources, header, header.remaining());
       unused = call("prepareMapPublication", map);

@@ -21,10 +21,12 @@ import com.google.common.flogger.FluentLogger;
 import com.google.common.util.concurrent.Striped;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.BitSet;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
@@ -115,6 +117,9 @@ public final class RecordMap {
   /** Bytes of the file, all allocated on disk. */
   public final long fileBytes;
 
+  /** The number of chunks of each segment that have disk; changed by the writer. */
+  private volatile int room;
+
   /** Held by code that uses the mapping without Chronicle-Map. */
   private final Object unmapping = new Object();
 
@@ -153,6 +158,7 @@ public final class RecordMap {
     this.state = state;
     this.counts = state.counts;
     this.layout = FileLayout.of(hash, geometry.maxPayload());
+    this.room = state.room() == 0 ? layout.chunks() : state.room();
     this.advice = new FullFileAdvice(address, mappedBytes, layout);
     this.headers = SegmentHeaders.takeOver(hash);
     if (SegmentHeaders.isLocked(hash)) {
@@ -583,7 +589,11 @@ public final class RecordMap {
    */
   public SegmentReader reader(Path currentPath) {
     return new SegmentReader(
-        channel, layout, places, new BorrowedPages(currentPath, this, address, mappedBytes));
+        channel,
+        layout,
+        places,
+        segment -> state.room(segment, layout.chunks()),
+        new BorrowedPages(currentPath, this, address, mappedBytes));
   }
 
   /**
@@ -596,18 +606,106 @@ public final class RecordMap {
       return;
     }
     long start = layout.offsetOf(segment);
-    long free = layout.startOf(endOfUsed(start));
+    long free = layout.startOf(endOfUsed(segment));
     ByteBuffer zeros = ByteBuffer.allocate((int) Math.min(bytes, layout.segmentBytes() - free));
     SegmentReader.writeFully(channel, start + free, zeros);
   }
 
   /** The number of the chunk after which none is used. */
-  private int endOfUsed(long segmentOffset) throws IOException {
+  private int endOfUsed(int segment) throws IOException {
     ByteBuffer used = ByteBuffer.allocate(layout.freeListBytes());
-    if (!SegmentReader.readFully(channel, segmentOffset + layout.freeListOffset(), used)) {
+    long offset = layout.offsetOf(segment) + layout.freeListOffset();
+    if (!SegmentReader.readFully(channel, offset, used)) {
       throw new IOException("the store file was truncated");
     }
-    return layout.usedChunks(used, 0).length();
+    return layout.usedChunks(used, 0, state.room(segment, layout.chunks())).length();
+  }
+
+  // ---- a file that gets its disk step by step
+
+  /** Whether there are chunks that may not be used yet. For the writer. */
+  public boolean canGrow() {
+    return room < layout.chunks() || state.roomySegments() < layout.segments();
+  }
+
+  /** The bytes of all chunks that have disk. */
+  public long roomBytes() {
+    return (long) layout.segments() * room * layout.chunkBytes();
+  }
+
+  /** The bytes of the file that have disk. */
+  public long diskBytes() {
+    return room == layout.chunks()
+        ? fileBytes
+        : layout.segmentsOffset() + layout.segments() * layout.bytesTo(room);
+  }
+
+  /**
+   * Marks the chunks that have no disk as used, in all segments. So Chronicle-Map stores nothing
+   * there, and the file grows without being copied: {@link #allocate} and {@link #useRoom}.
+   */
+  void reserveRest() throws IOException {
+    BitSet rest = new BitSet();
+    rest.set(room, layout.chunks());
+    byte[] bits = Arrays.copyOf(rest.toByteArray(), layout.freeListBytes());
+    for (int i = 0; i < layout.segments(); i++) {
+      SegmentReader.writeFully(
+          channel, layout.offsetOf(i) + layout.freeListOffset(), ByteBuffer.wrap(bits));
+    }
+  }
+
+  /**
+   * Allocates disk for more chunks of each segment. To be called once all segments use those that
+   * have disk; for one thread at a time, which need not be the writer.
+   *
+   * @param currentPath of the file
+   * @param chunks how many more
+   * @return how many chunks of each segment have disk then, for {@link #noteRoom}
+   * @throws IOException if the volume has no room for them
+   */
+  public int allocate(Disk disk, Path currentPath, int chunks) throws IOException {
+    disk.allocating(currentPath);
+    int more = Math.min(room + chunks, layout.chunks());
+    try (RandomAccessFile file = new RandomAccessFile(currentPath.toFile(), "rw")) {
+      state.checkInPlace(currentPath);
+      RecordMapBuilder.allocate(file, currentPath, geometry, more);
+    }
+    return more;
+  }
+
+  /** Notes that so many chunks of each segment have disk. For the writer. */
+  public void noteRoom(int chunks) {
+    state.beforeWrite();
+    state.noteRoom(chunks);
+    room = chunks;
+  }
+
+  /** The first segment that may not use yet what was allocated; the number of segments if none. */
+  public int firstToGrow() {
+    return state.roomySegments();
+  }
+
+  /** Has a segment use all chunks that have disk; to be called for one after the other. */
+  public void useRoom(int segment) {
+    check(segment);
+    try (ExternalMapQueryContext<byte[], byte[], ?> query =
+        QueryKey.query(map, places.keyOf(segment))) {
+      SegmentLocks.lockForUpdate(query);
+      SegmentLocks.lockForWrite(query);
+      begin(segment);
+      long bits = address + layout.offsetOf(segment) + layout.freeListOffset();
+      int to = room;
+      for (int chunk = state.room(segment, layout.chunks()); chunk < to; ) {
+        int end = Math.min(to, (chunk | 63) + 1);
+        long word = bits + (long) (chunk >>> 6) * Long.BYTES;
+        long freed = (end - chunk == 64 ? -1L : (1L << (end - chunk)) - 1) << chunk;
+        OS.memory().writeLong(word, OS.memory().readLong(word) & ~freed);
+        chunk = end;
+      }
+      headers.setEntries(segment, counts.records(segment));
+      state.noteRoomySegments(segment + 1);
+      state.wrote();
+    }
   }
 
   /**

@@ -18,6 +18,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FileReplacedException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
@@ -43,6 +44,17 @@ public final class RecordMapBuilder {
    */
   public static RecordMap create(Disk disk, Path path, Path statePath, Geometry geometry)
       throws IOException {
+    return create(disk, path, statePath, geometry, 0);
+  }
+
+  /**
+   * The same for a file that has disk for some chunks of each segment only; see {@link
+   * RecordMap#allocate}. Needs {@link Holes#canAllocate}.
+   *
+   * @param room the number of these chunks; 0 for all
+   */
+  public static RecordMap create(Disk disk, Path path, Path statePath, Geometry geometry, int room)
+      throws IOException {
     FileState state = null;
     RecordMap file = null;
     try {
@@ -51,8 +63,19 @@ public final class RecordMapBuilder {
       state.noteMapping(path);
       disk.mapping(path);
       ChronicleMap<byte[], byte[]> map =
-          new MapFileMaker(builder(geometry)).make(path, () -> fill(disk, path, geometry));
+          new MapFileMaker(builder(geometry))
+              .make(
+                  path,
+                  opened -> {
+                    allocate(opened, path, geometry, room);
+                    fill(disk, path, geometry);
+                  });
+      state.noteRoom(room);
+      state.noteRoomySegments(geometry.segments());
       file = recordMap(map, disk, path, geometry, state, new LongAdder());
+      if (room != 0) {
+        file.reserveRest();
+      }
       file.expectRandomAccess();
       state.describe(path, file.fileBytes, Math.toIntExact(file.layout.headersOffset()));
       return file;
@@ -66,6 +89,34 @@ public final class RecordMapBuilder {
       deleteAfter(e, disk, path);
       deleteAfter(e, disk, statePath);
       throw e;
+    }
+  }
+
+  /** Allocates the disk of a file that is not mapped, in which there may be holes: a copy. */
+  public static void fill(Disk disk, Path path, Geometry geometry, FileState state)
+      throws IOException {
+    if (state.room() == 0 || !Holes.canAllocate()) {
+      Holes.fill(disk, path);
+      return;
+    }
+    disk.allocating(path);
+    try (RandomAccessFile file = new RandomAccessFile(path.toFile(), "rw")) {
+      allocate(file, path, geometry, state.room());
+    }
+  }
+
+  /** Allocates disk for so many chunks of each segment, or for all if 0. */
+  static void allocate(RandomAccessFile file, Path path, Geometry geometry, int room)
+      throws IOException {
+    if (room == 0) {
+      Holes.allocate(file, path, 0, file.length());
+      return;
+    }
+    FileLayout one = layoutOfOne(geometry);
+    long first = file.length() - (long) geometry.segments() * one.segmentBytes();
+    Holes.allocate(file, path, 0, first);
+    for (int i = 0; i < geometry.segments(); i++) {
+      Holes.allocate(file, path, first + (long) i * one.segmentBytes(), one.bytesTo(room));
     }
   }
 

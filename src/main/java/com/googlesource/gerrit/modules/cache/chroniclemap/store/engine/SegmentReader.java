@@ -22,6 +22,7 @@ import java.nio.channels.FileChannel;
 import java.util.Arrays;
 import java.util.BitSet;
 import java.util.function.Consumer;
+import java.util.function.IntUnaryOperator;
 
 /**
  * A reader of a file's segments that bypasses Chronicle-Map, to check or copy records while the
@@ -44,6 +45,7 @@ public final class SegmentReader implements AutoCloseable {
   private final FileChannel channel;
   private final FileLayout layout;
   private final KeyPlaces places;
+  private final IntUnaryOperator room;
   private final BorrowedPages pages;
   private final byte[] bytes;
   private final ByteBuffer buffer;
@@ -53,10 +55,17 @@ public final class SegmentReader implements AutoCloseable {
    * Prepares to read.
    *
    * @param channel is not closed by this reader
+   * @param room tells of a segment how many of its chunks have disk
    * @param pages is closed with this reader
    */
-  SegmentReader(FileChannel channel, FileLayout layout, KeyPlaces places, BorrowedPages pages) {
+  SegmentReader(
+      FileChannel channel,
+      FileLayout layout,
+      KeyPlaces places,
+      IntUnaryOperator room,
+      BorrowedPages pages) {
     this.channel = channel;
+    this.room = room;
     this.layout = layout;
     this.places = places;
     this.pages = pages;
@@ -73,13 +82,13 @@ public final class SegmentReader implements AutoCloseable {
   public long read(int segment, Consumer<RecordView> sink) throws IOException {
     long offset = layout.segmentsOffset() + (long) segment * layout.segmentBytes();
     pages.reading(offset, layout.segmentBytes());
-    readUsed(offset);
+    readUsed(offset, room.applyAsInt(segment));
     return readSlots(segment, sink);
   }
 
-  private void readUsed(long offset) throws IOException {
+  private void readUsed(long offset, int chunks) throws IOException {
     read(offset, 0, layout.chunksOffset());
-    BitSet used = layout.usedChunks(buffer, layout.freeListOffset());
+    BitSet used = layout.usedChunks(buffer, layout.freeListOffset(), chunks);
     int end = layout.chunksOffset();
     for (int chunk = used.nextSetBit(0); chunk >= 0; ) {
       int last = chunk;

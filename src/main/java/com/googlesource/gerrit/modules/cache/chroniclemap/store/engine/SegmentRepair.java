@@ -73,7 +73,7 @@ final class SegmentRepair {
       throw new LostContentException(
           "the store file was truncated to " + (offset + segment.position()) + " bytes");
     }
-    if (repairCopy(index)) {
+    if (repairCopy(index, state.room(index, layout.chunks()))) {
       state.beforeWrite();
       // The chunks have not changed.
       segment.clear().limit(layout.freeListOffset() + layout.freeListBytes());
@@ -85,7 +85,7 @@ final class SegmentRepair {
   }
 
   /** Repairs the copy of the segment; returns whether anything but the chunks was changed. */
-  private boolean repairCopy(int index) {
+  private boolean repairCopy(int index, int room) {
     int taken = 0;
     for (int at = 0; at < slots.capacity(); at += layout.slotBytes()) {
       long slot = layout.slot(segment, at);
@@ -108,6 +108,7 @@ final class SegmentRepair {
     if (changed) {
       segment.put(0, slots, 0, slots.capacity());
     }
+    used.set(room, layout.chunks());
     changed |= writeListOfUsed();
     return changed;
   }

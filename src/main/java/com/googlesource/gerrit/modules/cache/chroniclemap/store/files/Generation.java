@@ -111,7 +111,7 @@ public final class Generation {
 
   /** The bytes of the file on disk, all of which are allocated. */
   public long diskBytes() {
-    return values.map.fileBytes;
+    return values.map.diskBytes();
   }
 
   // ---- values

@@ -343,7 +343,7 @@ public final class ValueTable {
 
   /** Whether a value is above the limit, or too many others would be evicted for it. */
   public boolean isTooLarge(byte[] value) {
-    return value.length > Math.min(maxValue, map.geometry.dataBytes() / 2);
+    return value.length > Math.min(maxValue, map.roomBytes() / 2);
   }
 
   /**
@@ -394,7 +394,7 @@ public final class ValueTable {
 
   /** Whether the file would hold this many more bytes without counting as filling. */
   private boolean hasRoomFor(long bytes) {
-    return state.counts.bytes() + bytes <= map.geometry.dataBytes() * FILLING;
+    return state.counts.bytes() + bytes <= map.roomBytes() * FILLING;
   }
 
   /**
