@@ -95,13 +95,18 @@ final class SoakMain {
         });
     Logger.getRootLogger().setLevel(Level.INFO);
     boolean crashed = Boolean.parseBoolean(args[7]);
+    SoakPlan plan = SoakPlan.parse(args[2]);
+    if (plan.keys() >= 128) {
+      // Some stores grow without a copy, as the largest of users do.
+      GrowthPlan.inPlaceAbove = 1 << 20;
+    }
     Logger.getRootLogger().addAppender(new Watch(crashed));
     SoakMain main =
         new SoakMain(
             Path.of(args[0]),
             SoakModel.open(Path.of(args[1])),
             new Random(Long.parseLong(args[3])),
-            SoakPlan.parse(args[2]),
+            plan,
             new CrashingDisk(Path.of(args[0]), Path.of(args[5]), "boot " + args[6]),
             crashed,
             Integer.parseInt(args[8]));
@@ -276,7 +281,7 @@ final class SoakMain {
 
   private void change(long millis) throws InterruptedException {
     // Phases differ by a hundredfold.
-    int longest = new int[] {200, 4000, 20_000, 400_000}[random.nextInt(4)];
+    int longest = new int[] {200, 4000, 20_000, 400_000, 2 << 20}[random.nextInt(5)];
     List<SoakThread> threads = new ArrayList<>();
     for (int i = 0; i < SoakModel.THREADS; i++) {
       SoakThread thread = new SoakThread(model, stores, plan, i, crashed, random.nextLong());

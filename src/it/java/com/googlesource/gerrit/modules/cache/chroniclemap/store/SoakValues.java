@@ -27,7 +27,7 @@ final class SoakValues {
 
   private static final int HEADER = 4 * Integer.BYTES + Long.BYTES;
   private static final int NOISE = 1 << 20;
-  private static final byte[] noise = new byte[2 * NOISE];
+  private static final byte[] noise = new byte[3 * NOISE];
 
   static {
     new Random(1).nextBytes(noise);
