@@ -90,7 +90,8 @@ public final class OpenCache implements AutoCloseable {
     cache.put(key, value);
   }
 
-  void remove(String key) {
+  /** Removes a value. */
+  public void remove(String key) {
     cache.invalidate(key);
   }
 

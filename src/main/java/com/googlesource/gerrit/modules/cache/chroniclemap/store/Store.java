@@ -608,7 +608,10 @@ public final class Store {
 
   private Ticket change(HashedKey key, PendingWrite write) {
     current.awaitOpenBriefly();
-    boolean hasRoom = context.pending.hasRoom(write.value() == null ? 0 : write.value().length);
+    boolean hasRoom =
+        write.value() == null
+            ? context.pending.hasRoomToRemove()
+            : context.pending.hasRoom(write.value().length);
     PendingWrite fitting = write;
     if (write.value() != null && isLeftOut(key.bytes, write.value(), hasRoom)) {
       fitting = PendingWrite.remove();

@@ -25,13 +25,14 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The threads of all stores of a folder. Two open files and write what is queued. Two do what takes
- * long and can wait, such as a rebuild or the check of a file. One waits for the disk. One is the
- * timer, so that no rebuild delays what is due at a certain time.
+ * The threads of all stores of a folder. Two, or one for each eight processors, open files and
+ * write what is queued. Two do what takes long and can wait, such as a rebuild or the check of a
+ * file. One waits for the disk. One is the timer, so that no rebuild delays what is due at a
+ * certain time.
  */
 final class StoreThreads {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
-  private static final int WRITERS = 2;
+  private static final int WRITERS = Math.max(2, Runtime.getRuntime().availableProcessors() / 8);
   private static final int UPKEEP = 2;
   private static final long STOP_SECONDS = 30;
 

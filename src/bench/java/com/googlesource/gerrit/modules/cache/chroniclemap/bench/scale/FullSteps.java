@@ -118,7 +118,7 @@ final class FullSteps {
   }
 
   private void waits(Answer answer, String name) {
-    for (String request : List.of("read", "put")) {
+    for (String request : List.of("read", "put", "remove")) {
       answer
           .all(request + ".")
           .forEach(

@@ -51,6 +51,11 @@ final class H2Cache implements ScaledCache {
     cache.put(Values.key(number), value);
   }
 
+  @Override
+  public void remove(int number) {
+    cache.remove(Values.key(number));
+  }
+
   /** It does the same for both. */
   @Override
   public void store(int number, byte[] value) {

@@ -70,6 +70,11 @@ final class OurCache implements ScaledCache {
   }
 
   @Override
+  public void remove(int number) {
+    store.remove(Values.keyBytes(number));
+  }
+
+  @Override
   public void store(int number, byte[] value) {
     store(number, value, System.currentTimeMillis());
   }

@@ -27,32 +27,51 @@ import java.util.function.IntSupplier;
 final class Requests {
   private static final long READ_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
   private static final long PUT_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
+  private static final long REMOVE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
+
+  /** What else is done besides reads. */
+  enum Changes {
+    NONE,
+    PUTS,
+    REMOVALS
+  }
 
   private final ScaledCache cache;
   private final Values values;
   private final Paced reads;
-  private final Paced puts;
+  private final Changes kind;
+  private final Paced changes;
 
   /**
    * Begins.
    *
    * @param filled how many keys there are by now
-   * @param puts whether to put, too
+   * @param changes what else to do
    */
-  static Requests begin(ScaledCache cache, Values values, IntSupplier filled, boolean puts) {
-    Requests requests = new Requests(cache, values, filled, puts);
+  static Requests begin(ScaledCache cache, Values values, IntSupplier filled, Changes changes) {
+    Requests requests = new Requests(cache, values, filled, changes);
     requests.reads.start();
-    if (puts) {
-      requests.puts.start();
+    if (changes != Changes.NONE) {
+      requests.changes.start();
     }
     return requests;
   }
 
-  private Requests(ScaledCache cache, Values values, IntSupplier filled, boolean withPuts) {
+  private Requests(ScaledCache cache, Values values, IntSupplier filled, Changes kind) {
     this.cache = cache;
     this.values = values;
     this.reads = new Paced("reads", READ_NANOS, filled, this::read);
-    this.puts = withPuts ? new Paced("puts", PUT_NANOS, filled, this::put) : null;
+    this.kind = kind;
+    this.changes =
+        kind == Changes.REMOVALS
+            ? new Paced("removals", REMOVE_NANOS, filled, this::remove)
+            : new Paced("puts", PUT_NANOS, filled, this::put);
+  }
+
+  private long remove(int number) {
+    long begun = System.nanoTime();
+    cache.remove(number);
+    return System.nanoTime() - begun;
   }
 
   private long read(int number) {
@@ -76,8 +95,8 @@ final class Requests {
   /** Ends, and adds what was waited to an answer. */
   void end(Answer answer) throws InterruptedException {
     answer.add("read", reads.end());
-    if (puts != null) {
-      answer.add("put", puts.end());
+    if (kind != Changes.NONE) {
+      answer.add(kind == Changes.PUTS ? "put" : "remove", changes.end());
     }
   }
 

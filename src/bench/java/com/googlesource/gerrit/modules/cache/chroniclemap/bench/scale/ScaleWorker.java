@@ -164,7 +164,7 @@ final class ScaleWorker {
   }
 
   private Answer fill() throws Exception {
-    Requests reads = Requests.begin(cache, values, load::filled, /* puts= */ false);
+    Requests reads = Requests.begin(cache, values, load::filled, Requests.Changes.NONE);
     Answer answer = load.fill();
     reads.end(answer);
     return answer.add("entries", cache.entries());
@@ -203,7 +203,9 @@ final class ScaleWorker {
   }
 
   private Answer meanwhile(Work work, boolean puts) throws Exception {
-    Requests requests = Requests.begin(cache, values, () -> count, puts);
+    Requests requests =
+        Requests.begin(
+            cache, values, () -> count, puts ? Requests.Changes.PUTS : Requests.Changes.NONE);
     Answer answer = new Answer();
     try {
       long begun = System.nanoTime();

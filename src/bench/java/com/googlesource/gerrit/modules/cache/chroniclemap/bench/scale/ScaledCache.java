@@ -32,6 +32,9 @@ interface ScaledCache extends AutoCloseable {
   /** Puts a value in place of an older one, as Gerrit does when it knows a new one. */
   void put(int number, byte[] value);
 
+  /** Removes a value, as Gerrit does when it is out of date. */
+  void remove(int number);
+
   /** Stores a value that was just computed because none was found, as Gerrit does mostly. */
   void store(int number, byte[] value);
 

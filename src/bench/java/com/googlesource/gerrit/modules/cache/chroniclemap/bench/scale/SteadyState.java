@@ -81,9 +81,9 @@ final class SteadyState {
         });
   }
 
-  /** New keys as fast as it goes. */
+  /** New keys as fast as it goes, with reads and removals meanwhile. */
   Answer flood(int seconds) throws Exception {
-    Requests reads = Requests.begin(cache, values, () -> 8 * count, /* puts= */ false);
+    Requests others = Requests.begin(cache, values, () -> 8 * count, Requests.Changes.REMOVALS);
     Answer answer =
         run(
             seconds,
@@ -94,7 +94,7 @@ final class SteadyState {
               }
               return bytes;
             });
-    reads.end(answer);
+    others.end(answer);
     return answer;
   }
 

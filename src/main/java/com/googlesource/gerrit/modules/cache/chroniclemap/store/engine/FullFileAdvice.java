@@ -145,6 +145,11 @@ final class FullFileAdvice {
     }
   }
 
+  /** Whether the segment that was to be evicted from last was not in memory. */
+  boolean isCold() {
+    return isCold;
+  }
+
   /** To be called after records were evicted from a segment. */
   void evicted(int segment) {
     Before known = before.remove(segment);

@@ -547,6 +547,11 @@ public final class RecordMap {
     advice.evicting(segment);
   }
 
+  /** Whether evictions have to read their segments from disk lately. For the writer. */
+  public boolean isCold() {
+    return advice.isCold();
+  }
+
   /** To be called by the writer when it has evicted records from a segment. */
   public void evicted(int segment) {
     advice.evicted(segment);

@@ -84,6 +84,14 @@ public final class PendingWrites {
     return bytes() + valueBytes < MIN_BYTES || ALL.get() + valueBytes < MAX_BYTES_OF_ALL;
   }
 
+  /**
+   * Whether a removal may be queued, for which there is more room: it takes little, and a request
+   * would wait for the writes of others while the disk is slow.
+   */
+  public boolean hasRoomToRemove() {
+    return ALL.get() < 2 * MAX_BYTES_OF_ALL;
+  }
+
   public Iterable<HashedKey> keys() {
     return writes.keySet();
   }

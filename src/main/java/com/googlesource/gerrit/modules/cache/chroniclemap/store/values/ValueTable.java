@@ -65,6 +65,11 @@ public final class ValueTable {
   /** Share of a segment that is evicted at a time, doubled for each further attempt. */
   private static final double EVICTED_SHARE = 0.125;
 
+  /**
+   * The same if evictions read their segments from disk, so that each put pays for less of that.
+   */
+  private static final double COLD_EVICTED_SHARE = 0.25;
+
   public final RecordMap map;
   private final long maxValue;
   private final boolean oldValuesStayValid;
@@ -412,7 +417,7 @@ public final class ValueTable {
       return false;
     }
     int segment = map.segmentOf(storedKey);
-    double share = EVICTED_SHARE;
+    double share = map.isCold() ? COLD_EVICTED_SHARE : EVICTED_SHARE;
     while (evict(segment, share, evict)) {
       if (putAsItIs(storedKey, record, same)) {
         return true;
