@@ -29,6 +29,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.errors.MissingObjectException;
 import org.eclipse.jgit.internal.JGitText;
@@ -70,6 +71,12 @@ final class RefPacker {
    */
   private static final int PACKED_FOR_ONE_LOOSE = 1000;
 
+  /**
+   * How long a listing may take because of the loose refs that a long list allows. On a network
+   * file system, each costs half a millisecond and more.
+   */
+  private static final long LISTING_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+
   private final RefUpdater updater;
   private final RepositoryRefs refs;
 
@@ -93,9 +100,10 @@ final class RefPacker {
     int loose = 0;
     int most = maxLoose;
     try {
+      long begun = System.nanoTime();
       loose = countLoose();
-      int packed = refs.lockedReader.packed().size();
-      most = Math.max(maxLoose, packed / PACKED_FOR_ONE_LOOSE);
+      long took = System.nanoTime() - begun;
+      most = most(maxLoose, refs.lockedReader.packed().size(), loose, took);
       if (loose > most) {
         try {
           pack(NullProgressMonitor.INSTANCE, true);
@@ -112,6 +120,17 @@ final class RefPacker {
       updater.writes.packed(loose, most);
       refs.repository.close();
     }
+  }
+
+  /**
+   * How many loose refs there may be.
+   *
+   * @param loose how many there are
+   * @param nanos how long it took to list them
+   */
+  static int most(int maxLoose, int packed, int loose, long nanos) {
+    long quick = LISTING_NANOS * loose / Math.max(1, nanos);
+    return (int) Math.max(maxLoose, Math.min(packed / PACKED_FOR_ONE_LOOSE, quick));
   }
 
   private int countLoose() throws IOException {

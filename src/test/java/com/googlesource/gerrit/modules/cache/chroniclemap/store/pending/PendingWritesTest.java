@@ -44,6 +44,20 @@ class PendingWritesTest {
   }
 
   @Test
+  void aValueThatWouldTakeAllTheRoomIsNotQueued() {
+    assertThat(greedy.hasRoom(16 << 20)).isFalse();
+    assertThat(greedy.hasRoom(15 << 20)).isTrue();
+  }
+
+  @Test
+  void thereIsMoreRoomForRemovals() {
+    queue(greedy, KEY, 17 << 20);
+    assertThat(greedy.hasRoomToRemove()).isTrue();
+    queue(greedy, OTHER_KEY, 17 << 20);
+    assertThat(greedy.hasRoomToRemove()).isFalse();
+  }
+
+  @Test
   void aStoreThatWasClosedTakesNoRoom() {
     queue(greedy, KEY, 16 << 20);
     queue(modest, KEY, 256 << 10);
