@@ -126,18 +126,22 @@ record IdIndex(ByteBuffer memory, int buckets, int blocks) {
       if (hashes.length < 2 * view.count) {
         hashes = new long[4 * view.count];
       }
-      int ids = view.hashIds(hashes);
-      Arrays.fill(seen, 0);
-      int count = 0;
-      for (int i = 0; i < ids; i++) {
-        int slot = (int) (hashes[i] >>> TAG_BITS) & (SEEN - 1);
-        if (seen[slot] != hashes[i]) {
-          seen[slot] = hashes[i];
-          hashes[count++] = hashes[i];
-        }
-      }
-      entries.add(block, hashes, count);
+      entries.add(block, hashes, mostlyDistinct(hashes, view.hashIds(hashes), seen));
     }
+  }
+
+  /** Moves the hashes of a block together, most of them once, and returns their number. */
+  private static int mostlyDistinct(long[] hashes, int count, long[] seen) {
+    Arrays.fill(seen, 0);
+    int distinct = 0;
+    for (int i = 0; i < count; i++) {
+      int slot = (int) (hashes[i] >>> TAG_BITS) & (SEEN - 1);
+      if (seen[slot] != hashes[i]) {
+        seen[slot] = hashes[i];
+        hashes[distinct++] = hashes[i];
+      }
+    }
+    return distinct;
   }
 
   /** Hashes the 20 bytes of an id. Never 0. */
