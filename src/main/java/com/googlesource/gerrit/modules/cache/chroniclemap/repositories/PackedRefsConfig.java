@@ -84,11 +84,11 @@ final class PackedRefsConfig {
    * The memory for all lists if no limit is set. A ref takes 31 bytes: 10 million take 310 MB, and
    * five such repositories 1.6 GB.
    *
-   * <p>It is an eighth of what is left beside the heap, as it must not take what the machine needs:
-   * lists with their indexes and what is evicted but not yet written take at most 1.63 times the
-   * limit and one list, and the rest is for the page cache and other processes. It is a quarter of
-   * all direct memory at most, so that this fits. If there is little of either, it is what any
-   * server can spare.
+   * <p>It is an eighth of what is left beside the heap, as the page cache and other processes need
+   * most of that: lists with their indexes take up to one and a half times the limit, and two
+   * lists, one larger than the limit and one that is evicted and still to be written. It is a
+   * quarter of all direct memory at most, so that these fit. If there is little of either, it is
+   * what any server can spare.
    *
    * @param memory of the machine or its container, bytes
    * @param heap the largest size of the heap, bytes

@@ -268,8 +268,8 @@ public final class ParsedRefs {
 
   /**
    * Passes on each ref with an id or peeled id, in order. Only the first call for a list and for
-   * those that {@linkplain #inheritFrom inherit} from it reads all ids, and none does once a
-   * {@linkplain #indexIfLarge large} one is indexed.
+   * those that {@linkplain #inheritFrom inherit} from it reads all ids, unless they have been
+   * {@linkplain #indexIfLarge indexed} before.
    */
   public void pointingTo(AnyObjectId id, Consumer<Ref> found) {
     List<Ref> refs = new ArrayList<>();
