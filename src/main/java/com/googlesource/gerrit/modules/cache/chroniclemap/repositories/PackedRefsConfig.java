@@ -20,6 +20,9 @@ import com.google.gerrit.server.config.SitePaths;
 import com.google.inject.Inject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsSettings;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
+import com.sun.management.HotSpotDiagnosticMXBean;
+import com.sun.management.OperatingSystemMXBean;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.util.Optional;
 import org.eclipse.jgit.lib.Config;
@@ -33,7 +36,12 @@ final class PackedRefsConfig {
   /** The section in the config of a repository. */
   private static final String REPOSITORY_SECTION = "cache-chroniclemap";
 
-  private static final long DEFAULT_MEMORY_LIMIT = 256 << 20;
+  private static final long LEAST_MEMORY_LIMIT = 256 << 20;
+
+  /** Of one process, so that all its users have the same settings and share the lists. */
+  private static final long DEFAULT_MEMORY_LIMIT =
+      defaultMemoryLimit(memory(), Runtime.getRuntime().maxMemory(), directMemory());
+
   private static final long DEFAULT_DISK_LIMIT = 1 << 30;
 
   /**
@@ -70,6 +78,43 @@ final class PackedRefsConfig {
   /** Whether each request has a ref database of its own; see {@link RequestDatabases}. */
   boolean isPerRequest() {
     return config.getBoolean("core", null, "usePerRequestRefCache", true);
+  }
+
+  /**
+   * The memory for all lists if no limit is set. A ref takes 31 bytes: 10 million take 310 MB, and
+   * five such repositories 1.6 GB.
+   *
+   * <p>It is an eighth of what is left beside the heap, as the page cache and other processes need
+   * most of that: lists with their indexes take up to one and a half times the limit, and two
+   * lists, one larger than the limit and one that is evicted and still to be written. It is a
+   * quarter of all direct memory at most, so that these fit. If there is little of either, it is
+   * what any server can spare.
+   *
+   * @param memory of the machine or its container, bytes
+   * @param heap the largest size of the heap, bytes
+   * @param direct the largest direct memory, bytes
+   */
+  static long defaultMemoryLimit(long memory, long heap, long direct) {
+    return Math.max(LEAST_MEMORY_LIMIT, Math.min((memory - heap) / 8, direct / 4));
+  }
+
+  /** The memory of the machine, or of the container if that has less. */
+  private static long memory() {
+    return ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class).getTotalMemorySize();
+  }
+
+  /**
+   * The value of {@code -XX:MaxDirectMemorySize}, or the size of the heap, which is its default.
+   */
+  private static long directMemory() {
+    long set = 0;
+    try {
+      var machine = ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class);
+      set = Long.parseLong(machine.getVMOption("MaxDirectMemorySize").getValue());
+    } catch (IllegalArgumentException e) {
+      // Another virtual machine than that of OpenJDK need not have the option.
+    }
+    return set > 0 ? set : Runtime.getRuntime().maxMemory();
   }
 
   RefsSettings settings() {

@@ -21,7 +21,6 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
-import java.util.function.LongConsumer;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.ObjectIdRef;
 import org.eclipse.jgit.lib.Ref;
@@ -303,16 +302,23 @@ final class BlockView {
         || (hasPeeledId && isId(suffixAt + suffixLength, w1, w2, w3, w4, w5));
   }
 
-  /** Passes on the {@link IdIndex#hash} of each id and peeled id. */
-  void hashIds(LongConsumer each) {
+  /**
+   * Computes the {@link IdIndex#hash} of each id and peeled id.
+   *
+   * @param hashes has room for two of each ref
+   * @return their number
+   */
+  int hashIds(long[] hashes) {
     for (int i = 0; i < count; i++) {
-      each.accept(hash(idsAt + i * BlockFormat.ID_BYTES));
+      hashes[i] = hash(idsAt + i * BlockFormat.ID_BYTES);
     }
+    int hashed = count;
     for (first(); index < count; skip()) {
       if (hasPeeledId) {
-        each.accept(hash(suffixAt + suffixLength));
+        hashes[hashed++] = hash(suffixAt + suffixLength);
       }
     }
+    return hashed;
   }
 
   private long hash(int at) {

@@ -20,7 +20,6 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.security.SecureRandom;
 import java.util.Arrays;
-import java.util.function.LongConsumer;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.AnyObjectId;
 
@@ -71,7 +70,13 @@ record IdIndex(ByteBuffer memory, int buckets, int blocks) {
     int buckets = list.size() / REFS_A_BUCKET + 1;
     // The number of entries of each bucket, and then the place of the bucket's next entry.
     int[] next = new int[buckets];
-    forEachId(list, (hash, block) -> next[bucket(hash, buckets)]++);
+    forEachBlock(
+        list,
+        (block, hashes, count) -> {
+          for (int i = 0; i < count; i++) {
+            next[bucket(hashes[i], buckets)]++;
+          }
+        });
     long entries = 0;
     for (int count : next) {
       entries += count;
@@ -89,39 +94,54 @@ record IdIndex(ByteBuffer memory, int buckets, int blocks) {
       at += count * ENTRY_BYTES;
     }
     INT.set(memory, buckets * Integer.BYTES, at);
-    forEachId(
+    forEachBlock(
         list,
-        (hash, block) -> {
-          int bucket = bucket(hash, buckets);
-          SHORT.set(memory, next[bucket], (short) hash);
-          INT.set(memory, next[bucket] + Short.BYTES, block);
-          next[bucket] += ENTRY_BYTES;
+        (block, hashes, count) -> {
+          for (int i = 0; i < count; i++) {
+            int bucket = bucket(hashes[i], buckets);
+            int place = next[bucket];
+            next[bucket] = place + ENTRY_BYTES;
+            SHORT.set(memory, place, (short) hashes[i]);
+            INT.set(memory, place + Short.BYTES, block);
+          }
         });
     return new IdIndex(memory, buckets, list.blocks());
   }
 
   private interface Entries {
-    void add(long hash, int block);
+    void add(int block, long[] hashes, int count);
   }
 
-  /** Passes on the ids of each block, most of them once. The same ids are passed on each time. */
-  private static void forEachId(ParsedRefs list, Entries entries) {
+  /**
+   * Passes on the ids of each block, most of them once. The same ids are passed on each time. They
+   * are passed on together, since each leads to another place in memory: a short loop over them
+   * lets the processor fetch many places at the same time, and takes less than half of the time.
+   */
+  private static void forEachBlock(ParsedRefs list, Entries entries) {
     BlockView view = new BlockView();
     long[] seen = new long[SEEN];
-    for (int i = 0; i < list.blocks(); i++) {
-      int block = i;
-      Arrays.fill(seen, 0);
+    long[] hashes = {};
+    for (int block = 0; block < list.blocks(); block++) {
       list.open(view, block);
-      LongConsumer each =
-          hash -> {
-            int slot = (int) (hash >>> TAG_BITS) & (SEEN - 1);
-            if (seen[slot] != hash) {
-              seen[slot] = hash;
-              entries.add(hash, block);
-            }
-          };
-      view.hashIds(each);
+      if (hashes.length < 2 * view.count) {
+        hashes = new long[4 * view.count];
+      }
+      entries.add(block, hashes, mostlyDistinct(hashes, view.hashIds(hashes), seen));
     }
+  }
+
+  /** Moves the hashes of a block together, most of them once, and returns their number. */
+  private static int mostlyDistinct(long[] hashes, int count, long[] seen) {
+    Arrays.fill(seen, 0);
+    int distinct = 0;
+    for (int i = 0; i < count; i++) {
+      int slot = (int) (hashes[i] >>> TAG_BITS) & (SEEN - 1);
+      if (seen[slot] != hashes[i]) {
+        seen[slot] = hashes[i];
+        hashes[distinct++] = hashes[i];
+      }
+    }
+    return distinct;
   }
 
   /** Hashes the 20 bytes of an id. Never 0. */

@@ -160,8 +160,8 @@ public final class ListTiers {
   }
 
   /**
-   * Writes the new lists that are still in use. Of a file that is rewritten often, only some
-   * contents are written.
+   * Indexes and writes the new lists that are still in use. Of a file that is rewritten often, only
+   * some contents are written.
    */
   public void upkeep() {
     memory.tick();
@@ -169,7 +169,9 @@ public final class ListTiers {
       changed.remove(file);
       ParsedRefs list = file.lastList();
       if (list != null) {
-        write(gather(list));
+        ParsedRefs gathered = gather(list);
+        gathered.indexIfLarge();
+        write(gathered);
       }
     }
     for (ParsedRefs list = unwritten.poll(); list != null; list = unwritten.poll()) {

@@ -307,20 +307,93 @@ class IdIndexTest {
     assertThat(allocations.get()).isEqualTo(before + 1);
   }
 
+  /**
+   * Parses a list as a repository's next one, and has the upkeep done that follows within a second.
+   */
+  private ParsedRefs next(ListTiers tiers, Lists.Holder holder, SortedMap<String, String> lines) {
+    ParsedRefs old = holder.list;
+    ParsedRefs next = parse(lines, old);
+    holder.list = tiers.hold(holder, next, new ArrayList<>());
+    if (old != null) {
+      next.inheritFrom(old);
+    }
+    tiers.changed(holder);
+    tiers.upkeep();
+    return holder.list;
+  }
+
+  @Test
+  void aLargeListIsIndexedBeforeAnyoneAsks() {
+    ListTiers tiers = Lists.tiers(memory);
+    Lists.Holder holder = new Lists.Holder();
+    SortedMap<String, String> lines = lines(140_000);
+    ParsedRefs list = next(tiers, holder, lines);
+    assertThat(list.blocks()).isAtLeast(ParsedRefs.LARGE_BLOCKS);
+    IdIndex first = list.idIndex();
+    assertThat(first).isNotNull();
+    check(list, random, 5);
+    assertThat(list.idIndex()).isSameInstanceAs(first);
+    // A list with few new blocks needs no new index, and one with many gets it.
+    change(lines, 1);
+    assertThat(next(tiers, holder, lines).idIndex()).isSameInstanceAs(first);
+    change(lines, 40);
+    list = next(tiers, holder, lines);
+    assertThat(list.idIndex()).isNotNull();
+    assertThat(list.idIndex()).isNotSameInstanceAs(first);
+    check(list, random, 5);
+    check(list, ObjectId.fromString(SHARED));
+    // The index of the former list is gone with it.
+    assertThat(memory.idIndexBytes()).isEqualTo(list.idIndex().bytes());
+  }
+
+  @Test
+  void aSmallListIsIndexedForWhoAsks() {
+    ParsedRefs list = next(Lists.tiers(memory), new Lists.Holder(), lines(6000));
+    assertThat(list.idIndex()).isNull();
+    check(list, random, 1);
+    assertThat(list.idIndex()).isNotNull();
+  }
+
+  @Test
+  void aLargeListWithoutMemoryForItsIndexIsOfUse() {
+    AtomicBoolean exhausted = new AtomicBoolean();
+    AtomicInteger refused = new AtomicInteger();
+    ListMemory small = memory(exhausted, refused);
+    ListTiers tiers = Lists.tiers(small);
+    Lists.Holder holder = new Lists.Holder();
+    SortedMap<String, String> lines = lines(140_000);
+    // The first one has its blocks, and only an index has still to be allocated.
+    holder.list =
+        tiers.hold(holder, lists.parse(small, PackedRefsText.text(lines), null), new ArrayList<>());
+    exhausted.set(true);
+    for (int i = 0; i < 3; i++) {
+      tiers.changed(holder);
+      tiers.upkeep();
+    }
+    assertThat(holder.list.idIndex()).isNull();
+    assertThat(refused.get()).isEqualTo(1);
+    check(holder.list, random, 3);
+    assertThat(refused.get()).isEqualTo(1);
+  }
+
+  /** Memory of which there is no more at a time. */
+  private static ListMemory memory(AtomicBoolean exhausted, AtomicInteger refused) {
+    return new ListMemory(
+        1 << 30,
+        size -> {
+          if (exhausted.get()) {
+            refused.incrementAndGet();
+            throw new OutOfMemoryError("Cannot reserve direct memory");
+          }
+          return ByteBuffer.allocateDirect(size);
+        });
+  }
+
   @Test
   void withoutMemoryAllBlocksAreRead() {
     AtomicBoolean exhausted = new AtomicBoolean();
     AtomicInteger refused = new AtomicInteger();
-    ListMemory small =
-        new ListMemory(
-            1 << 30,
-            size -> {
-              if (exhausted.get()) {
-                refused.incrementAndGet();
-                throw new OutOfMemoryError("Cannot reserve direct memory");
-              }
-              return ByteBuffer.allocateDirect(size);
-            });
+    ListMemory small = memory(exhausted, refused);
     ParsedRefs list = lists.parse(small, PackedRefsText.text(lines(4000)), null);
     exhausted.set(true);
     check(list, random, 50);

@@ -36,6 +36,8 @@ public final class Lists {
 
   /** A repository that holds a list, and does nothing when it is told of it. */
   public static final class Holder implements ListMemory.Holder {
+    @Nullable ParsedRefs list;
+
     @Override
     public long lastUse() {
       return 0;
@@ -44,7 +46,7 @@ public final class Lists {
     @Override
     @Nullable
     public ParsedRefs lastList() {
-      return null;
+      return list;
     }
 
     @Override
@@ -54,7 +56,9 @@ public final class Lists {
     public void onOversized(long enough) {}
 
     @Override
-    public void onReplaced(ParsedRefs list, ParsedRefs copy) {}
+    public void onReplaced(ParsedRefs before, ParsedRefs copy) {
+      list = copy;
+    }
   }
 
   /** Tiers without a store. */
