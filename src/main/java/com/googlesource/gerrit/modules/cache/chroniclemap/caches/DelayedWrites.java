@@ -26,6 +26,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 
@@ -77,8 +78,8 @@ final class DelayedWrites<V> {
   /** Held during a write and a removal, so that no write brings back what was removed. */
   private final ReentrantLock writing = new ReentrantLock();
 
-  /** How many removals there were. Changed under {@link #writing}. */
-  private volatile long removals;
+  /** How many removals there were. */
+  private final AtomicLong removals = new AtomicLong();
 
   /** Before this time of {@link System#nanoTime}, {@link #writeAll} writes nothing. */
   private volatile long notBefore = System.nanoTime();
@@ -132,7 +133,7 @@ final class DelayedWrites<V> {
   Ticket remove(byte[] key) {
     writing.lock();
     try {
-      removals++;
+      removals.incrementAndGet();
       return change(key, null, store::beginRemove);
     } finally {
       writing.unlock();
@@ -167,7 +168,7 @@ final class DelayedWrites<V> {
       for (Waiting<V> last : waiting.values()) {
         remove(last.key()).close();
       }
-      removals++;
+      removals.incrementAndGet();
       store.clear();
     } finally {
       writing.unlock();
@@ -206,12 +207,13 @@ final class DelayedWrites<V> {
   }
 
   /** Never throws: the value of one project must not keep those of others from the disk. */
+  @SuppressWarnings("ReferenceEquality")
   private void write(Waiting<V> last) {
     if (readOnly.get()) {
       return;
     }
     try {
-      long removalsBefore = removals;
+      long removalsBefore = removals.get();
       ByteBuffer key = ByteBuffer.wrap(last.key());
       if (waiting.get(key) != last) {
         return;
@@ -221,7 +223,9 @@ final class DelayedWrites<V> {
       try {
         Waiting<V> present = waiting.get(key);
         // A value that was put meanwhile is found before this one, and is written next.
-        if (present == null || (present != last && removals != removalsBefore) || readOnly.get()) {
+        if (present == null
+            || (present != last && removals.get() != removalsBefore)
+            || readOnly.get()) {
           return;
         }
         // Without a condition, so that the older value is gone even if this one has no room.

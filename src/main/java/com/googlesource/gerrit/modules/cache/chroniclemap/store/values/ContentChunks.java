@@ -110,7 +110,7 @@ final class ContentChunks {
   }
 
   private static int endOfList(byte[] ids, int start, int most) {
-    int limit = (int) Math.min(ids.length, (long) start + most / ID_LENGTH * ID_LENGTH);
+    int limit = Math.min(ids.length - start, most / ID_LENGTH * ID_LENGTH) + start;
     for (int i = start + CHUNKS_A_LIST / 4 * ID_LENGTH; i < limit; i += ID_LENGTH) {
       if ((ids[i] & (CHUNKS_A_LIST - 1)) == 0) {
         return i + ID_LENGTH;
