@@ -59,7 +59,7 @@ final class DelayedWrites<V> {
   /** If more values wait, they are written at once, as all of them are kept on the heap. */
   static final int MAX_WAITING = 64;
 
-  /** Writing takes at most this share of the time of one thread: see {@link #writeAll}. */
+  /** Writing a key's value takes at most this share of one thread's time. */
   private static final int ONE_IN = 50;
 
   /** In so many bins, a write of one key seldom delays the put of another. */
@@ -81,8 +81,8 @@ final class DelayedWrites<V> {
   /** How many removals there were. */
   private final AtomicLong removals = new AtomicLong();
 
-  /** Before this time of {@link System#nanoTime}, {@link #writeAll} writes nothing. */
-  private volatile long notBefore = System.nanoTime();
+  /** Until when the values of some keys are not written again, as {@link System#nanoTime}. */
+  private final ConcurrentMap<ByteBuffer, Long> pauses = new ConcurrentHashMap<>();
 
   /**
    * Makes the delayed writes of a store.
@@ -133,8 +133,11 @@ final class DelayedWrites<V> {
   Ticket remove(byte[] key) {
     writing.lock();
     try {
+      Ticket ticket = change(key, null, store::beginRemove);
+      // Last: a write that sees the count before it also sees that the value does not wait any
+      // more.
       removals.incrementAndGet();
-      return change(key, null, store::beginRemove);
+      return ticket;
     } finally {
       writing.unlock();
     }
@@ -168,8 +171,8 @@ final class DelayedWrites<V> {
       for (Waiting<V> last : waiting.values()) {
         remove(last.key()).close();
       }
-      removals.incrementAndGet();
       store.clear();
+      removals.incrementAndGet();
     } finally {
       writing.unlock();
     }
@@ -192,18 +195,25 @@ final class DelayedWrites<V> {
   }
 
   /**
-   * Writes all values that wait, unless the disk is read-only. A value of 3 million changes takes
-   * seconds to serialize, so there is a pause after a write that took long, until the server stops.
+   * Writes the values that wait, unless the disk is read-only. A value of 3 million changes takes
+   * seconds to serialize, so one that took long waits for longer, until the server stops.
    */
   void writeAll() {
-    long begun = System.nanoTime();
-    if (begun - notBefore < 0 && !writer.isShutdown()) {
-      return;
+    for (Waiting<V> last : waiting.values()) {
+      long begun = System.nanoTime();
+      ByteBuffer key = ByteBuffer.wrap(last.key());
+      if (begun - pauses.getOrDefault(key, begun) < 0 && !writer.isShutdown()) {
+        continue;
+      }
+      write(last);
+      long ended = System.nanoTime();
+      long pause = ONE_IN * (ended - begun);
+      if (pause > TimeUnit.SECONDS.toNanos(DELAY_SECONDS)) {
+        pauses.put(key, ended + pause);
+      } else {
+        pauses.remove(key);
+      }
     }
-    waiting.values().forEach(this::write);
-    long ended = System.nanoTime();
-    long usual = TimeUnit.SECONDS.toNanos(DELAY_SECONDS);
-    notBefore = ended + Math.max(0, ONE_IN * (ended - begun) - usual);
   }
 
   /** Never throws: the value of one project must not keep those of others from the disk. */

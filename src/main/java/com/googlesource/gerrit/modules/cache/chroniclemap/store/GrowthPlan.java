@@ -134,8 +134,16 @@ record GrowthPlan(long maxBytes) {
    */
   static long disk(long bytes, long content) {
     return getsDiskInSteps(bytes)
-        ? Math.min(bytes, Math.max(2 * step(bytes), content * SPARSE_FACTOR))
+        ? Math.min(
+            bytes,
+            Math.max(
+                Math.min(2 * step(bytes), SPARSE_FACTOR * inPlaceAbove), SPARSE_FACTOR * content))
         : bytes;
+  }
+
+  /** Bytes of a volume that a step leaves free at least. */
+  static long spared(long step) {
+    return Math.min(RESERVED_BYTES, step);
   }
 
   /** Bytes of disk that a file gets at a time. */

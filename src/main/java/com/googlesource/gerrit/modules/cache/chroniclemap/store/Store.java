@@ -300,7 +300,7 @@ public final class Store {
     if (current.isOver()) {
       return;
     }
-    if (isLeftOut(keyBytes, value, hasRoom)) {
+    if (isLeftOut(keyBytes, value)) {
       return;
     }
     HashedKey key = new HashedKey(keyBytes);
@@ -530,9 +530,9 @@ public final class Store {
   }
 
   /** Whether a value can neither be written nor queued; counts and logs it then. */
-  private boolean isLeftOut(byte[] key, byte[] value, boolean hasRoom) {
+  private boolean isLeftOut(byte[] key, byte[] value) {
     boolean fits = fits(key, value);
-    if (fits && (hasRoom || !current.isOpening())) {
+    if (fits && (!current.isOpening() || context.pending.hasRoom(0))) {
       return false;
     }
     writer.notStored(
@@ -613,7 +613,7 @@ public final class Store {
             ? context.pending.hasRoomToRemove()
             : context.pending.hasRoom(write.value().length);
     PendingWrite fitting = write;
-    if (write.value() != null && isLeftOut(key.bytes, write.value(), hasRoom)) {
+    if (write.value() != null && isLeftOut(key.bytes, write.value())) {
       fitting = PendingWrite.remove();
     }
     boolean unused = context.importGuard.changing(key.bytes);

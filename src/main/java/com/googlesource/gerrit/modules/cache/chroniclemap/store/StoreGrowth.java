@@ -164,7 +164,9 @@ final class StoreGrowth {
       return now.made.bytes() > file.bytes()
           || plan.next(now.made.bytes(), valueLength, 0).isPresent();
     }
-    if (file.values.map.canGrow()) {
+    if (file.values.map.canGrow()
+        && file.bytes() <= plan.maxBytes()
+        && !file.values.isShortOfSlots()) {
       return System.nanoTime() - refusedUntil >= 0
           && (begin(file, () -> growInPlace(file), new Run()) || isRunning());
     }
@@ -312,7 +314,8 @@ final class StoreGrowth {
           return false;
         }
         int chunks = map.geometry.chunksOf(step, file.bytes());
-        int room = map.allocate(context.files.disk, file.name.path(), chunks);
+        int room =
+            map.allocate(context.files.disk, file.name.path(), chunks, GrowthPlan.spared(step));
         if (!whileInUse(file, () -> map.noteRoom(room))) {
           return false;
         }

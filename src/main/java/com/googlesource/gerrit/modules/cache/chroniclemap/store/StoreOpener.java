@@ -21,7 +21,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.Ol
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileVerdict;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMapBuilder;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Holes;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles.GenerationName;
@@ -133,6 +133,15 @@ final class StoreOpener {
     }
   }
 
+  private void allocateAgain(Generation file) throws IOException {
+    try {
+      file.values.map.allocateAgain(files.disk, file.name.path());
+    } catch (IOException | RuntimeException | Error e) {
+      file.unmap();
+      throw e;
+    }
+  }
+
   private Opened open(GenerationName found, FileState state) throws IOException {
     FileVerdict verdict;
     boolean isCopy;
@@ -147,12 +156,16 @@ final class StoreOpener {
                 "it may lack its last changes: the machine stopped before it was closed and on"
                     + " disk, or it is a copy"));
       }
-      // A crash may have taken back what disk was allocated last, of a file that gets it in steps.
-      if (isCopy || (verdict == FileVerdict.UNSURE && state.room() != 0)) {
-        RecordMapBuilder.fill(files.disk, found.path(), found.geometry(), state);
+      boolean hasHoles = state.room() != 0 && Holes.canAllocate();
+      if (isCopy && !hasHoles) {
+        Holes.fill(files.disk, found.path());
       }
       state.takeOver(found.path(), verdict);
       file = context.generations.open(found, state);
+      if (hasHoles && (isCopy || verdict == FileVerdict.UNSURE)) {
+        // A crash may have taken back what disk was allocated last.
+        allocateAgain(file);
+      }
     } catch (IOException | RuntimeException | Error e) {
       state.release();
       throw e;

@@ -24,6 +24,7 @@ import com.google.inject.Key;
 import com.google.inject.name.Names;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
@@ -159,6 +160,61 @@ class DelayedWritesTest extends CacheContract {
     assertThat(cache.getIfPresent("a")).isEqualTo("second");
     site.restart();
     assertThat(plain().getIfPresent("a")).isEqualTo("second");
+  }
+
+  @Test
+  void aRemovalDuringTheWriteIsForGood() throws Exception {
+    List<Runnable> during = new ArrayList<>();
+    CacheSerializer<String> changing =
+        new CountingSerializer() {
+          @Override
+          public byte[] serialize(String value) {
+            if (value.equals("removed")) {
+              during.forEach(Runnable::run);
+            }
+            return super.serialize(value);
+          }
+        };
+    Cache<String, String> cache =
+        site.build(new TestCacheDef("git_tags").valueSerializer(changing));
+    during.add(() -> cache.invalidate("a"));
+    during.add(() -> cache.put("a", "newer"));
+    cache.put("a", "removed");
+    site.settle();
+    // As after a kill.
+    DiskKey key = ((ChronicleMapCache<String, String>) cache).disk.key("a");
+    assertThat(storeOf(cache).read(key.bytes())).isNull();
+    assertThat(cache.getIfPresent("a")).isEqualTo("newer");
+    site.settle();
+    assertThat(storeOf(cache).read(key.bytes())).isNotNull();
+  }
+
+  /** Here a value takes its time on purpose, as one of millions of changes does. */
+  @Test
+  void aValueThatTakesLongWaitsLongerAndHoldsUpNoOther() {
+    CacheSerializer<String> slow =
+        new CountingSerializer() {
+          @Override
+          public byte[] serialize(String value) {
+            long begun = System.nanoTime();
+            while (value.startsWith("large") && System.nanoTime() - begun < 700_000_000L) {
+              Thread.onSpinWait();
+            }
+            serializer.serialized.add(value);
+            return StringCacheSerializer.INSTANCE.serialize(value);
+          }
+        };
+    Cache<String, String> cache = site.build(new TestCacheDef("git_tags").valueSerializer(slow));
+    cache.put("a", "large 1");
+    cache.put("b", "small 1");
+    site.settle();
+    assertThat(serializer.serialized).containsExactly("large 1", "small 1");
+    cache.put("a", "large 2");
+    cache.put("b", "small 2");
+    site.settle();
+    assertThat(serializer.serialized).containsExactly("large 1", "small 1", "small 2");
+    site.restart();
+    assertThat(serializer.serialized).contains("large 2");
   }
 
   private static void awaitQuietly(CountDownLatch latch) {

@@ -29,6 +29,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Holes;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMapBuilder;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredKey;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredValue;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -36,6 +37,8 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.stream.Stream;
@@ -168,6 +171,110 @@ class InPlaceGrowthTest {
     }
   }
 
+  /**
+   * A growth that the machine's crash leaves in the file, while the state file is that of before.
+   */
+  @Test
+  void aCrashAfterAGrowthLosesWhatIsBeyondTheNotedRoom() throws Exception {
+    Geometry geometry = Geometry.forFileOf(LIMIT, 256);
+    Path path = temp.resolve("file");
+    Path statePath = FileState.pathOf(path);
+    int room = geometry.chunksOf(LIMIT / 16, LIMIT);
+    file = RecordMapBuilder.create(Disk.REAL, path, statePath, geometry, room);
+    try {
+      fill(0, 3000);
+      byte[] stateBefore = Files.readAllBytes(statePath);
+      int before = records.size();
+      file.noteRoom(file.allocate(Disk.REAL, path, room, 0));
+      for (int i = 0; i < geometry.segments(); i++) {
+        file.useRoom(i);
+      }
+      fill(3000, 60_000);
+      assertThat(records.size()).isGreaterThan(before + 3000);
+      file.unmap();
+      file.release();
+      Files.write(statePath, stateBefore);
+      FileState state = FileState.open(Disk.REAL, statePath, geometry.segments()).orElseThrow();
+      state.takeOver(path, state.judge(path));
+      state.counts.markAll();
+      file = RecordMapBuilder.open(Disk.REAL, path, geometry, state, new LongAdder());
+      for (Map.Entry<Integer, byte[]> record : Map.copyOf(records).entrySet()) {
+        StoredValue found = file.read(storedKey(record.getKey()));
+        if (found == null) {
+          records.remove(record.getKey());
+        } else {
+          assertThat(found.payload()).isEqualTo(record.getValue());
+        }
+      }
+      // Those that are left are not written over by what comes next.
+      file.noteRoom(file.allocate(Disk.REAL, path, room, 0));
+      for (int i = 0; i < geometry.segments(); i++) {
+        file.useRoom(i);
+      }
+      assertThat(records.size()).isAtLeast(before / 2);
+      fill(100_000, 160_000);
+      checkAll();
+    } finally {
+      file.close();
+    }
+  }
+
+  /**
+   * Chronicle-Map moves the segments of some files apart by a cache line, of others not. A file
+   * whose disk was allocated elsewhere is not made.
+   */
+  @Test
+  void eachSegmentHasItsDiskWhereItIs() throws Exception {
+    Path path = temp.resolve("file");
+    Set<Long> distances = new TreeSet<>();
+    for (int i = 0; i < 6; i++) {
+      Geometry geometry = new Geometry(1024, 64, 512 + i, 64);
+      file = RecordMapBuilder.create(Disk.REAL, path, FileState.pathOf(path), geometry, 256);
+      distances.add(file.fileBytes / 1024 / 64 % 2);
+      fill(10_000 * i, 10_000 * i + 5000);
+      checkAll();
+      file.close();
+      records.clear();
+      Files.delete(path);
+    }
+    assertThat(distances).isNotEmpty();
+  }
+
+  @Test
+  void aCopyWithHolesGetsItsDiskAgain() throws Exception {
+    try (StoreDirectory directory = directory(Disk.REAL)) {
+      Store store = open(directory, LIMIT);
+      for (int i = 0; i < 2000; i++) {
+        store.put(key(i), random(2000, i), System.currentTimeMillis());
+        if (i % 100 == 0) {
+          store.flush();
+        }
+      }
+      store.flush();
+      TestStores.awaitRebuilt(store);
+      directory.awaitSettled();
+    }
+    Path copied = temp.resolve("copied");
+    Files.move(temp.resolve("stores"), copied);
+    Files.createDirectory(temp.resolve("stores"));
+    for (Path file : TestStores.filesIn(copied)) {
+      Process copy =
+          new ProcessBuilder(
+                  "cp", "--sparse=always", file.toString(), temp.resolve("stores").toString())
+              .start();
+      assertThat(copy.waitFor()).isEqualTo(0);
+    }
+    try (StoreDirectory directory = directory(Disk.REAL)) {
+      Store store = open(directory, LIMIT);
+      assertThat(store.stats().state()).isEqualTo(StoreState.READY);
+      assertThat(diskBytes()).isAtLeast(store.stats().diskBytes());
+      assertThat(diskBytes()).isAtMost(store.stats().diskBytes() + 2 * MB);
+      for (int i = 0; i < 2000; i++) {
+        assertThat(store.read(key(i)).bytes()).isEqualTo(random(2000, i));
+      }
+    }
+  }
+
   @Test
   void aSmallerLimitAndAClearWorkAsEver() throws Exception {
     try (StoreDirectory directory = directory(Disk.REAL)) {
@@ -207,7 +314,7 @@ class InPlaceGrowthTest {
 
   private void fill(int from, int to) {
     for (int i = from; i < to; i++) {
-      byte[] payload = random(300 + i % 700, i);
+      byte[] payload = random(Math.min(300 + i % 700, file.geometry.maxPayload()), i);
       byte[] record = Envelope.wrap(storedKey(i), Envelope.WHOLE, 1, payload, 0, payload.length);
       if (file.put(storedKey(i), record, false).fitted()) {
         records.put(i, payload);
@@ -222,7 +329,7 @@ class InPlaceGrowthTest {
           .isEqualTo(record.getValue());
     }
     if (!isAheadOfNote) {
-      assertThat(TestStores.blocks(temp.resolve("file"))).isAtMost(file.diskBytes() + MB);
+      assertThat(TestStores.blocks(temp.resolve("file"))).isAtMost(file.diskBytes() + MB + 4096L * file.geometry.segments());
     }
   }
 
@@ -253,7 +360,7 @@ class InPlaceGrowthTest {
         fill(count, count += 15_000);
         checkAll();
         if (file.firstToGrow() == geometry.segments()) {
-          int more = file.allocate(Disk.REAL, path, geometry.chunksOf(LIMIT / 5, LIMIT) + step);
+          int more = file.allocate(Disk.REAL, path, geometry.chunksOf(LIMIT / 5, LIMIT) + step, 0);
           if (step % 3 == 1) {
             isAheadOfNote = true;
             reopen(geometry, true);

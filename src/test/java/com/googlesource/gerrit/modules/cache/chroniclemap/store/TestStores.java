@@ -29,6 +29,7 @@ import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Random;
 import java.util.stream.Stream;
 
@@ -69,6 +70,13 @@ public final class TestStores {
   static void awaitRebuilt(Store store) throws InterruptedException {
     // Waits for that before it begins.
     VerifyReport unused = store.verify(false, Progress.NONE);
+  }
+
+  /** The files of a folder. */
+  static List<Path> filesIn(Path folder) throws IOException {
+    try (Stream<Path> files = Files.list(folder)) {
+      return files.toList();
+    }
   }
 
   /** A file with what is known of it beside it. */

@@ -14,8 +14,12 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
+import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
+import java.nio.file.Path;
 import java.util.BitSet;
+import net.openhft.chronicle.core.OS;
 import net.openhft.chronicle.hash.impl.VanillaChronicleHash;
 import net.openhft.chronicle.map.MapEntry;
 
@@ -122,9 +126,23 @@ record FileLayout(
     return BitSet.valueOf(segment.slice(offset, freeListBytes)).get(0, room);
   }
 
+  /** Ensures that the segments and their chunks are where another layout has them. */
+  void checkSamePlaces(FileLayout other) {
+    int last = segments - 1;
+    if (offsetOf(last) != other.offsetOf(last) || bytesTo(chunks) != other.bytesTo(chunks)) {
+      throw new IllegalStateException("disk was allocated elsewhere: " + other + " and " + this);
+    }
+  }
+
   /** Bytes of a segment up to a chunk. */
   long bytesTo(int chunk) {
     return chunksOffset + (long) chunk * chunkBytes;
+  }
+
+  /** Allocates disk for a segment's first chunks, and for the rest of the last page. */
+  void allocate(RandomAccessFile file, Path path, int segment, int room) throws IOException {
+    long end = OS.pageAlign(offsetOf(segment) + bytesTo(room));
+    Holes.allocate(file, path, offsetOf(segment), Math.min(end, file.length()) - offsetOf(segment));
   }
 
   /** Number of the first chunk of a slot's entry. */

@@ -263,7 +263,7 @@ public final class FileState {
   }
 
   /** The number of a segment's chunks that may be used, out of all. */
-  int room(int segment, int chunks) {
+  synchronized int room(int segment, int chunks) {
     int room = buffer.getInt(segment < buffer.getInt(ROOMY_AT) ? ROOM_AT : ROOM_BEFORE_AT);
     return room == 0 ? chunks : room;
   }
@@ -273,12 +273,12 @@ public final class FileState {
     return room() == 0 ? counts.segments : buffer.getInt(ROOMY_AT);
   }
 
-  void noteRoomySegments(int segments) {
+  synchronized void noteRoomySegments(int segments) {
     buffer.putInt(ROOMY_AT, segments);
   }
 
   /** Notes that more chunks have disk, which no segment may use yet. */
-  void noteRoom(int room) {
+  synchronized void noteRoom(int room) {
     // In this order, so that a kill leaves each segment with those it has.
     buffer.putInt(ROOM_BEFORE_AT, buffer.getInt(ROOM_AT));
     VarHandle.releaseFence();

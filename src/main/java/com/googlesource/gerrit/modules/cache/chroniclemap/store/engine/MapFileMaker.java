@@ -41,14 +41,16 @@ import net.openhft.chronicle.map.VanillaChronicleMap;
  */
 final class MapFileMaker {
   private final ChronicleMapBuilder<byte[], byte[]> builder;
+  private final int maxPayload;
 
   /** What is done with a file before it is mapped. */
   interface BeforeMapping {
-    void run(RandomAccessFile file) throws IOException;
+    void run(RandomAccessFile file, FileLayout layout) throws IOException;
   }
 
-  MapFileMaker(ChronicleMapBuilder<byte[], byte[]> builder) {
+  MapFileMaker(ChronicleMapBuilder<byte[], byte[]> builder, int maxPayload) {
     this.builder = builder;
+    this.maxPayload = maxPayload;
   }
 
   /**
@@ -68,7 +70,7 @@ final class MapFileMaker {
       ByteBuffer header = (ByteBuffer) call("writeHeader", opened.getChannel(), map);
       map.initBeforeMapping(file, opened, header.limit(), /* recover= */ false);
       opened.setLength(OS.pageAlign(map.dataStoreSize()));
-      beforeMapping.run(opened);
+      beforeMapping.run(opened, FileLayout.of(map, maxPayload));
       var unused =
           call("createWithNewFile", map, file, opened, resources, header, header.remaining());
       unused = call("prepareMapPublication", map);

@@ -70,6 +70,9 @@ public final class RecordMap {
   /** Fewer bytes are not worth a system call. */
   private static final int MIN_WRITE_BYTES = 64 << 10;
 
+  /** While disk is allocated, what is free is asked for once in so many segments. */
+  private static final int FREE_ASKED_EACH = 512;
+
   /** Wraps the map of a path, for tests in which an access fails. */
   static volatile BiFunction<Path, ChronicleMap<byte[], byte[]>, ChronicleMap<byte[], byte[]>>
       wrapper = (path, map) -> map;
@@ -119,6 +122,11 @@ public final class RecordMap {
 
   /** The number of chunks of each segment that have disk; changed by the writer. */
   private volatile int room;
+
+  /** Held while disk is allocated for one segment. */
+  private final Object allocating = new Object();
+
+  private boolean isClosing;
 
   /** Held by code that uses the mapping without Chronicle-Map. */
   private final Object unmapping = new Object();
@@ -630,7 +638,8 @@ public final class RecordMap {
 
   /** Whether there are chunks that may not be used yet. For the writer. */
   public boolean canGrow() {
-    return room < layout.chunks() || state.roomySegments() < layout.segments();
+    return Holes.canAllocate()
+        && (room < layout.chunks() || state.roomySegments() < layout.segments());
   }
 
   /** The bytes of all chunks that have disk. */
@@ -661,21 +670,53 @@ public final class RecordMap {
 
   /**
    * Allocates disk for more chunks of each segment. To be called once all segments use those that
-   * have disk; for one thread at a time, which need not be the writer.
+   * have disk; for one thread at a time, which need not be the writer. What was allocated before a
+   * failure stays so, for the next attempt.
    *
    * @param currentPath of the file
    * @param chunks how many more
+   * @param spared bytes of the volume that are left to others
    * @return how many chunks of each segment have disk then, for {@link #noteRoom}
-   * @throws IOException if the volume has no room for them
+   * @throws IOException if the volume has no room for them, or the file is being closed
    */
-  public int allocate(Disk disk, Path currentPath, int chunks) throws IOException {
-    disk.allocating(currentPath);
+  public int allocate(Disk disk, Path currentPath, int chunks, long spared) throws IOException {
     int more = Math.min(room + chunks, layout.chunks());
+    allocate(disk, currentPath, more, spared, FREE_ASKED_EACH);
+    return more;
+  }
+
+  /** Allocates disk for the chunks that may be used, in a copy of the file, or after a crash. */
+  public void allocateAgain(Disk disk, Path currentPath) throws IOException {
+    allocate(disk, currentPath, room, 0, Integer.MAX_VALUE);
+  }
+
+  private void allocate(Disk disk, Path currentPath, int to, long spared, int askedEach)
+      throws IOException {
+    disk.allocating(currentPath);
+    // Before it is opened, as that would make a file where there is none.
+    state.checkInPlace(currentPath);
     try (RandomAccessFile file = new RandomAccessFile(currentPath.toFile(), "rw")) {
       state.checkInPlace(currentPath);
-      RecordMapBuilder.allocate(file, currentPath, geometry, more);
+      for (int i = 0; i < layout.segments(); i++) {
+        if (i % askedEach == 0 && disk.free(currentPath.getParent()) < spared) {
+          throw new IOException(
+              "what is free on the volume of " + currentPath + " is left to others");
+        }
+        synchronized (allocating) {
+          if (isClosing) {
+            throw new IOException("the file is being closed");
+          }
+          layout.allocate(file, currentPath, i, to);
+        }
+      }
     }
-    return more;
+  }
+
+  /** Ends the allocation of disk: from here on, the file is not touched by that. */
+  public void endAllocation() {
+    synchronized (allocating) {
+      isClosing = true;
+    }
   }
 
   /** Notes that so many chunks of each segment have disk. For the writer. */

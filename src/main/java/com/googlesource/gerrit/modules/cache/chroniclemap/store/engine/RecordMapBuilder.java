@@ -18,7 +18,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FileReplacedException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
 import java.io.IOException;
-import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
@@ -62,17 +61,27 @@ public final class RecordMapBuilder {
       disk.create(path);
       state.noteMapping(path);
       disk.mapping(path);
+      FileLayout[] allocated = new FileLayout[1];
       ChronicleMap<byte[], byte[]> map =
-          new MapFileMaker(builder(geometry))
+          new MapFileMaker(builder(geometry), geometry.maxPayload())
               .make(
                   path,
-                  opened -> {
-                    allocate(opened, path, geometry, room);
-                    fill(disk, path, geometry);
+                  (opened, layout) -> {
+                    allocated[0] = layout;
+                    if (room == 0) {
+                      Holes.allocate(opened, path, 0, opened.length());
+                    } else {
+                      Holes.allocate(opened, path, 0, layout.segmentsOffset());
+                      for (int i = 0; i < layout.segments(); i++) {
+                        layout.allocate(opened, path, i, room);
+                      }
+                    }
+                    fill(disk, path, layout);
                   });
       state.noteRoom(room);
       state.noteRoomySegments(geometry.segments());
       file = recordMap(map, disk, path, geometry, state, new LongAdder());
+      file.layout.checkSamePlaces(allocated[0]);
       if (room != 0) {
         file.reserveRest();
       }
@@ -92,40 +101,12 @@ public final class RecordMapBuilder {
     }
   }
 
-  /** Allocates the disk of a file that is not mapped, in which there may be holes: a copy. */
-  public static void fill(Disk disk, Path path, Geometry geometry, FileState state)
-      throws IOException {
-    if (state.room() == 0 || !Holes.canAllocate()) {
-      Holes.fill(disk, path);
-      return;
-    }
-    disk.allocating(path);
-    try (RandomAccessFile file = new RandomAccessFile(path.toFile(), "rw")) {
-      allocate(file, path, geometry, state.room());
-    }
-  }
-
-  /** Allocates disk for so many chunks of each segment, or for all if 0. */
-  static void allocate(RandomAccessFile file, Path path, Geometry geometry, int room)
-      throws IOException {
-    if (room == 0) {
-      Holes.allocate(file, path, 0, file.length());
-      return;
-    }
-    FileLayout one = layoutOfOne(geometry);
-    long first = file.length() - (long) geometry.segments() * one.segmentBytes();
-    Holes.allocate(file, path, 0, first);
-    for (int i = 0; i < geometry.segments(); i++) {
-      Holes.allocate(file, path, first + (long) i * one.segmentBytes(), one.bytesTo(room));
-    }
-  }
-
   /** Allocates the disk of a new file, or writes its indexes, before the file is mapped. */
-  private static void fill(Disk disk, Path path, Geometry geometry) throws IOException {
+  private static void fill(Disk disk, Path path, FileLayout layout) throws IOException {
     if (!ChronicleRuntime.allocatesDisk()) {
       Holes.rewrite(disk, path);
-    } else if (geometry.segments() >= MIN_SEGMENTS_TO_WRITE) {
-      writeIndexes(disk, path, geometry);
+    } else if (layout.segments() >= MIN_SEGMENTS_TO_WRITE) {
+      writeIndexes(disk, path, layout);
     }
   }
 
@@ -135,24 +116,12 @@ public final class RecordMapBuilder {
    * to each page, that takes seconds for each gigabyte: 13 to 55 s for a file of 8 GB with {@code
    * read_ahead_kb} of 8192, instead of 0.7 s.
    */
-  private static void writeIndexes(Disk disk, Path path, Geometry geometry) throws IOException {
-    FileLayout one = layoutOfOne(geometry);
-    ByteBuffer zeros = ByteBuffer.allocateDirect(one.chunksOffset());
-    long first = disk.size(path) - (long) geometry.segments() * one.segmentBytes();
+  private static void writeIndexes(Disk disk, Path path, FileLayout layout) throws IOException {
+    ByteBuffer zeros = ByteBuffer.allocateDirect(layout.chunksOffset());
     try (FileChannel channel = disk.open(path, Set.of(StandardOpenOption.WRITE))) {
-      for (int i = 0; i < geometry.segments(); i++) {
-        SegmentReader.writeFully(channel, first + (long) i * one.segmentBytes(), zeros.clear());
+      for (int i = 0; i < layout.segments(); i++) {
+        SegmentReader.writeFully(channel, layout.offsetOf(i), zeros.clear());
       }
-    }
-  }
-
-  /** Returns the layout of a file with only one segment of this geometry. */
-  private static FileLayout layoutOfOne(Geometry geometry) {
-    Geometry one =
-        new Geometry(
-            1, geometry.chunkSize(), geometry.chunksPerSegment(), geometry.entriesPerSegment());
-    try (ChronicleMap<byte[], byte[]> map = builder(one).create()) {
-      return FileLayout.of((VanillaChronicleHash<?, ?, ?, ?>) map, one.maxPayload());
     }
   }
 

@@ -44,6 +44,9 @@ final class SegmentRepair {
   private final RecordView record = new RecordView();
   private final RecordView other = new RecordView();
 
+  /** The number of the segment's chunks that may be used. */
+  private int room;
+
   private int entries;
   private int values;
   private int recordBytes;
@@ -73,7 +76,8 @@ final class SegmentRepair {
       throw new LostContentException(
           "the store file was truncated to " + (offset + segment.position()) + " bytes");
     }
-    if (repairCopy(index, state.room(index, layout.chunks()))) {
+    room = state.room(index, layout.chunks());
+    if (repairCopy(index)) {
       state.beforeWrite();
       // The chunks have not changed.
       segment.clear().limit(layout.freeListOffset() + layout.freeListBytes());
@@ -85,7 +89,7 @@ final class SegmentRepair {
   }
 
   /** Repairs the copy of the segment; returns whether anything but the chunks was changed. */
-  private boolean repairCopy(int index, int room) {
+  private boolean repairCopy(int index) {
     int taken = 0;
     for (int at = 0; at < slots.capacity(); at += layout.slotBytes()) {
       long slot = layout.slot(segment, at);
@@ -135,6 +139,8 @@ final class SegmentRepair {
     long chunk = layout.chunkOf(slot);
     if (chunk >= layout.chunks()
         || !record.parse(bytes, layout.startOf(chunk), segment.capacity(), layout.maxRecord())
+        // The machine stopped after a growth that the state file does not know.
+        || record.end() > layout.bytesTo(room)
         || !places.isPlace(layout, index, slot, record)
         || !kindMatchesKey()) {
       damaged++;

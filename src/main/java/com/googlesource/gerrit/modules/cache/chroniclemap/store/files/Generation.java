@@ -378,6 +378,8 @@ public final class Generation {
    */
   public void closeCleanly() throws IOException {
     gate.shut();
+    // Otherwise it would change the time of the last change once that was noted.
+    values.map.endAllocation();
     try {
       // A newer version of a plugin's cache may have deleted the file.
       if (disk.exists(name.path())) {

@@ -89,7 +89,7 @@ public final class PendingWrites {
    * would wait for the writes of others while the disk is slow.
    */
   public boolean hasRoomToRemove() {
-    return ALL.get() < 2 * MAX_BYTES_OF_ALL;
+    return bytes() < MIN_BYTES || ALL.get() < 2 * MAX_BYTES_OF_ALL;
   }
 
   public Iterable<HashedKey> keys() {
@@ -149,6 +149,8 @@ public final class PendingWrites {
     if (write == null) {
       return 0;
     }
-    return BYTES_PER_WRITE + key.bytes.length + (write.value() == null ? 0 : write.value().length);
+    int value = write.value() == null ? 0 : write.value().length;
+    // Whoever puts a larger one writes it at once, and must not have all others wait for that.
+    return BYTES_PER_WRITE + key.bytes.length + (value < MAX_BYTES_OF_ALL ? value : 0);
   }
 }

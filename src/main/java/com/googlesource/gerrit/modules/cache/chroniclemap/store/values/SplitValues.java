@@ -40,7 +40,10 @@ final class SplitValues {
 
   /** Returns a value; null if a part of it is missing, perhaps because it was just replaced. */
   byte[] join(byte[] key, byte[] head) throws DamagedEntryException {
-    int length = length(head);
+    PartList list = PartList.decode(head);
+    ChunkRoot root = ChunkRoot.decode(head);
+    throwIf(list == null && root == null);
+    int length = list != null ? list.length() : root.length;
     // The limit is not that of values, which may have been higher when this one was put.
     throwIf(length > map.geometry.dataBytes());
     byte[] out = new byte[length];
@@ -56,13 +59,6 @@ final class SplitValues {
     }
     // A list of chunks that is missing has none.
     return end < length ? null : out;
-  }
-
-  /** The length of the whole value; more than any value's if the head makes no sense. */
-  private static int length(byte[] head) {
-    PartList list = PartList.decode(head);
-    ChunkRoot root = ChunkRoot.decode(head);
-    return list != null ? list.length() : root != null ? root.length : Integer.MAX_VALUE;
   }
 
   private static void throwIf(boolean isNonsense) throws DamagedEntryException {

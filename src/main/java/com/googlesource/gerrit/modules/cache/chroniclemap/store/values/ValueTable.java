@@ -80,6 +80,9 @@ public final class ValueTable {
 
   private final SplitValues split;
 
+  /** The salt of a value that had no version before. */
+  private final long firstSalt = ThreadLocalRandom.current().nextLong();
+
   /** Tells of a stored key whether it belongs to a value that is being put, and must stay. */
   private Predicate<byte[]> inWriting = storedKey -> false;
 
@@ -199,13 +202,13 @@ public final class ValueTable {
           evict,
           /* same= */ oldValuesStayValid);
     }
-    if (value.length >= ContentChunks.MIN_VALUE && !oldValuesStayValid) {
-      return putChunks(key, value, created, evict);
-    }
-    // The id decides which segments the parts go to. If one is too full, another id helps.
+    boolean byContent = value.length >= ContentChunks.MIN_VALUE && !oldValuesStayValid;
+    // The ids decide which segments the parts go to. If one is too full, other ids help.
     int attempts = evict != Evict.NONE || hasRoomFor(value.length) ? MAX_SPLIT_ATTEMPTS : 1;
     for (int i = 0; i < attempts; i++) {
-      if (putParts(key, value, created, evict)) {
+      if (byContent
+          ? putChunks(key, value, created, evict, i)
+          : putParts(key, value, created, evict)) {
         return true;
       }
     }
@@ -238,14 +241,17 @@ public final class ValueTable {
     }
   }
 
-  /** Puts the parts that the version before does not have, and then the root. */
-  private boolean putChunks(byte[] key, byte[] value, long created, Evict evict) {
+  /**
+   * Puts the parts that are not there yet, and then the root. If it is interrupted, the next
+   * attempt finds the parts that it has put.
+   */
+  private boolean putChunks(byte[] key, byte[] value, long created, Evict evict, int attempt) {
     byte[] before = headOf(key);
     ChunkRoot rootBefore = before == null ? null : ChunkRoot.decode(before);
     if (rootBefore == null && evict == Evict.NONE && !hasRoomFor(value.length)) {
       return false;
     }
-    long salt = rootBefore == null ? ThreadLocalRandom.current().nextLong() : rootBefore.salt;
+    long salt = rootBefore == null || attempt > 0 ? firstSalt + attempt : rootBefore.salt;
     ContentChunks chunks = new ContentChunks(value, salt, map.geometry.maxPayload());
     byte[] head = chunks.root.encode();
     // To be put is a use: the parts that stay look old, and would be evicted before others.

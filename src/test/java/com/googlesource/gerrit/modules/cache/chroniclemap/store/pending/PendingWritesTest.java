@@ -28,13 +28,16 @@ class PendingWritesTest {
   @AutoClose private final PendingWrites greedy = new PendingWrites();
   @AutoClose private final PendingWrites modest = new PendingWrites();
 
+  /** More would count as nothing, as its caller writes it at once. */
+  private static final int NEARLY_ALL = (16 << 20) - 1;
+
   private static void queue(PendingWrites writes, HashedKey key, int bytes) {
     writes.change(key, (k, before) -> PendingWrite.put(new byte[bytes], 1));
   }
 
   @Test
   void aStoreThatHasAllTheRoomLeavesSomeToTheOthers() {
-    queue(greedy, KEY, 16 << 20);
+    queue(greedy, KEY, NEARLY_ALL);
     assertThat(greedy.hasRoom(0)).isFalse();
     assertThat(modest.hasRoom(0)).isTrue();
     queue(modest, KEY, 256 << 10);
@@ -47,23 +50,25 @@ class PendingWritesTest {
   void aValueThatWouldTakeAllTheRoomIsNotQueued() {
     assertThat(greedy.hasRoom(16 << 20)).isFalse();
     assertThat(greedy.hasRoom(15 << 20)).isTrue();
+    queue(greedy, KEY, 17 << 20);
+    assertThat(modest.hasRoom(1 << 20)).isTrue();
   }
 
   @Test
   void thereIsMoreRoomForRemovals() {
-    queue(greedy, KEY, 17 << 20);
+    queue(greedy, KEY, NEARLY_ALL);
     assertThat(greedy.hasRoomToRemove()).isTrue();
-    queue(greedy, OTHER_KEY, 17 << 20);
+    queue(greedy, OTHER_KEY, NEARLY_ALL);
     assertThat(greedy.hasRoomToRemove()).isFalse();
   }
 
   @Test
   void aStoreThatWasClosedTakesNoRoom() {
-    queue(greedy, KEY, 16 << 20);
+    queue(greedy, KEY, NEARLY_ALL);
     queue(modest, KEY, 256 << 10);
     greedy.close();
     assertThat(modest.hasRoom(0)).isTrue();
-    queue(greedy, KEY, 16 << 20);
+    queue(greedy, KEY, NEARLY_ALL);
     assertThat(greedy.isEmpty()).isTrue();
     assertThat(modest.hasRoom(0)).isTrue();
   }
