@@ -549,7 +549,7 @@ final class StoreGrowth {
     refusedUntil = System.nanoTime() + RETRY_NANOS;
     context.faults.warn(
         cause,
-        "cannot replace its file by one of another size; where that has no room, the least-used"
+        "its file cannot get another size; where it has no room, the least-used"
             + " entries are evicted");
   }
 }

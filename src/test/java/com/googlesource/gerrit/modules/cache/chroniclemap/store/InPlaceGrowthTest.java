@@ -329,7 +329,8 @@ class InPlaceGrowthTest {
           .isEqualTo(record.getValue());
     }
     if (!isAheadOfNote) {
-      assertThat(TestStores.blocks(temp.resolve("file"))).isAtMost(file.diskBytes() + MB + 4096L * file.geometry.segments());
+      assertThat(TestStores.blocks(temp.resolve("file")))
+          .isAtMost(file.diskBytes() + MB + 4096L * file.geometry.segments());
     }
   }
 

@@ -61,8 +61,9 @@ import java.util.zip.CRC32C;
  *         bytes of its header (4), CRC32C of its header (4)
  *    128  closed (4), changed (4), ever forced (4), on disk (4), checksum known (4), checksum (4),
  *         last modification of the file (8)
- *    160  chunks of each segment that have disk (4), 0 if all have; so many before the last growth
- *         (4); segments, from the first on, that may use all of them (4)
+ *    160  room: the number of chunks of each segment that have disk (4), 0 if all have; the room
+ *         before the last growth (4); the number of segments that may use the new room (4), which
+ *         are the first ones, as a growth goes from segment to segment
  *    192  boot and device when the file was opened, see {@link Disk#boot} (64, text)
  *    256  key of the file, see {@link Disk#fileKey} (64, text). Keys of older versions do not
  *         tell whether the creation time was known: if it is not, their file counts as a copy
@@ -91,7 +92,7 @@ public final class FileState {
   private static final int MODIFIED_AT = 152;
   private static final int ROOM_AT = 160;
   private static final int ROOM_BEFORE_AT = 164;
-  private static final int ROOMY_AT = 168;
+  private static final int GROWN_AT = 168;
   public static final int BOOT_AT = 192;
   public static final int KEY_AT = 256;
   private static final int TEXT_BYTES = 64;
@@ -264,17 +265,17 @@ public final class FileState {
 
   /** The number of a segment's chunks that may be used, out of all. */
   synchronized int room(int segment, int chunks) {
-    int room = buffer.getInt(segment < buffer.getInt(ROOMY_AT) ? ROOM_AT : ROOM_BEFORE_AT);
+    int room = buffer.getInt(segment < buffer.getInt(GROWN_AT) ? ROOM_AT : ROOM_BEFORE_AT);
     return room == 0 ? chunks : room;
   }
 
-  /** The number of segments, from the first on, that may use all chunks that have disk. */
-  int roomySegments() {
-    return room() == 0 ? counts.segments : buffer.getInt(ROOMY_AT);
+  /** The number of segments that may use all chunks that have disk. */
+  int grownSegments() {
+    return room() == 0 ? counts.segments : buffer.getInt(GROWN_AT);
   }
 
-  synchronized void noteRoomySegments(int segments) {
-    buffer.putInt(ROOMY_AT, segments);
+  synchronized void noteGrownSegments(int segments) {
+    buffer.putInt(GROWN_AT, segments);
   }
 
   /** Notes that more chunks have disk, which no segment may use yet. */
@@ -282,7 +283,7 @@ public final class FileState {
     // In this order, so that a kill leaves each segment with those it has.
     buffer.putInt(ROOM_BEFORE_AT, buffer.getInt(ROOM_AT));
     VarHandle.releaseFence();
-    buffer.putInt(ROOMY_AT, 0);
+    buffer.putInt(GROWN_AT, 0);
     VarHandle.releaseFence();
     buffer.putInt(ROOM_AT, room);
   }

@@ -49,8 +49,9 @@ import net.openhft.chronicle.map.MapSegmentContext;
  * A map of keys to records, both byte strings, in one Chronicle-Map file with its {@link
  * FileState}. {@link RecordMapBuilder} creates and opens them.
  *
- * <p>All disk of the file is allocated when the file is created, as a write to a mapped hole on a
- * full disk would kill the process. The file never grows.
+ * <p>A write to a mapped hole on a full disk would kill the process. So all disk of the file is
+ * allocated when the file is created. In a large file, that is the disk of the first chunks of each
+ * segment only, and the others count as used until they have disk, too: see {@link #allocate}.
  *
  * <p>Chronicle-Map keeps the locks and counts of segments in the file. Here they are in plain
  * memory instead, and the counts are saved in the state file. So a read writes nothing to the file,
@@ -117,7 +118,7 @@ public final class RecordMap {
 
   public final Geometry geometry;
 
-  /** Bytes of the file, all allocated on disk. */
+  /** Bytes of the file, whether they have disk or not: see {@link #diskBytes}. */
   public final long fileBytes;
 
   /** The number of chunks of each segment that have disk; changed by the writer. */
@@ -639,7 +640,7 @@ public final class RecordMap {
   /** Whether there are chunks that may not be used yet. For the writer. */
   public boolean canGrow() {
     return Holes.canAllocate()
-        && (room < layout.chunks() || state.roomySegments() < layout.segments());
+        && (room < layout.chunks() || state.grownSegments() < layout.segments());
   }
 
   /** The bytes of all chunks that have disk. */
@@ -728,7 +729,7 @@ public final class RecordMap {
 
   /** The first segment that may not use yet what was allocated; the number of segments if none. */
   public int firstToGrow() {
-    return state.roomySegments();
+    return state.grownSegments();
   }
 
   /** Has a segment use all chunks that have disk; to be called for one after the other. */
@@ -749,7 +750,7 @@ public final class RecordMap {
         chunk = end;
       }
       headers.setEntries(segment, counts.records(segment));
-      state.noteRoomySegments(segment + 1);
+      state.noteGrownSegments(segment + 1);
       state.wrote();
     }
   }

@@ -79,7 +79,7 @@ public final class RecordMapBuilder {
                     fill(disk, path, layout);
                   });
       state.noteRoom(room);
-      state.noteRoomySegments(geometry.segments());
+      state.noteGrownSegments(geometry.segments());
       file = recordMap(map, disk, path, geometry, state, new LongAdder());
       file.layout.checkSamePlaces(allocated[0]);
       if (room != 0) {

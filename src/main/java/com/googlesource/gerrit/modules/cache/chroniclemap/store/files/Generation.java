@@ -109,7 +109,7 @@ public final class Generation {
     return name.bytes();
   }
 
-  /** The bytes of the file on disk, all of which are allocated. */
+  /** The bytes of disk that are allocated to the file. */
   public long diskBytes() {
     return values.map.diskBytes();
   }

@@ -92,12 +92,16 @@ final class ContentChunks {
     return id;
   }
 
-  /** A chunk has a quarter of the most bytes at least, and half of them on average. */
+  /**
+   * A chunk has a quarter of the most bytes at least. From there on, one in so many bytes ends it,
+   * so that it has half of the most bytes on average.
+   */
   private static int end(byte[] bytes, int start, int most) {
     int limit = (int) Math.min(bytes.length, (long) start + most);
-    int p = start + most / 4;
-    long chosen =
-        -1L << (Long.SIZE - Integer.numberOfTrailingZeros(Integer.highestOneBit(most)) + 2);
+    int least = most / 4;
+    int p = start + least;
+    // So many of the highest bits, which depend on the most bytes, that one in `least` has none.
+    long chosen = -1L << (Long.SIZE - Integer.numberOfTrailingZeros(Integer.highestOneBit(least)));
     long hash = 0;
     // The hash has forgotten what is more than 64 bytes ago.
     for (int i = Math.max(start, p - Long.SIZE); i < limit; i++) {

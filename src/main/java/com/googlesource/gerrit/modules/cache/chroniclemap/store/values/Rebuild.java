@@ -287,8 +287,8 @@ public final class Rebuild implements AutoCloseable {
 
   private boolean put(byte[] key, StoredValue value) {
     byte[] content = value.payload();
-    // First into segments that have room: the parts of a split value go to other ones with each
-    // attempt.
+    // First into segments that have room: with each attempt, the parts of a split value go to other
+    // ones.
     boolean fitted =
         !target.isTooLarge(content)
             && (target.put(key, content, value.created(), Evict.NONE)

@@ -48,7 +48,7 @@ final class SplitValues {
     throwIf(length > map.geometry.dataBytes());
     byte[] out = new byte[length];
     int end = 0;
-    for (byte[] partKey : parts(key, head, /* content= */ true)) {
+    for (byte[] partKey : parts(key, head, /* inOrder= */ true)) {
       byte[] part = read(partKey);
       if (part == null) {
         return null;
@@ -81,18 +81,19 @@ final class SplitValues {
    */
   List<byte[]> parts(byte[] key, byte[] head) {
     try {
-      return head == null ? List.of() : parts(key, head, /* content= */ false);
+      return head == null ? List.of() : parts(key, head, /* inOrder= */ false);
     } catch (DamagedEntryException e) {
-      throw new IllegalStateException("thrown for content only", e);
+      throw new IllegalStateException("only thrown where the order counts", e);
     }
   }
 
   /**
-   * Returns the stored keys of parts.
+   * Returns the stored keys of a value's parts.
    *
-   * @param content whether only those of the value's bytes, in their order
+   * @param inOrder true for the parts that hold the value's bytes, in their order, and fails if a
+   *     list of them is damaged; false for these and the lists, as far as they can be found
    */
-  private List<byte[]> parts(byte[] key, byte[] head, boolean content)
+  private List<byte[]> parts(byte[] key, byte[] head, boolean inOrder)
       throws DamagedEntryException {
     List<byte[]> keys = new ArrayList<>();
     PartList list = PartList.decode(head);
@@ -106,11 +107,11 @@ final class SplitValues {
         byte[] ids = read(listKey);
         keys.addAll(ids == null ? List.of() : keysOf(key, ids));
       } catch (DamagedEntryException e) {
-        if (content) {
+        if (inOrder) {
           throw e;
         }
       }
-      if (!content) {
+      if (!inOrder) {
         keys.add(listKey);
       }
     }

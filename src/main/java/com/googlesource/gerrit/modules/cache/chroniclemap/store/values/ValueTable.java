@@ -66,7 +66,8 @@ public final class ValueTable {
   private static final double EVICTED_SHARE = 0.125;
 
   /**
-   * The same if evictions read their segments from disk, so that each put pays for less of that.
+   * The share where a segment has to be read from disk to choose what is evicted from it. A larger
+   * one makes room for more puts, so that a segment is read less often.
    */
   private static final double COLD_EVICTED_SHARE = 0.25;
 
