@@ -72,15 +72,14 @@ public final class Envelope {
   private Envelope() {}
 
   /** Returns the record with the payload {@code payload[offset, offset + length)}. */
-  public static byte[] wrap(
+  public static NewRecord wrap(
       byte[] storedKey, int kind, long created, byte[] payload, int offset, int length) {
-    byte[] out = new byte[HEADER_LENGTH + length];
-    LONG.set(out, CREATED_OFFSET, created);
-    INT.set(out, KIND_OFFSET, kind);
-    System.arraycopy(payload, offset, out, HEADER_LENGTH, length);
+    byte[] header = new byte[HEADER_LENGTH];
+    LONG.set(header, CREATED_OFFSET, created);
+    INT.set(header, KIND_OFFSET, kind);
     int crc = checksum(storedKey, 0, storedKey.length, kind, created, payload, offset, length);
-    INT.set(out, CRC_OFFSET, crc);
-    return out;
+    INT.set(header, CRC_OFFSET, crc);
+    return new NewRecord(header, payload, offset, length);
   }
 
   /** Whether a kind, as read from the file, marks its record as invalidated. */

@@ -28,6 +28,7 @@ import java.util.concurrent.atomic.LongAdder;
 import net.openhft.chronicle.hash.impl.VanillaChronicleHash;
 import net.openhft.chronicle.map.ChronicleMap;
 import net.openhft.chronicle.map.ChronicleMapBuilder;
+import net.openhft.chronicle.map.VanillaChronicleMap;
 
 /** The builder of {@link RecordMap}s, which creates and opens their files. */
 public final class RecordMapBuilder {
@@ -101,7 +102,7 @@ public final class RecordMapBuilder {
         new Geometry(
             1, geometry.chunkSize(), geometry.chunksPerSegment(), geometry.entriesPerSegment());
     try (ChronicleMap<byte[], byte[]> map = builder(one).create()) {
-      return FileLayout.of((VanillaChronicleHash<?, ?, ?, ?>) map, one.maxPayload());
+      return FileLayout.of((VanillaChronicleMap<?, ?, ?>) map, one.maxPayload());
     }
   }
 

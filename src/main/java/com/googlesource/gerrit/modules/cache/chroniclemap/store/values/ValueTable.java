@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.values;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEntryException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Envelope;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.NewRecord;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.PartList;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentReader;
@@ -157,16 +158,10 @@ public final class ValueTable {
     byte[] out = new byte[list.length()];
     int position = 0;
     for (int i = 0; i < list.parts(); i++) {
-      StoredValue part = map.read(StoredKey.ofPart(key, list.id(), i));
-      if (part == null || part.isInvalidated()) {
+      int length = list.lengthOf(i);
+      if (!map.readInto(StoredKey.ofPart(key, list.id(), i), out, position, length)) {
         return null;
       }
-      int length = list.lengthOf(i);
-      if (part.payload().length != length) {
-        throw new DamagedEntryException(
-            "a part of the value has the wrong length", /* certain= */ true);
-      }
-      System.arraycopy(part.payload(), 0, out, position, length);
       position += length;
     }
     return out;
@@ -236,7 +231,7 @@ public final class ValueTable {
       for (int i = 0; i < list.parts(); i++) {
         int length = list.lengthOf(i);
         byte[] partKey = StoredKey.ofPart(key, list.id(), i);
-        byte[] part = Envelope.wrap(partKey, Envelope.PART, created, value, offset, length);
+        NewRecord part = Envelope.wrap(partKey, Envelope.PART, created, value, offset, length);
         if (!putRecord(partKey, part, evict, same)) {
           removeParts(key, list);
           return false;
@@ -245,7 +240,7 @@ public final class ValueTable {
       }
       byte[] storedKey = StoredKey.ofValue(key);
       byte[] parts = list.encode();
-      byte[] head = Envelope.wrap(storedKey, Envelope.HEAD, created, parts, 0, parts.length);
+      NewRecord head = Envelope.wrap(storedKey, Envelope.HEAD, created, parts, 0, parts.length);
       if (!putRecord(storedKey, head, evict, same)) {
         removeParts(key, list);
         return false;
@@ -320,7 +315,7 @@ public final class ValueTable {
             Arrays.copyOfRange(record, Envelope.HEADER_LENGTH, record.length),
             Envelope.createdOf(record),
             Evict.LEAST_USED)
-        : putRecord(storedKey, record, Evict.LEAST_USED, oldValuesStayValid);
+        : putRecord(storedKey, NewRecord.of(record), Evict.LEAST_USED, oldValuesStayValid);
   }
 
   /** The counts of a check of a store. */
@@ -367,7 +362,7 @@ public final class ValueTable {
    * @param same whether a record that is replaced counts as the same value
    * @return false if there was no room; then any older record of the key is gone as well
    */
-  private boolean putRecord(byte[] storedKey, byte[] record, Evict evict, boolean same) {
+  private boolean putRecord(byte[] storedKey, NewRecord record, Evict evict, boolean same) {
     if (putAsItIs(storedKey, record, same)) {
       return true;
     }
@@ -385,7 +380,7 @@ public final class ValueTable {
     return false;
   }
 
-  private boolean putAsItIs(byte[] storedKey, byte[] record, boolean same) {
+  private boolean putAsItIs(byte[] storedKey, NewRecord record, boolean same) {
     RecordMap.Put put = map.put(storedKey, record, same);
     if (put.replaced() != null) {
       replaced = partList(storedKey, put.replaced());
