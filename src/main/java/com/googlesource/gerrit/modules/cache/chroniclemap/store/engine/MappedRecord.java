@@ -152,10 +152,7 @@ record MappedRecord(long address, int length) {
 
   /** Returns a copy of the record if it is the head of a split value; otherwise null. */
   byte[] head() {
-    return length == Envelope.HEADER_LENGTH + PartList.ENCODED_LENGTH
-            && Envelope.kind(storedKind()) == Envelope.HEAD
-        ? bytes()
-        : null;
+    return Envelope.kind(storedKind()) == Envelope.HEAD ? bytes() : null;
   }
 
   byte[] bytes() {
@@ -175,15 +172,15 @@ record MappedRecord(long address, int length) {
   /**
    * Copies the record, unless it is invalidated.
    *
-   * @param into takes the payload, if that has the expected length; null for a new array
+   * @param into takes the payload if there is room; null for a new array
    * @param from where the payload begins there
    */
-  Copy copy(byte[] into, int from, int expectedLength) {
+  Copy copy(byte[] into, int from) {
     // Read once: the record may be invalidated meanwhile, and its checksum is without the mark.
     int kind = storedKind();
     int payloadLength = length - Envelope.HEADER_LENGTH;
     byte[] payload = null;
-    if (!Envelope.isInvalidated(kind) && (into == null || payloadLength == expectedLength)) {
+    if (!Envelope.isInvalidated(kind) && (into == null || payloadLength <= into.length - from)) {
       payload = into == null ? new byte[payloadLength] : into;
       MEMORY.readBytes(address + Envelope.HEADER_LENGTH, payload, from, payloadLength);
     }

@@ -14,7 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
-import static java.util.Objects.checkFromIndexSize;
+import static java.util.Objects.checkFromToIndex;
 import static java.util.Objects.checkIndex;
 
 import com.google.common.base.Throwables;
@@ -86,7 +86,7 @@ public final class RecordMap {
   /** The counts of the file's content, which are part of the {@link #state}. */
   public final SegmentCounts counts;
 
-  private final SegmentHeaders headers;
+  final SegmentHeaders headers;
 
   /** Limits the repairs at a time in the whole process, as each takes a segment of heap. */
   private static final Striped<Lock> REPAIRS = Striped.lock(4);
@@ -184,34 +184,35 @@ public final class RecordMap {
    * @throws DamagedEntryException if the bytes are not those that were stored
    */
   public StoredValue read(byte[] storedKey) throws DamagedEntryException {
-    return read(storedKey, null, 0, 0);
-  }
-
-  /**
-   * Reads a record's payload into an array, which has other content if this fails.
-   *
-   * @param length bytes of the payload, for which there is room in the array
-   * @return false if there is no record, or it is invalidated
-   * @throws DamagedEntryException if the bytes are not those that were stored, or not so many
-   */
-  public boolean readInto(byte[] storedKey, byte[] target, int from, int length)
-      throws DamagedEntryException {
-    checkFromIndexSize(from, length, target.length);
-    StoredValue read = read(storedKey, target, from, length);
-    return read != null && !read.isInvalidated();
-  }
-
-  private StoredValue read(byte[] storedKey, byte[] target, int from, int length)
-      throws DamagedEntryException {
-    MappedRecord.Copy copy = ask(storedKey, record -> record.copy(target, from, length), null);
+    MappedRecord.Copy copy = copy(storedKey, null, 0);
     if (copy == null) {
       return null;
     }
-    if (Envelope.isInvalidated(copy.kind())) {
-      return StoredValue.INVALIDATED;
+    return copy.payload() == null
+        ? StoredValue.INVALIDATED
+        : new StoredValue(copy.kind(), copy.created(), copy.payload());
+  }
+
+  /**
+   * Reads the payload of a record into an array, which has any content after a failure.
+   *
+   * @return the length of the payload; -1 if there is no record, or it is invalidated
+   * @throws DamagedEntryException if the bytes are not those that were stored, or there is no room
+   */
+  public int readInto(byte[] storedKey, byte[] target, int from) throws DamagedEntryException {
+    checkFromToIndex(from, target.length, target.length);
+    MappedRecord.Copy copy = copy(storedKey, target, from);
+    return copy == null || copy.payload() == null ? -1 : copy.length();
+  }
+
+  private MappedRecord.Copy copy(byte[] storedKey, byte[] target, int from)
+      throws DamagedEntryException {
+    MappedRecord.Copy copy = ask(storedKey, record -> record.copy(target, from), null);
+    if (copy == null || Envelope.isInvalidated(copy.kind())) {
+      return copy;
     }
     if (copy.payload() == null) {
-      throw new DamagedEntryException("a record has the wrong length", /* certain= */ true);
+      throw new DamagedEntryException("a record is too long", /* certain= */ true);
     }
     if (copy.crc()
         != Envelope.checksum(
@@ -225,7 +226,7 @@ public final class RecordMap {
             copy.length())) {
       throw new DamagedEntryException("checksum differs", /* certain= */ true);
     }
-    return new StoredValue(copy.kind(), copy.created(), copy.payload());
+    return copy;
   }
 
   /** To be called before a segment is used, which repairs it if it is unchecked. */
@@ -238,8 +239,7 @@ public final class RecordMap {
   }
 
   /** Begins a query by Chronicle-Map. */
-  private ExternalMapQueryContext<byte[], byte[], ?> query(byte[] storedKey) {
-    int segment = segmentOf(storedKey);
+  private ExternalMapQueryContext<byte[], byte[], ?> query(byte[] storedKey, int segment) {
     beginUse(segment);
     if (!used[segment]) {
       checkTiers(segment);
@@ -277,7 +277,8 @@ public final class RecordMap {
   public void repair(int segment, Throwable cause) {
     if (cause instanceof StoreBusyException
         || cause.getCause() instanceof IOException
-        || channel == null) {
+        || channel == null
+        || unmapped) {
       Throwables.throwIfUnchecked(cause);
     }
     touching.run();
@@ -374,14 +375,15 @@ public final class RecordMap {
   }
 
   private Put putOnce(byte[] storedKey, NewRecord record, boolean same) {
-    try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
+    long hash = KeyPlaces.hash(storedKey);
+    int segment = places.segment(hash);
+    try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey, segment)) {
       SegmentLocks.lockForUpdate(query);
-      MappedRecord there = find(storedKey, KeyPlaces.hash(storedKey));
+      MappedRecord there = find(storedKey, hash);
       if (there != null && !same && !there.isInvalidated() && !isSame(there, record)) {
         noteChange();
       }
       byte[] head = there == null ? null : there.head();
-      int segment = query.segmentIndex();
       SegmentLocks.lockForWrite(query);
       begin(segment);
       counts.noteCreated(segment, Envelope.createdOf(record.header()));
@@ -451,13 +453,14 @@ public final class RecordMap {
   }
 
   private boolean removeOnce(byte[] storedKey) {
-    try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
+    long hash = KeyPlaces.hash(storedKey);
+    int segment = places.segment(hash);
+    try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey, segment)) {
       SegmentLocks.lockForUpdate(query);
-      MappedRecord there = find(storedKey, KeyPlaces.hash(storedKey));
+      MappedRecord there = find(storedKey, hash);
       if (there == null) {
         return false;
       }
-      int segment = query.segmentIndex();
       SegmentLocks.lockForWrite(query);
       begin(segment);
       query.remove(query.entry());

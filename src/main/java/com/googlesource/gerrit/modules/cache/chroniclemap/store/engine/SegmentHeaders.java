@@ -68,7 +68,8 @@ final class SegmentHeaders {
     OS.memory().writeLong(map.bsAddress() + map.headerSize, 0);
   }
 
-  private long header(int segment) {
+  /** The address of a segment's header. */
+  long header(int segment) {
     return first + (long) segment * headerBytes;
   }
 

@@ -158,9 +158,13 @@ public final class ValueTable {
     byte[] out = new byte[list.length()];
     int position = 0;
     for (int i = 0; i < list.parts(); i++) {
-      int length = list.lengthOf(i);
-      if (!map.readInto(StoredKey.ofPart(key, list.id(), i), out, position, length)) {
+      int length = map.readInto(StoredKey.ofPart(key, list.id(), i), out, position);
+      if (length < 0) {
         return null;
+      }
+      if (length != list.lengthOf(i)) {
+        throw new DamagedEntryException(
+            "a part of the value has the wrong length", /* certain= */ true);
       }
       position += length;
     }
