@@ -78,13 +78,9 @@ record MappedRecord(long address, int length) {
     }
   }
 
-  /** The address of a slot's entry. */
+  /** The address of a slot's entry, which may be behind the segment. */
   private static long entry(FileLayout layout, long segment, long slot) {
-    long chunk = layout.chunkOf(slot);
-    if (chunk >= layout.chunks()) {
-      throw new IllegalStateException("damaged segment: a slot leads out of it");
-    }
-    return segment + layout.startOf(chunk);
+    return segment + layout.startOf(layout.chunkOf(slot));
   }
 
   private static MappedRecord of(FileLayout layout, long segment, long at) {
@@ -95,9 +91,9 @@ record MappedRecord(long address, int length) {
     return new MappedRecord(at + lengthBytes(length), length);
   }
 
-  /** Reads the length of the bytes that follow it, which are within the segment. */
+  /** Reads the length of the bytes that follow it, all of which are within the segment. */
   private static int length(FileLayout layout, long segment, long at) {
-    long end = segment + layout.segmentBytes();
+    long end = segment + layout.startOf(layout.chunks());
     long length = 0;
     for (int i = 0; i < MAX_LENGTH_BYTES && at + i < end; i++) {
       byte next = MEMORY.readByte(at + i);

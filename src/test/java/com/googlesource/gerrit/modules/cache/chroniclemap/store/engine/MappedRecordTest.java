@@ -330,6 +330,9 @@ class MappedRecordTest {
     make(Integer.BYTES);
     put(key(1), new byte[100]);
     harm(entryAt() + 1 + key(1).length, (byte) length);
+    // Its kind may be behind the segment.
+    assertThat(file.headOf(key(1))).isNull();
+    assertThat(damaged.sum()).isEqualTo(1);
     checkRepaired();
   }
 
