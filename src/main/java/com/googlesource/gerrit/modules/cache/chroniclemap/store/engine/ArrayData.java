@@ -52,10 +52,11 @@ final class ArrayData extends AbstractData<byte[]> {
 
   @Override
   public long size() {
-    return head.length + tailLength;
+    return (long) head.length + tailLength;
   }
 
   @Override
+  @SuppressWarnings("rawtypes") // so Chronicle-Map declares it
   public void writeTo(RandomDataOutput target, long targetOffset) {
     // Checks that the target is so long.
     long end = target.addressForWrite(targetOffset + size());
