@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Envelope.NewRecord;
 import java.util.Arrays;
 import net.openhft.chronicle.algo.hashing.LongHashFunction;
 import net.openhft.chronicle.bytes.BytesStore;
@@ -29,30 +30,19 @@ import net.openhft.chronicle.hash.AbstractData;
  * processors contend, and would copy 8 bytes at a time.
  */
 final class ArrayData extends AbstractData<byte[]> {
-  private final byte[] head;
-  private final byte[] tail;
-  private final int tailOffset;
-  private final int tailLength;
+  private final NewRecord bytes;
 
-  private ArrayData(byte[] head, byte[] tail, int tailOffset, int tailLength) {
-    this.head = head;
-    this.tail = tail;
-    this.tailOffset = tailOffset;
-    this.tailLength = tailLength;
+  ArrayData(NewRecord record) {
+    this.bytes = record;
   }
 
-  static ArrayData of(byte[] key) {
-    return new ArrayData(key, key, 0, 0);
-  }
-
-  static ArrayData of(NewRecord record) {
-    return new ArrayData(
-        record.header(), record.payload(), record.offset(), record.payloadLength());
+  ArrayData(byte[] key) {
+    this(new NewRecord(key, key, 0, 0));
   }
 
   @Override
   public long size() {
-    return (long) head.length + tailLength;
+    return (long) bytes.header().length + bytes.payloadLength();
   }
 
   @Override
@@ -60,8 +50,9 @@ final class ArrayData extends AbstractData<byte[]> {
   public void writeTo(RandomDataOutput target, long targetOffset) {
     // Checks that the target is so long.
     long end = target.addressForWrite(targetOffset + size());
-    OS.memory().writeBytes(end - size(), head, 0, head.length);
-    OS.memory().writeBytes(end - tailLength, tail, tailOffset, tailLength);
+    int length = bytes.payloadLength();
+    OS.memory().writeBytes(end - size(), bytes.header(), 0, bytes.header().length);
+    OS.memory().writeBytes(end - length, bytes.payload(), bytes.offset(), length);
   }
 
   @Override
@@ -71,19 +62,7 @@ final class ArrayData extends AbstractData<byte[]> {
 
   @Override
   public boolean equivalent(RandomDataInput source, long sourceOffset) {
-    byte[] bytes = get();
-    int at = 0;
-    for (; at <= bytes.length - Long.BYTES; at += Long.BYTES) {
-      if (source.readLong(sourceOffset + at) != (long) Envelope.LONG.get(bytes, at)) {
-        return false;
-      }
-    }
-    for (; at < bytes.length; at++) {
-      if (source.readByte(sourceOffset + at) != bytes[at]) {
-        return false;
-      }
-    }
-    return true;
+    return MappedRecord.isAt(source.addressForRead(sourceOffset + size()) - size(), get());
   }
 
   @Override
@@ -98,16 +77,14 @@ final class ArrayData extends AbstractData<byte[]> {
 
   @Override
   public byte[] get() {
-    if (tailLength == 0) {
-      return head;
-    }
-    byte[] out = Arrays.copyOf(head, head.length + tailLength);
-    System.arraycopy(tail, tailOffset, out, head.length, tailLength);
+    int head = bytes.header().length;
+    byte[] out = Arrays.copyOf(bytes.header(), head + bytes.payloadLength());
+    System.arraycopy(bytes.payload(), bytes.offset(), out, head, bytes.payloadLength());
     return out;
   }
 
   @Override
   public byte[] getUsing(byte[] unused) {
-    return get().clone();
+    return get();
   }
 }

@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
+import java.util.Arrays;
 import java.util.zip.CRC32C;
 
 /**
@@ -70,6 +71,34 @@ public final class Envelope {
       MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
 
   private Envelope() {}
+
+  /**
+   * A record that is to be stored, made by {@link #wrap}. Its payload stays where it is, in a part
+   * of an array that must not be changed before the record is stored.
+   */
+  public record NewRecord(byte[] header, byte[] payload, int offset, int payloadLength) {
+    /** Takes the bytes of a record of another file. */
+    public static NewRecord of(byte[] record) {
+      return new NewRecord(
+          Arrays.copyOf(record, HEADER_LENGTH),
+          record,
+          HEADER_LENGTH,
+          record.length - HEADER_LENGTH);
+    }
+
+    /** The bytes of header and payload. */
+    int length() {
+      return HEADER_LENGTH + payloadLength;
+    }
+
+    /** Whether this and another record, given by its bytes, are the same whole value. */
+    boolean hasValueOf(byte[] other) {
+      return kindOf(header) == WHOLE
+          && kindOf(other) == WHOLE
+          && Arrays.equals(
+              payload, offset, offset + payloadLength, other, HEADER_LENGTH, other.length);
+    }
+  }
 
   /** Returns the record with the payload {@code payload[offset, offset + length)}. */
   public static NewRecord wrap(

@@ -50,7 +50,7 @@ record MappedRecord(long address, int length) {
         return null;
       }
       if (layout.keyOf(slot) == slotKey) {
-        long entry = entry(layout, segment, slot);
+        long entry = segment + layout.startOf(layout.chunkOf(slot));
         int keyLength = length(layout, segment, entry);
         long keyAt = entry + lengthBytes(keyLength);
         if (keyLength == key.length && isAt(keyAt, key)) {
@@ -69,18 +69,13 @@ record MappedRecord(long address, int length) {
       if (slot == 0) {
         continue;
       }
-      long entry = entry(layout, segment, slot);
+      long entry = segment + layout.startOf(layout.chunkOf(slot));
       byte[] key = new byte[length(layout, segment, entry)];
       long keyAt = entry + lengthBytes(key.length);
       MEMORY.readBytes(keyAt, key, 0, key.length);
       MappedRecord record = of(layout, segment, keyAt + key.length);
       scan.record(key, record.created(), key.length + record.length);
     }
-  }
-
-  /** The address of a slot's entry, which may be behind the segment. */
-  private static long entry(FileLayout layout, long segment, long slot) {
-    return segment + layout.startOf(layout.chunkOf(slot));
   }
 
   private static MappedRecord of(FileLayout layout, long segment, long at) {
@@ -113,7 +108,8 @@ record MappedRecord(long address, int length) {
     return (Long.SIZE - 1 - Long.numberOfLeadingZeros(length | 1)) / 7 + 1;
   }
 
-  private static boolean isAt(long address, byte[] key) {
+  /** Whether these bytes are at an address, after which there are so many. */
+  static boolean isAt(long address, byte[] key) {
     int at = 0;
     for (; at <= key.length - Long.BYTES; at += Long.BYTES) {
       if (MEMORY.readLong(address + at) != (long) Envelope.LONG.get(key, at)) {

@@ -21,6 +21,7 @@ import com.google.common.base.Throwables;
 import com.google.common.flogger.FluentLogger;
 import com.google.common.util.concurrent.Striped;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Envelope.NewRecord;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -244,7 +245,7 @@ public final class RecordMap {
     if (!used[segment]) {
       checkTiers(segment);
     }
-    return map.queryContext(ArrayData.of(storedKey));
+    return map.queryContext(new ArrayData(storedKey));
   }
 
   /** A segment has one tier. Chronicle-Map would look for the next one where nothing is mapped. */
@@ -283,7 +284,7 @@ public final class RecordMap {
     }
     touching.run();
     try (ExternalMapQueryContext<byte[], byte[], ?> query =
-        map.queryContext(ArrayData.of(places.keyOf(segment)))) {
+        map.queryContext(new ArrayData(places.keyOf(segment)))) {
       SegmentLocks.lockForUpdate(query);
       SegmentLocks.lockForWrite(query);
       counts.mark(segment);
@@ -388,7 +389,7 @@ public final class RecordMap {
       begin(segment);
       counts.noteCreated(segment, Envelope.createdOf(record.header()));
       if (there != null && record.length() <= there.length()) {
-        query.replaceValue(query.entry(), ArrayData.of(record));
+        query.replaceValue(query.entry(), new ArrayData(record));
         count(segment, storedKey, 0, record.length() - there.length());
         return new Put(true, head);
       }
@@ -401,7 +402,7 @@ public final class RecordMap {
         count(segment, storedKey, -1, -there.length());
       }
       try {
-        query.insert(query.absentEntry(), ArrayData.of(record));
+        query.insert(query.absentEntry(), new ArrayData(record));
       } catch (IllegalStateException | IllegalArgumentException e) {
         // Chronicle-Map's exceptions for a segment without a free run of chunks or a free slot.
         return new Put(false, head);

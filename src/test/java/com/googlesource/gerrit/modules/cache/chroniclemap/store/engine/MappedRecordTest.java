@@ -207,7 +207,7 @@ class MappedRecordTest {
   void anInvalidatedRecordIsNotChecked() throws Exception {
     make(Integer.BYTES);
     put(key(1), new byte[100]);
-    harm(entryAt() + 1 + key(1).length + 1 + Envelope.HEADER_LENGTH + 50, (byte) 1);
+    harm(entryAt() + 1L + key(1).length + 1 + Envelope.HEADER_LENGTH + 50, (byte) 1);
     DamagedEntryException e = assertThrows(DamagedEntryException.class, () -> file.read(key(1)));
     assertThat(e.certain).isTrue();
     file.invalidate(key(1));
@@ -285,10 +285,10 @@ class MappedRecordTest {
   void aRecordThatEndsBehindItsSegment(int slotBytes) throws Exception {
     make(slotBytes);
     put(key(1), new byte[100]);
-    long last = file.layout.chunks() - 1;
+    int last = file.layout.chunks() - 1;
     // 400 bytes, of which there are less than 64.
     harm(offsetOf(last), Bytes.concat(new byte[] {(byte) key(1).length}, key(1)));
-    harm(offsetOf(last) + 1 + key(1).length, (byte) 0x90, (byte) 3);
+    harm(offsetOf(last) + 1L + key(1).length, (byte) 0x90, (byte) 3);
     setChunk(last);
     checkRepaired();
   }
@@ -298,7 +298,7 @@ class MappedRecordTest {
     make(Integer.BYTES);
     put(key(1), new byte[100]);
     byte[] before = new byte[1];
-    long last = file.layout.chunks() - 1;
+    int last = file.layout.chunks() - 1;
     before[0] = 100;
     harm(offsetOf(last), before);
     setChunk(last);
@@ -310,7 +310,7 @@ class MappedRecordTest {
   void aLengthThatDoesNotEnd(boolean ofKey) throws Exception {
     make(Integer.BYTES);
     put(key(1), new byte[100]);
-    long at = ofKey ? entryAt() : entryAt() + 1 + key(1).length;
+    long at = ofKey ? entryAt() : entryAt() + 1L + key(1).length;
     harm(at, (byte) -1, (byte) -1, (byte) -1, (byte) -1, (byte) -1, (byte) -1, (byte) -1);
     checkRepaired();
   }
@@ -320,7 +320,7 @@ class MappedRecordTest {
   void aLengthOfMoreBytesThanItNeeds() throws Exception {
     make(Integer.BYTES);
     put(key(1), new byte[100]);
-    harm(entryAt() + 1 + key(1).length, (byte) (0x80 | 116), (byte) 0);
+    harm(entryAt() + 1L + key(1).length, (byte) (0x80 | 116), (byte) 0);
     checkRepaired();
   }
 
@@ -329,7 +329,7 @@ class MappedRecordTest {
   void aRecordWithoutAHeader(int length) throws Exception {
     make(Integer.BYTES);
     put(key(1), new byte[100]);
-    harm(entryAt() + 1 + key(1).length, (byte) length);
+    harm(entryAt() + 1L + key(1).length, (byte) length);
     // Its kind may be behind the segment.
     assertThat(file.headOf(key(1))).isNull();
     assertThat(damaged.sum()).isEqualTo(1);
@@ -341,11 +341,12 @@ class MappedRecordTest {
     make(Integer.BYTES);
     put(key(1), new byte[100]);
     int slot = slots().getInt(slotAt());
-    ByteBuffer slots = slots();
-    for (int at = 0; at < file.layout.slots() * Integer.BYTES; at += Integer.BYTES) {
+    byte[] all = new byte[file.layout.slots() * Integer.BYTES];
+    ByteBuffer slots = ByteBuffer.wrap(all).order(ByteOrder.LITTLE_ENDIAN);
+    for (int at = 0; at < all.length; at += Integer.BYTES) {
       slots.putInt(at, slot ^ 1);
     }
-    harm(file.layout.offsetOf(0), slots.array());
+    harm(file.layout.offsetOf(0), all);
     assertThat(file.read(key(1))).isNull();
     assertThat(damaged.sum()).isAtLeast(1);
     put(key(1), new byte[] {5});
@@ -409,7 +410,7 @@ class MappedRecordTest {
     assertThat(locks.tryWriteLock(header)).isTrue();
     locks.writeUnlock(header);
     // A failed read gives its lock back, too.
-    harm(entryAt() + 1 + key(1).length + 1 + Envelope.HEADER_LENGTH, (byte) 6);
+    harm(entryAt() + 1L + key(1).length + 1 + Envelope.HEADER_LENGTH, (byte) 6);
     assertThrows(DamagedEntryException.class, () -> file.read(key(1)));
     assertThat(locks.tryWriteLock(header)).isTrue();
     locks.writeUnlock(header);
