@@ -18,6 +18,7 @@ import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Envelope;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Envelope.NewRecord;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentReader;
@@ -69,7 +70,8 @@ class FullFileTest {
           file.remove(key(number));
         } else {
           byte[] value = value(random, file.geometry.maxPayload());
-          byte[] record = Envelope.wrap(key(number), Envelope.WHOLE, round, value, 0, value.length);
+          NewRecord record =
+              Envelope.wrap(key(number), Envelope.WHOLE, round, value, 0, value.length);
           model.remove(number);
           if (file.put(key(number), record, false).fitted()) {
             model.put(number, value);

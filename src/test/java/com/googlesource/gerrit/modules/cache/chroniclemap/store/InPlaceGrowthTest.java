@@ -315,7 +315,8 @@ class InPlaceGrowthTest {
   private void fill(int from, int to) {
     for (int i = from; i < to; i++) {
       byte[] payload = random(Math.min(300 + i % 700, file.geometry.maxPayload()), i);
-      byte[] record = Envelope.wrap(storedKey(i), Envelope.WHOLE, 1, payload, 0, payload.length);
+      Envelope.NewRecord record =
+          Envelope.wrap(storedKey(i), Envelope.WHOLE, 1, payload, 0, payload.length);
       if (file.put(storedKey(i), record, false).fitted()) {
         records.put(i, payload);
       }

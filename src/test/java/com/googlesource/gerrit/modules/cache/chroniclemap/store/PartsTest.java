@@ -20,6 +20,7 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStore
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.google.common.collect.Range;
+import com.google.common.primitives.Bytes;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.ChronicleRuntime;
@@ -39,6 +40,7 @@ import java.nio.file.Files;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.Arrays;
 import java.util.Set;
 import net.openhft.posix.PosixAPI;
 import net.openhft.posix.internal.PosixAPIHolder;
@@ -61,7 +63,10 @@ class PartsTest {
   void anEnvelopeIsSoundUntilAnyBitOfItChanges() {
     byte[] key = StoredKey.ofValue(random(20, 1));
     byte[] payload = random(50, 2);
-    byte[] record = Envelope.wrap(key, Envelope.WHOLE, 1234567890123L, payload, 10, 30);
+    byte[] record =
+        Bytes.concat(
+            Envelope.wrap(key, Envelope.WHOLE, 1234567890123L, payload, 10, 30).header(),
+            Arrays.copyOfRange(payload, 10, 40));
     assertThat(record).hasLength(Envelope.HEADER_LENGTH + 30);
     assertThat(Envelope.isValid(key, record)).isTrue();
     for (int bit = 0; bit < record.length * 8; bit++) {
@@ -84,7 +89,7 @@ class PartsTest {
     byte[] key = StoredKey.ofValue(new byte[0]);
     assertThat(Envelope.isValid(key, new byte[0])).isFalse();
     assertThat(Envelope.isValid(key, new byte[Envelope.HEADER_LENGTH - 1])).isFalse();
-    byte[] empty = Envelope.wrap(key, Envelope.WHOLE, 0, new byte[0], 0, 0);
+    byte[] empty = Envelope.wrap(key, Envelope.WHOLE, 0, new byte[0], 0, 0).header();
     assertThat(Envelope.isValid(key, empty)).isTrue();
   }
 

@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
+import java.util.Arrays;
 import java.util.zip.CRC32C;
 
 /**
@@ -71,16 +72,43 @@ public final class Envelope {
 
   private Envelope() {}
 
+  /**
+   * A record that is to be stored, made by {@link #wrap}. Its payload stays where it is, in a part
+   * of an array that must not be changed before the record is stored.
+   */
+  public record NewRecord(byte[] header, byte[] payload, int offset, int payloadLength) {
+    /** Takes the bytes of a record of another file. */
+    public static NewRecord of(byte[] record) {
+      return new NewRecord(
+          Arrays.copyOf(record, HEADER_LENGTH),
+          record,
+          HEADER_LENGTH,
+          record.length - HEADER_LENGTH);
+    }
+
+    /** The bytes of header and payload. */
+    int length() {
+      return HEADER_LENGTH + payloadLength;
+    }
+
+    /** Whether this and another record, given by its bytes, are the same whole value. */
+    boolean hasValueOf(byte[] other) {
+      return kindOf(header) == WHOLE
+          && kindOf(other) == WHOLE
+          && Arrays.equals(
+              payload, offset, offset + payloadLength, other, HEADER_LENGTH, other.length);
+    }
+  }
+
   /** Returns the record with the payload {@code payload[offset, offset + length)}. */
-  public static byte[] wrap(
+  public static NewRecord wrap(
       byte[] storedKey, int kind, long created, byte[] payload, int offset, int length) {
-    byte[] out = new byte[HEADER_LENGTH + length];
-    LONG.set(out, CREATED_OFFSET, created);
-    INT.set(out, KIND_OFFSET, kind);
-    System.arraycopy(payload, offset, out, HEADER_LENGTH, length);
+    byte[] header = new byte[HEADER_LENGTH];
+    LONG.set(header, CREATED_OFFSET, created);
+    INT.set(header, KIND_OFFSET, kind);
     int crc = checksum(storedKey, 0, storedKey.length, kind, created, payload, offset, length);
-    INT.set(out, CRC_OFFSET, crc);
-    return out;
+    INT.set(header, CRC_OFFSET, crc);
+    return new NewRecord(header, payload, offset, length);
   }
 
   /** Whether a kind, as read from the file, marks its record as invalidated. */

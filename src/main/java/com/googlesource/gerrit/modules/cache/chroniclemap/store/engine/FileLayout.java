@@ -21,11 +21,12 @@ import java.nio.file.Path;
 import java.util.BitSet;
 import net.openhft.chronicle.core.OS;
 import net.openhft.chronicle.hash.impl.VanillaChronicleHash;
-import net.openhft.chronicle.map.MapEntry;
+import net.openhft.chronicle.hash.serialization.impl.StopBitSizeMarshaller;
+import net.openhft.chronicle.map.VanillaChronicleMap;
 
 /**
- * The layout of a Chronicle-Map file of one geometry, as far as {@link SegmentReader} and {@link
- * SegmentRepair} need it.
+ * The layout of a Chronicle-Map file of one geometry, as far as {@link MappedRecord}, {@link
+ * SegmentReader} and {@link SegmentRepair} need it.
  *
  * <pre>
  *   file      header and global state | segment headers | segment 0 | segment 1 | ...
@@ -78,26 +79,45 @@ record FileLayout(
   /** A bit of this word, set until the header is complete. */
   static final int NOT_READY = 0x8000_0000;
 
-  /** Returns the layout of a map's file. */
-  static FileLayout of(VanillaChronicleHash<?, ?, ?, ?> map, int maxPayload) {
+  /**
+   * Returns the layout of a map's file.
+   *
+   * @throws IllegalStateException if records would not be found by it, as another version of
+   *     Chronicle-Map may have made the file
+   */
+  static FileLayout of(VanillaChronicleMap<?, ?, ?> map, int maxPayload) {
     long freeListOffset =
         map.tierHashLookupOuterSize + VanillaChronicleHash.TIER_COUNTERS_AREA_SIZE;
-    return new FileLayout(
-        map.segmentHeadersOffset,
-        map.sizeInBytesWithoutTiers() - map.actualSegments * map.tierSize,
-        map.actualSegments,
-        Math.toIntExact(map.tierSize),
-        Math.toIntExact(map.tierHashLookupCapacity),
-        map.tierHashLookupSlotSize,
-        map.tierHashLookupKeyBits,
-        map.tierHashLookupValueBits,
-        Math.toIntExact(map.tierHashLookupOuterSize),
-        Math.toIntExact(freeListOffset),
-        Math.toIntExact(map.tierFreeListInnerSize),
-        Math.toIntExact(freeListOffset + map.tierFreeListOuterSize),
-        Math.toIntExact(map.actualChunksPerSegmentTier),
-        Math.toIntExact(map.chunkSize),
-        Envelope.HEADER_LENGTH + maxPayload);
+    FileLayout layout =
+        new FileLayout(
+            map.segmentHeadersOffset,
+            map.sizeInBytesWithoutTiers() - map.actualSegments * map.tierSize,
+            map.actualSegments,
+            Math.toIntExact(map.tierSize),
+            Math.toIntExact(map.tierHashLookupCapacity),
+            map.tierHashLookupSlotSize,
+            map.tierHashLookupKeyBits,
+            map.tierHashLookupValueBits,
+            Math.toIntExact(map.tierHashLookupOuterSize),
+            Math.toIntExact(freeListOffset),
+            Math.toIntExact(map.tierFreeListInnerSize),
+            Math.toIntExact(freeListOffset + map.tierFreeListOuterSize),
+            Math.toIntExact(map.actualChunksPerSegmentTier),
+            Math.toIntExact(map.chunkSize),
+            Envelope.HEADER_LENGTH + maxPayload);
+    if (map.checksumEntries
+        || map.alignment != 1
+        || map.tierEntrySpaceInnerOffset != 0
+        || map.keySizeMarshaller != StopBitSizeMarshaller.INSTANCE
+        || map.valueSizeMarshaller != StopBitSizeMarshaller.INSTANCE
+        || Integer.bitCount(layout.slots) != 1
+        || (layout.slotBytes != Integer.BYTES && layout.slotBytes != Long.BYTES)
+        || layout.slots * layout.slotBytes > layout.countersOffset
+        || layout.startOf(layout.chunks) > layout.segmentBytes
+        || layout.offsetOf(layout.segments) > map.dataStoreSize()) {
+      throw new IllegalStateException("the records of the file are laid out in another way");
+    }
+    return layout;
   }
 
   /** Offset of a segment in the file, bytes. */
@@ -115,6 +135,14 @@ record FileLayout(
     return slotBytes == Integer.BYTES
         ? segment.getInt(offset) & 0xFFFF_FFFFL
         : segment.getLong(offset);
+  }
+
+  /** Returns a slot of a segment that is mapped at an address. */
+  long mappedSlot(long segment, int index) {
+    long at = segment + (long) index * slotBytes;
+    return slotBytes == Integer.BYTES
+        ? OS.memory().readVolatileInt(at) & 0xFFFF_FFFFL
+        : OS.memory().readVolatileLong(at);
   }
 
   /**
@@ -148,30 +176,6 @@ record FileLayout(
   /** Number of the first chunk of a slot's entry. */
   long chunkOf(long slot) {
     return (slot >>> keyBits) & mask(chunkBits);
-  }
-
-  /**
-   * Returns an entry if its lengths are plausible. Chronicle-Map does not check that they end
-   * within the segment, and when it removes or replaces the entry, it frees as many chunks as they
-   * say, even those of other entries.
-   *
-   * @param entry null if there is none, which is returned
-   */
-  MapEntry<byte[], byte[]> checked(MapEntry<byte[], byte[]> entry) {
-    if (entry == null) {
-      return null;
-    }
-    long key = entry.key().size();
-    // The place of the value is only read if the key's length is plausible.
-    if (key >= 0 && key <= segmentBytes && entry.key().offset() + key <= segmentBytes) {
-      long record = entry.value().size();
-      if (record >= Envelope.HEADER_LENGTH
-          && record <= maxRecord
-          && entry.value().offset() + record <= segmentBytes) {
-        return entry;
-      }
-    }
-    throw new IllegalStateException("damaged segment: a length exceeds its record");
   }
 
   /** Offset of a chunk in its segment, bytes. */

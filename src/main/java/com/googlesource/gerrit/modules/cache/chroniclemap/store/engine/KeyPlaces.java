@@ -31,7 +31,7 @@ record KeyPlaces(HashSplitting splitting) {
   /** A key of at most 4 bytes that belongs to a segment. */
   byte[] keyOf(int segment) {
     byte[] key = new byte[Integer.BYTES];
-    for (int i = 0; segment(key, 0, key.length) != segment; i++) {
+    for (int i = 0; segment(hash(key)) != segment; i++) {
       key = Ints.toByteArray(i);
     }
     return key;
@@ -39,19 +39,21 @@ record KeyPlaces(HashSplitting splitting) {
 
   /** Whether the key of a record is found by way of a slot. */
   boolean isPlace(FileLayout layout, int segment, long slot, RecordView record) {
-    int at = record.keyAt;
-    int length = record.keyLength;
-    return segment(record.bytes, at, length) == segment
-        && layout.keyOfHash(segmentHash(record.bytes, at, length)) == layout.keyOf(slot);
+    long hash = HASH.hashBytes(record.bytes, record.keyAt, record.keyLength);
+    return segment(hash) == segment && slotKey(layout, hash) == layout.keyOf(slot);
   }
 
-  /** The segment to which a key belongs. */
-  int segment(byte[] bytes, int offset, int length) {
-    return splitting.segmentIndex(HASH.hashBytes(bytes, offset, length));
+  static long hash(byte[] key) {
+    return HASH.hashBytes(key);
   }
 
-  /** The hash of a key within its segment, a part of which is in the slot. */
-  private long segmentHash(byte[] bytes, int offset, int length) {
-    return splitting.segmentHash(HASH.hashBytes(bytes, offset, length));
+  /** The segment to which the key of a hash belongs. */
+  int segment(long hash) {
+    return splitting.segmentIndex(hash);
+  }
+
+  /** The part of a key's hash that is in the slot. */
+  long slotKey(FileLayout layout, long hash) {
+    return layout.keyOfHash(splitting.segmentHash(hash));
   }
 }

@@ -14,12 +14,14 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
+import static java.util.Objects.checkFromToIndex;
 import static java.util.Objects.checkIndex;
 
 import com.google.common.base.Throwables;
 import com.google.common.flogger.FluentLogger;
 import com.google.common.util.concurrent.Striped;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Envelope.NewRecord;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
@@ -31,19 +33,15 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.Lock;
-import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.function.IntSupplier;
 import java.util.function.Supplier;
-import net.openhft.chronicle.bytes.RandomDataInput;
-import net.openhft.chronicle.bytes.RandomDataOutput;
 import net.openhft.chronicle.core.OS;
 import net.openhft.chronicle.hash.Data;
 import net.openhft.chronicle.hash.impl.VanillaChronicleHash;
 import net.openhft.chronicle.map.ChronicleMap;
 import net.openhft.chronicle.map.ExternalMapQueryContext;
-import net.openhft.chronicle.map.MapEntry;
-import net.openhft.chronicle.map.MapSegmentContext;
+import net.openhft.chronicle.map.VanillaChronicleMap;
 
 /**
  * A map of keys to records, both byte strings, in one Chronicle-Map file with its {@link
@@ -62,8 +60,12 @@ import net.openhft.chronicle.map.MapSegmentContext;
  * turns out to be damaged is repaired then. That reads only this segment, and costs at most its
  * records.
  *
- * <p>Any number of threads may read while one thread writes. The caller ensures that no method is
- * called after {@link #close}. Access to records may throw {@link StoreBusyException}.
+ * <p>Chronicle-Map makes all changes but the marks of invalidated records. Reads find records by
+ * the file's layout, under Chronicle-Map's locks: see {@link MappedRecord}.
+ *
+ * <p>Any number of threads may read while one thread writes. The caller ensures that no method runs
+ * during or after {@link #close}, which would kill the process. Access to records may throw {@link
+ * StoreBusyException}.
  */
 public final class RecordMap {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
@@ -74,9 +76,10 @@ public final class RecordMap {
   /** While disk is allocated, what is free is asked for once in so many segments. */
   private static final int FREE_ASKED_EACH = 512;
 
-  /** Wraps the map of a path, for tests in which an access fails. */
-  static volatile BiFunction<Path, ChronicleMap<byte[], byte[]>, ChronicleMap<byte[], byte[]>>
-      wrapper = (path, map) -> map;
+  /** Makes what runs before each access to the file of a path, for tests in which that fails. */
+  static volatile Function<Path, Runnable> touches = path -> () -> {};
+
+  private final Runnable touching;
 
   private final ChronicleMap<byte[], byte[]> map;
   private final VanillaChronicleHash<?, ?, ?, ?> hash;
@@ -91,7 +94,7 @@ public final class RecordMap {
   /** The counts of the file's content, which are part of the {@link #state}. */
   public final SegmentCounts counts;
 
-  private final SegmentHeaders headers;
+  final SegmentHeaders headers;
 
   /** Limits the repairs at a time in the whole process, as each takes a segment of heap. */
   private static final Striped<Lock> REPAIRS = Striped.lock(4);
@@ -160,13 +163,14 @@ public final class RecordMap {
       long fileBytes,
       LongAdder damaged) {
     this.channel = channel;
-    this.map = wrapper.apply(path, map);
+    this.touching = touches.apply(path);
+    this.map = map;
     this.hash = (VanillaChronicleHash<?, ?, ?, ?>) map;
     this.address = hash.bsAddress();
     this.mappedBytes = hash.dataStoreSize();
     this.state = state;
     this.counts = state.counts;
-    this.layout = FileLayout.of(hash, geometry.maxPayload());
+    this.layout = FileLayout.of((VanillaChronicleMap<?, ?, ?>) map, geometry.maxPayload());
     this.room = state.room() == 0 ? layout.chunks() : state.room();
     this.advice = new FullFileAdvice(address, mappedBytes, layout);
     this.headers = SegmentHeaders.takeOver(hash);
@@ -197,66 +201,72 @@ public final class RecordMap {
    * @throws DamagedEntryException if the bytes are not those that were stored
    */
   public StoredValue read(byte[] storedKey) throws DamagedEntryException {
-    try {
-      return readOnce(storedKey);
-    } catch (RuntimeException | AssertionError e) {
-      repair(segmentOf(storedKey), e);
-      return readOnce(storedKey);
+    MappedRecord.Copy copy = copy(storedKey, null, 0);
+    if (copy == null) {
+      return null;
     }
+    return copy.payload() == null
+        ? StoredValue.INVALIDATED
+        : new StoredValue(copy.kind(), copy.created(), copy.payload());
   }
 
-  private StoredValue readOnce(byte[] storedKey) throws DamagedEntryException {
-    int kind;
-    int crc;
-    long created;
-    byte[] payload;
-    try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
-      SegmentLocks.lockForRead(query);
-      MapEntry<byte[], byte[]> entry = layout.checked(query.entry());
-      if (entry == null) {
-        return null;
-      }
-      Data<byte[]> value = entry.value();
-      RandomDataInput in = value.bytes();
-      long offset = value.offset();
-      kind = in.readInt(offset + Envelope.KIND_OFFSET);
-      if (Envelope.isInvalidated(kind)) {
-        return StoredValue.INVALIDATED;
-      }
-      payload = new byte[(int) value.size() - Envelope.HEADER_LENGTH];
-      crc = in.readInt(offset + Envelope.CRC_OFFSET);
-      created = in.readLong(offset + Envelope.CREATED_OFFSET);
-      in.read(offset + Envelope.HEADER_LENGTH, payload, 0, payload.length);
+  /**
+   * Reads the payload of a record into an array, which has any content after a failure.
+   *
+   * @return the length of the payload; -1 if there is no record, or it is invalidated
+   * @throws DamagedEntryException if the bytes are not those that were stored, or there is no room
+   */
+  public int readInto(byte[] storedKey, byte[] target, int from) throws DamagedEntryException {
+    checkFromToIndex(from, target.length, target.length);
+    MappedRecord.Copy copy = copy(storedKey, target, from);
+    return copy == null || copy.payload() == null ? -1 : copy.length();
+  }
+
+  private MappedRecord.Copy copy(byte[] storedKey, byte[] target, int from)
+      throws DamagedEntryException {
+    MappedRecord.Copy copy = ask(storedKey, record -> record.copy(target, from), null);
+    if (copy == null || Envelope.isInvalidated(copy.kind())) {
+      return copy;
     }
-    if (crc
+    if (copy.payload() == null) {
+      throw new DamagedEntryException("a record is too long", /* certain= */ true);
+    }
+    if (copy.crc()
         != Envelope.checksum(
-            storedKey, 0, storedKey.length, kind, created, payload, 0, payload.length)) {
+            storedKey,
+            0,
+            storedKey.length,
+            copy.kind(),
+            copy.created(),
+            copy.payload(),
+            from,
+            copy.length())) {
       throw new DamagedEntryException("checksum differs", /* certain= */ true);
     }
-    return new StoredValue(kind, created, payload);
+    return copy;
   }
 
-  /** Begins to look up a key, after its segment was repaired if it was unchecked. */
-  private ExternalMapQueryContext<byte[], byte[], ?> query(byte[] storedKey) {
-    ExternalMapQueryContext<byte[], byte[], ?> query = QueryKey.query(map, storedKey);
-    int segment = query.segmentIndex();
-    try {
-      if (counts.isUnchecked(segment)) {
-        repairUnchecked(segment);
-      }
-      if (!used[segment]) {
-        checkTiers(segment);
-      }
-      return query;
-    } catch (RuntimeException | Error e) {
-      query.close();
-      throw e;
+  /** To be called before a segment is used, which repairs it if it is unchecked. */
+  private void beginUse(int segment) {
+    touching.run();
+    if (unmapped) {
+      throw new IllegalStateException("the file is closed");
     }
+    check(segment);
+  }
+
+  /** Begins a query by Chronicle-Map. */
+  private ExternalMapQueryContext<byte[], byte[], ?> query(byte[] storedKey, int segment) {
+    beginUse(segment);
+    if (!used[segment]) {
+      checkTiers(segment);
+    }
+    return map.queryContext(new ArrayData(storedKey));
   }
 
   /** A segment has one tier. Chronicle-Map would look for the next one where nothing is mapped. */
   private void checkTiers(int segment) {
-    long next = address + layout.offsetOf(segment) + layout.countersOffset();
+    long next = addressOf(segment) + layout.countersOffset();
     if (OS.memory().readLong(next) != 0) {
       throw new IllegalStateException("damaged segment: it has a next tier");
     }
@@ -284,11 +294,13 @@ public final class RecordMap {
   public void repair(int segment, Throwable cause) {
     if (cause instanceof StoreBusyException
         || cause.getCause() instanceof IOException
-        || channel == null) {
+        || channel == null
+        || unmapped) {
       Throwables.throwIfUnchecked(cause);
     }
+    touching.run();
     try (ExternalMapQueryContext<byte[], byte[], ?> query =
-        QueryKey.query(map, places.keyOf(segment))) {
+        map.queryContext(new ArrayData(places.keyOf(segment)))) {
       SegmentLocks.lockForUpdate(query);
       SegmentLocks.lockForWrite(query);
       counts.mark(segment);
@@ -301,39 +313,49 @@ public final class RecordMap {
 
   /** Whether there is a record, invalidated or not. */
   public boolean contains(byte[] storedKey) {
-    return ask(storedKey, entry -> true, false);
+    return ask(storedKey, record -> true, false);
   }
 
-  private <T> T ask(byte[] storedKey, Function<MapEntry<byte[], byte[]>, T> question, T ifAbsent) {
+  private <T> T ask(byte[] storedKey, Function<MappedRecord, T> question, T ifAbsent) {
+    long hash = KeyPlaces.hash(storedKey);
+    int segment = places.segment(hash);
     return repairing(
-        () -> segmentOf(storedKey),
+        () -> segment,
         () -> {
-          try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
-            SegmentLocks.lockForRead(query);
-            MapEntry<byte[], byte[]> entry = layout.checked(query.entry());
-            return entry == null ? ifAbsent : question.apply(entry);
+          beginUse(segment);
+          SegmentLocks.lockForRead(headers, segment);
+          try {
+            MappedRecord record = find(storedKey, hash);
+            return record == null ? ifAbsent : question.apply(record);
+          } finally {
+            headers.unlockRead(segment);
           }
         });
   }
 
-  /** Whether there is a record that is invalidated. */
-  public boolean isInvalidated(byte[] storedKey) {
-    return ask(storedKey, RecordMap::isInvalidated, false);
+  /** Finds a record; null if there is none. The caller holds a lock of the segment. */
+  private MappedRecord find(byte[] storedKey, long hash) {
+    return MappedRecord.find(
+        layout, addressOf(places.segment(hash)), places.slotKey(layout, hash), storedKey);
   }
 
-  private static boolean isInvalidated(MapEntry<byte[], byte[]> entry) {
-    Data<byte[]> value = entry.value();
-    return Envelope.isInvalidated(value.bytes().readInt(value.offset() + Envelope.KIND_OFFSET));
+  private long addressOf(int segment) {
+    return address + layout.offsetOf(segment);
+  }
+
+  /** Whether there is a record that is invalidated. */
+  public boolean isInvalidated(byte[] storedKey) {
+    return ask(storedKey, MappedRecord::isInvalidated, false);
   }
 
   /** The record of a key if it is the head of a split value, invalidated or not; otherwise null. */
   public byte[] headOf(byte[] storedKey) {
-    return ask(storedKey, RecordMap::headOf, null);
+    return ask(storedKey, MappedRecord::head, null);
   }
 
   /** The segment to which a key belongs. */
   public int segmentOf(byte[] storedKey) {
-    return places.segment(storedKey, 0, storedKey.length);
+    return places.segment(KeyPlaces.hash(storedKey));
   }
 
   // ---- writing
@@ -353,7 +375,7 @@ public final class RecordMap {
    * @param same whether a record that is replaced is known to have the same value
    * @throws StoreBusyException if a lock was not free in time; then nothing has changed
    */
-  public Put put(byte[] storedKey, byte[] record, boolean same) {
+  public Put put(byte[] storedKey, NewRecord record, boolean same) {
     insertedEnd = 0;
     Put put;
     try {
@@ -364,72 +386,54 @@ public final class RecordMap {
     }
     if (insertedEnd != 0) {
       // Not under the lock of the segment, for which readers wait.
-      advice.inserted(insertedEnd, storedKey.length + record.length);
+      advice.inserted(insertedEnd, storedKey.length + record.length());
     }
     return put;
   }
 
-  private Put putOnce(byte[] storedKey, byte[] record, boolean same) {
-    try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
+  private Put putOnce(byte[] storedKey, NewRecord record, boolean same) {
+    long hash = KeyPlaces.hash(storedKey);
+    int segment = places.segment(hash);
+    try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey, segment)) {
       SegmentLocks.lockForUpdate(query);
-      MapEntry<byte[], byte[]> entry = layout.checked(query.entry());
-      long before = entry == null ? 0 : entry.value().size();
-      if (entry != null && !same && !isInvalidated(entry) && !isSame(entry, record)) {
+      MappedRecord there = find(storedKey, hash);
+      if (there != null && !same && !there.isInvalidated() && !isSame(there, record)) {
         noteChange();
       }
-      byte[] head = entry == null ? null : headOf(entry);
-      int segment = query.segmentIndex();
+      byte[] head = there == null ? null : there.head();
       SegmentLocks.lockForWrite(query);
       begin(segment);
-      counts.noteCreated(segment, Envelope.createdOf(record, 0));
-      if (entry != null && record.length <= before) {
-        query.replaceValue(entry, query.wrapValueAsData(record));
-        count(segment, storedKey, 0, record.length - before);
+      counts.noteCreated(segment, Envelope.createdOf(record.header()));
+      if (there != null && record.length() <= there.length()) {
+        query.replaceValue(query.entry(), new ArrayData(record));
+        count(segment, storedKey, 0, record.length() - there.length());
         return new Put(true, head);
       }
-      if (entry != null) {
+      if (there != null) {
         // Removed instead of replaced: a replace that finds no room leaves the entry in the index,
         // although its chunks are free. Invalidated, so that no damaged slot leads to a value
         // there.
-        setInvalidated(entry);
-        query.remove(entry);
-        count(segment, storedKey, -1, -before);
+        there.invalidate();
+        query.remove(query.entry());
+        count(segment, storedKey, -1, -there.length());
       }
       try {
-        query.insert(query.absentEntry(), query.wrapValueAsData(record));
+        query.insert(query.absentEntry(), new ArrayData(record));
       } catch (IllegalStateException | IllegalArgumentException e) {
         // Chronicle-Map's exceptions for a segment without a free run of chunks or a free slot.
         return new Put(false, head);
       }
-      count(segment, storedKey, 1, record.length);
+      count(segment, storedKey, 1, record.length());
       Data<byte[]> inserted = query.entry().value();
-      insertedEnd = inserted.bytes().addressForRead(inserted.offset()) + record.length;
+      insertedEnd = inserted.bytes().addressForRead(inserted.offset()) + record.length();
       return new Put(true, head);
     }
   }
 
-  /** Returns the record if it is the head of a split value, invalidated or not; otherwise null. */
-  private static byte[] headOf(MapEntry<byte[], byte[]> entry) {
-    Data<byte[]> value = entry.value();
-    int kind = value.bytes().readInt(value.offset() + Envelope.KIND_OFFSET);
-    return Envelope.kind(kind) == Envelope.HEAD ? value.get().clone() : null;
-  }
-
-  /** Whether an entry has the value of a record, whatever their times of creation. */
-  private boolean isSame(MapEntry<byte[], byte[]> entry, byte[] record) {
-    if (state.isChangeNoted()) {
-      return true; // the change is noted already, so the answer has no effect
-    }
-    byte[] present = entry.value().get();
-    return Envelope.kindOf(present) == Envelope.WHOLE
-        && Envelope.kindOf(record) == Envelope.WHOLE
-        && Arrays.equals(
-            present,
-            Envelope.HEADER_LENGTH,
-            present.length,
-            record,
-            Envelope.HEADER_LENGTH,
-            record.length);
+  /** Whether two records have the same value, whatever their times of creation. */
+  private boolean isSame(MappedRecord there, NewRecord record) {
+    // If the change is noted already, the answer has no effect.
+    return state.isChangeNoted() || record.hasValueOf(there.bytes());
   }
 
   private void noteChange() {
@@ -466,18 +470,18 @@ public final class RecordMap {
   }
 
   private boolean removeOnce(byte[] storedKey) {
-    try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey)) {
+    long hash = KeyPlaces.hash(storedKey);
+    int segment = places.segment(hash);
+    try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey, segment)) {
       SegmentLocks.lockForUpdate(query);
-      MapEntry<byte[], byte[]> entry = layout.checked(query.entry());
-      if (entry == null) {
+      MappedRecord there = find(storedKey, hash);
+      if (there == null) {
         return false;
       }
-      long size = entry.value().size();
-      int segment = query.segmentIndex();
       SegmentLocks.lockForWrite(query);
       begin(segment);
-      query.remove(entry);
-      count(segment, storedKey, -1, -size);
+      query.remove(query.entry());
+      count(segment, storedKey, -1, -there.length());
       return true;
     }
   }
@@ -493,21 +497,14 @@ public final class RecordMap {
     boolean unused =
         ask(
             storedKey,
-            entry -> {
-              if (!isInvalidated(entry)) {
-                setInvalidated(entry);
+            record -> {
+              if (!record.isInvalidated()) {
+                record.invalidate();
                 state.wrote();
               }
               return true;
             },
             false);
-  }
-
-  private static void setInvalidated(MapEntry<byte[], byte[]> entry) {
-    RandomDataInput in = entry.value().bytes();
-    long offset = entry.value().offset() + Envelope.INVALIDATED_OFFSET;
-    ((RandomDataOutput<?>) in)
-        .writeByte(offset, (byte) (in.readByte(offset) | Envelope.INVALIDATED_BYTE));
   }
 
   // ---- whole segments
@@ -580,19 +577,18 @@ public final class RecordMap {
 
   /**
    * Passes on each record of a segment, always in the same order while nothing is written. Does not
-   * block readers. Fails if the segment is damaged: see {@link #repairing}.
+   * block readers; {@code scan} may read, but must not write. Fails if the segment is damaged: see
+   * {@link #repairing}.
    */
   public void scanSegment(int index, Scan scan) {
-    // Chronicle-Map does not check the index, and memory beyond the last segment is not mapped.
-    check(index);
-    try (MapSegmentContext<byte[], byte[], ?> segment = map.segmentContext(index)) {
-      segment.forEachSegmentEntry(
-          entry -> {
-            Data<byte[]> value = layout.checked(entry).value();
-            int bytes = Math.toIntExact(entry.key().size() + value.size());
-            long created = value.bytes().readLong(value.offset() + Envelope.CREATED_OFFSET);
-            scan.record(entry.key().get(), created, bytes);
-          });
+    // Memory beyond the last segment is not mapped.
+    checkIndex(index, layout.segments());
+    beginUse(index);
+    SegmentLocks.lockForRead(headers, index);
+    try {
+      MappedRecord.forEach(layout, addressOf(index), scan);
+    } finally {
+      headers.unlockRead(index);
     }
   }
 
@@ -736,7 +732,7 @@ public final class RecordMap {
   public void useRoom(int segment) {
     check(segment);
     try (ExternalMapQueryContext<byte[], byte[], ?> query =
-        QueryKey.query(map, places.keyOf(segment))) {
+        map.queryContext(new ArrayData(places.keyOf(segment)))) {
       SegmentLocks.lockForUpdate(query);
       SegmentLocks.lockForWrite(query);
       begin(segment);

@@ -68,9 +68,23 @@ final class SegmentHeaders {
     OS.memory().writeLong(map.bsAddress() + map.headerSize, 0);
   }
 
+  /** The address of a segment's header. */
+  long header(int segment) {
+    return first + (long) segment * headerBytes;
+  }
+
+  /** Takes the lock that excludes Chronicle-Map's writers, as its own readers do. */
+  boolean tryLockForRead(int segment) {
+    return BigSegmentHeader.INSTANCE.tryReadLock(header(segment));
+  }
+
+  void unlockRead(int segment) {
+    BigSegmentHeader.INSTANCE.readUnlock(header(segment));
+  }
+
   /** Sets the number of entries of a segment, which no other thread may use meanwhile. */
   void setEntries(int segment, int entries) {
-    long header = first + (long) segment * headerBytes;
+    long header = header(segment);
     BigSegmentHeader.INSTANCE.entries(header, entries);
     // The search for a free chunk starts there.
     BigSegmentHeader.INSTANCE.lowestPossiblyFreeChunk(header, 0);

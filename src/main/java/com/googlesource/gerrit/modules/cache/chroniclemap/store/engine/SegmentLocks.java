@@ -41,15 +41,14 @@ final class SegmentLocks {
    * Takes the read lock. Chronicle-Map would spin, and if all processors are busy, that prevents
    * the writer that holds the lock from running.
    */
-  static void lockForRead(ExternalMapQueryContext<byte[], byte[], ?> query) {
-    InterProcessLock lock = query.readLock();
+  static void lockForRead(SegmentHeaders headers, int segment) {
     for (int i = 0; i < MAX_SPINS; i++) {
-      if (lock.tryLock()) {
+      if (headers.tryLockForRead(segment)) {
         return;
       }
       Thread.onSpinWait();
     }
-    await(lock::tryLock);
+    await(() -> headers.tryLockForRead(segment));
   }
 
   /**

@@ -49,13 +49,11 @@ final class SplitValues {
     byte[] out = new byte[length];
     int end = 0;
     for (byte[] partKey : parts(key, head, /* inOrder= */ true)) {
-      byte[] part = read(partKey);
-      if (part == null) {
+      int part = map.readInto(partKey, out, end);
+      if (part < 0) {
         return null;
       }
-      throwIf(part.length > length - end);
-      System.arraycopy(part, 0, out, end, part.length);
-      end += part.length;
+      end += part;
     }
     // A list of chunks that is missing has none.
     return end < length ? null : out;

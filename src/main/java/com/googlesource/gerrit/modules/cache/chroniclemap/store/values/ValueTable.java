@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.values;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.ChunkRoot;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEntryException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Envelope;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Envelope.NewRecord;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.PartList;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
@@ -229,7 +230,7 @@ public final class ValueTable {
       for (int i = 0; i < list.parts(); i++) {
         int length = list.lengthOf(i);
         byte[] partKey = StoredKey.ofPart(key, list.id(), i);
-        byte[] part = Envelope.wrap(partKey, Envelope.PART, created, value, offset, length);
+        NewRecord part = Envelope.wrap(partKey, Envelope.PART, created, value, offset, length);
         if (!putRecord(partKey, part, evict, same)) {
           removeParts(key, list.encode(), null);
           return false;
@@ -263,7 +264,7 @@ public final class ValueTable {
       for (ContentChunks.Part part : chunks.parts) {
         byte[] partKey = StoredKey.ofPart(key, part.id(), 0);
         if (!isThere(partKey, part)) {
-          byte[] record =
+          NewRecord record =
               Envelope.wrap(
                   partKey, Envelope.PART, created, part.bytes(), part.offset(), part.length());
           if (!putRecord(partKey, record, evict, /* same= */ true)) {
@@ -297,7 +298,7 @@ public final class ValueTable {
 
   private boolean putHead(byte[] key, byte[] head, long created, Evict evict, boolean same) {
     byte[] storedKey = StoredKey.ofValue(key);
-    byte[] record = Envelope.wrap(storedKey, Envelope.HEAD, created, head, 0, head.length);
+    NewRecord record = Envelope.wrap(storedKey, Envelope.HEAD, created, head, 0, head.length);
     if (putRecord(storedKey, record, evict, same)) {
       return true;
     }
@@ -369,7 +370,7 @@ public final class ValueTable {
             Arrays.copyOfRange(record, Envelope.HEADER_LENGTH, record.length),
             Envelope.createdOf(record),
             Evict.LEAST_USED)
-        : putRecord(storedKey, record, Evict.LEAST_USED, oldValuesStayValid);
+        : putRecord(storedKey, NewRecord.of(record), Evict.LEAST_USED, oldValuesStayValid);
   }
 
   /** The counts of a check of a store. */
@@ -416,7 +417,7 @@ public final class ValueTable {
    * @param same whether a record that is replaced counts as the same value
    * @return false if there was no room; then any older record of the key is gone as well
    */
-  private boolean putRecord(byte[] storedKey, byte[] record, Evict evict, boolean same) {
+  private boolean putRecord(byte[] storedKey, NewRecord record, Evict evict, boolean same) {
     if (putAsItIs(storedKey, record, same)) {
       return true;
     }
@@ -434,7 +435,7 @@ public final class ValueTable {
     return false;
   }
 
-  private boolean putAsItIs(byte[] storedKey, byte[] record, boolean same) {
+  private boolean putAsItIs(byte[] storedKey, NewRecord record, boolean same) {
     RecordMap.Put put = map.put(storedKey, record, same);
     if (put.replaced() != null) {
       replaced = payload(storedKey, put.replaced());

@@ -67,7 +67,7 @@ class PageCacheTest {
     Random random = new Random(1);
     for (int i = 0; i < RECORDS; i++) {
       random.nextBytes(value);
-      byte[] record = Envelope.wrap(key(i), Envelope.WHOLE, i, value, 0, value.length);
+      Envelope.NewRecord record = Envelope.wrap(key(i), Envelope.WHOLE, i, value, 0, value.length);
       assertThat(file.put(key(i), record, true).fitted()).isTrue();
     }
     file.close();
@@ -218,7 +218,7 @@ class PageCacheTest {
 
   private static void put(RecordMap file, byte[] key) {
     byte[] value = new byte[RECORD_BYTES];
-    byte[] record = Envelope.wrap(key, Envelope.WHOLE, 1, value, 0, value.length);
+    Envelope.NewRecord record = Envelope.wrap(key, Envelope.WHOLE, 1, value, 0, value.length);
     assertThat(file.put(key, record, true).fitted()).isTrue();
   }
 

@@ -60,7 +60,8 @@ class RecordMapTest {
 
   private void put(int number) {
     byte[] payload = payload(number);
-    byte[] record = Envelope.wrap(key(number), Envelope.WHOLE, number, payload, 0, payload.length);
+    Envelope.NewRecord record =
+        Envelope.wrap(key(number), Envelope.WHOLE, number, payload, 0, payload.length);
     assertThat(file.put(key(number), record, true).fitted()).isTrue();
   }
 

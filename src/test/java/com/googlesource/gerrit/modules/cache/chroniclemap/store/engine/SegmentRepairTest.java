@@ -90,7 +90,8 @@ class SegmentRepairTest {
       }
       byte[] value = new byte[random.nextInt(Math.min(3000, file.geometry.maxPayload()))];
       random.nextBytes(value);
-      byte[] record = Envelope.wrap(key(number), Envelope.WHOLE, round, value, 0, value.length);
+      Envelope.NewRecord record =
+          Envelope.wrap(key(number), Envelope.WHOLE, round, value, 0, value.length);
       model.remove(number);
       if (file.put(key(number), record, false).fitted()) {
         model.put(number, value);

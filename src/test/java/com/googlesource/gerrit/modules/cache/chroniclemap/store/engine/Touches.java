@@ -14,19 +14,16 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import net.openhft.chronicle.map.ChronicleMap;
 
 /** Tells before a mapped file is read or written, which may fail there as Java has it. */
 public final class Touches {
   private static final Map<Path, Runnable> TOLD = new ConcurrentHashMap<>();
 
   static {
-    RecordMap.wrapper = Touches::between;
+    RecordMap.touches = Touches::of;
   }
 
   private Touches() {}
@@ -41,26 +38,8 @@ public final class Touches {
     TOLD.put(file, touching);
   }
 
-  @SuppressWarnings("unchecked") // a proxy of that interface
-  private static ChronicleMap<byte[], byte[]> between(Path path, ChronicleMap<byte[], byte[]> map) {
+  private static Runnable of(Path path) {
     Runnable touching = path == null ? null : TOLD.remove(path);
-    if (touching == null) {
-      return map;
-    }
-    return (ChronicleMap<byte[], byte[]>)
-        Proxy.newProxyInstance(
-            Touches.class.getClassLoader(),
-            new Class<?>[] {ChronicleMap.class},
-            (proxy, method, arguments) -> {
-              if (method.getName().equals("queryContext")
-                  || method.getName().equals("segmentContext")) {
-                touching.run();
-              }
-              try {
-                return method.invoke(map, arguments);
-              } catch (InvocationTargetException e) {
-                throw e.getCause();
-              }
-            });
+    return touching == null ? () -> {} : touching;
   }
 }
