@@ -65,7 +65,6 @@ final class PushAdvertisement implements AdvertiseRefsHook {
   private final TransportCounts counts;
   private final ByName byName;
 
-  /** Has Gerrit's filter run for all refs at once; null if it can't. */
   @Nullable private final PushView view;
 
   /** The push that gets {@link #byName}, as its client has the list already; or null. */
@@ -87,11 +86,13 @@ final class PushAdvertisement implements AdvertiseRefsHook {
    *
    * @param gerrits the hook to call afterwards
    * @param repository filters refs; its delegate does not
+   * @param view has Gerrit's filter run for all refs at once; null if it can't
    * @param isAdvertised whether a ref is to be advertised if the user may see it
    */
   PushAdvertisement(
       AdvertiseRefsHook gerrits,
       DelegateRepository repository,
+      @Nullable PushView view,
       Predicate<String> isAdvertised,
       TransportCounts counts) {
     this.gerrits = gerrits;
@@ -99,7 +100,7 @@ final class PushAdvertisement implements AdvertiseRefsHook {
     this.isAdvertised = isAdvertised;
     this.counts = counts;
     byName = new ByName(repository.getRefDatabase());
-    view = PushView.below(repository);
+    this.view = view;
   }
 
   /**

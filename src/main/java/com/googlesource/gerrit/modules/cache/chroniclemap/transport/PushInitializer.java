@@ -54,8 +54,10 @@ record PushInitializer(TransportSettings settings, TransportCounts counts)
       if (!settings.everCached
           && isGerrits(gerrits)
           && push.getRepository() instanceof DelegateRepository repository) {
+        PushView view = PushView.below(repository);
+        LocalConnectivityChecker.tell(push, view);
         push.setAdvertiseRefsHook(
-            new PushAdvertisement(gerrits, repository, settings::isAdvertised, counts));
+            new PushAdvertisement(gerrits, repository, view, settings::isAdvertised, counts));
       } else {
         counts.pushesLeft.increment();
       }

@@ -47,7 +47,7 @@ class PushAdvertisementTest {
       DelegateRepository repository = new Delegating(files);
       PushAdvertisement hook =
           new PushAdvertisement(
-              AdvertiseRefsHook.DEFAULT, repository, name -> true, new TransportCounts());
+              AdvertiseRefsHook.DEFAULT, repository, null, name -> true, new TransportCounts());
       ServiceMayNotContinueException refusal =
           assertThrows(
               ServiceMayNotContinueException.class,
