@@ -120,9 +120,9 @@ final class LocalConnectivityChecker implements ConnectivityChecker {
    * Has the advertised refs of a push looked up by name, unless it has another checker than this
    * one. JGit's checker and those of other modules need all of them.
    */
-  static void lookUpByName(ReceivePack push, PushAdvertisement advertisement) {
+  static void lookUpByName(ReceivePack push, PushAdvertisement advertisement, boolean isList) {
     if (CHECKER != null && CHECKER.get(push) instanceof LocalConnectivityChecker check) {
-      advertisement.lookUpByName(push);
+      advertisement.lookUpByName(push, isList);
       check.advertisement = advertisement;
     }
   }

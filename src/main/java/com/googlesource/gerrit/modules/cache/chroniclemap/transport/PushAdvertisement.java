@@ -42,9 +42,10 @@ import org.eclipse.jgit.transport.UploadPack;
  * nobody has set refs before, it reads all refs first and then removes these. This hook reads only
  * the refs that remain, through Gerrit's filter, and sets them; Gerrit's hook then uses these.
  *
- * <p>The cost grows with the advertised refs, not with the changes. The second request of a push
- * over HTTP looks up refs by name when they are needed. If a branch was rewound while the pack
- * arrived, its earlier target is no longer advertised; in JGit's own list it would be.
+ * <p>The cost grows with the advertised refs, not with the changes. Over HTTP, JGit and Gerrit do
+ * not walk through the refs when they are set, and the second request of a push looks up refs by
+ * name when they are needed. If a branch was rewound while the pack arrived, its earlier target is
+ * no longer advertised; in JGit's own list it would be.
  *
  * <p>For the thread of the push.
  */
@@ -67,8 +68,11 @@ final class PushAdvertisement implements AdvertiseRefsHook {
 
   @Nullable private final PushView view;
 
-  /** The push that gets {@link #byName}, as its client has the list already; or null. */
+  /** The push that gets {@link #byName}; or null. */
   @Nullable private ReceivePack push;
+
+  /** Whether the request of {@link #push} is the one that lists the refs. */
+  private boolean isList;
 
   /** The filter that this hook has set; null if another module has set one. */
   @Nullable private RefFilter filter;
@@ -104,13 +108,15 @@ final class PushAdvertisement implements AdvertiseRefsHook {
   }
 
   /**
-   * Has the advertised refs looked up by name where the client needs no list of them. A push over
-   * HTTP is two requests: the first one lists the refs; in the second one, JGit looks up the refs
-   * that are pushed. Does nothing if another module filters the advertised refs, which takes all.
+   * Has the advertised refs of a request over HTTP looked up by name. A push is two requests: the
+   * first one lists the refs; in the second one, JGit looks up the refs that are pushed. Does
+   * nothing if another module filters the advertised refs, which takes all, or for a list whose ids
+   * Gerrit keeps for the second request.
    */
-  void lookUpByName(ReceivePack push) {
-    if (hasGerritsFilter(push)) {
+  void lookUpByName(ReceivePack push, boolean isList) {
+    if (hasGerritsFilter(push) && !(isList && push.isCheckReferencedObjectsAreReachable())) {
       this.push = push;
+      this.isList = isList;
     }
   }
 
@@ -144,7 +150,10 @@ final class PushAdvertisement implements AdvertiseRefsHook {
       // Another module may have set a filter since.
       boolean isByName = this.push != null && hasGerritsFilter(push);
       runHooks(isByName ? byName : visibleRefs(), push);
-      (isByName() ? counts.pushesByName : counts.pushes).increment();
+      if (isByName() && isList) {
+        var unused = byName.all(); // if this fails, git shows why only if it does so here
+      }
+      (isByName() && !isList ? counts.pushesByName : counts.pushes).increment();
     } else if (before == byName) {
       runHooks(push.getRefFilter() == filter ? byName : visibleRefs(), push);
     } else {
