@@ -710,6 +710,34 @@ class TransportIT {
     assertThat(difference(before, after, "pushes_by_name")).isAtLeast(3);
   }
 
+  /** As by a client that does not have the branch which has them. */
+  @Test
+  void commitsOfAnotherBranchThatAreSentAgainBecomeNoChanges() throws Exception {
+    for (String user : USERS) {
+      for (Server server : servers()) {
+        NativeGit git = git(server, user);
+        git.run("fetch", "-q", git.http(PUSHED), "refs/heads/master");
+        String base = git.run("rev-parse", "FETCH_HEAD");
+        String merged = git.commit("merged elsewhere by " + user, base);
+        String tip = git.commit("on top of it by " + user, merged);
+        assertThat(push(git, git.http(PUSHED), tip + ":refs/heads/merged/" + user)).isTrue();
+        String change = git.commit("a change of what is merged by " + user, merged);
+        byte[] pack = git.pack(change, base);
+        assertWithMessage("%s %s", server.name(), user)
+            .that(report(server, user, change, "refs/for/master", pack))
+            .contains("ok refs/for/master");
+        assertWithMessage("%s %s", server.name(), user)
+            .that(List.of(changes(server, merged), changes(server, change)))
+            .isEqualTo(List.of(0, 1));
+      }
+    }
+  }
+
+  private static int changes(Server server, String commit) throws IOException {
+    String query = "/changes/?q=commit:" + commit;
+    return server.gerrit().rest().get(query).json().getAsJsonArray().size();
+  }
+
   /** What a client can only send if it makes the request itself. */
   @Test
   void commandsThatDoNotFitTheRefsAreAnsweredAlike() throws Exception {

@@ -18,6 +18,7 @@ import com.google.gerrit.common.Nullable;
 import java.io.File;
 import java.io.IOException;
 import java.util.ArrayDeque;
+import java.util.Collection;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -82,6 +83,7 @@ final class BranchesBelow {
         addBranch(LocalConnectivityChecker.target(command.getRefName()), names);
       }
     }
+    Collection<Pack> packs = objects.getPacks();
     Set<ObjectId> older = new HashSet<>();
     Queue<ObjectId> queue = new ArrayDeque<>(seen);
     try (RevWalk walk = new RevWalk(repository)) {
@@ -90,7 +92,7 @@ final class BranchesBelow {
         if (seen.size() > MAX_COMMITS || !(walk.parseAny(id) instanceof RevCommit commit)) {
           return null;
         }
-        if (!isNew(id, parser.getPack(), objects)) {
+        if (!isOnlyIn(parser.getPack(), id, packs, objects)) {
           older.add(id);
           continue;
         }
@@ -132,9 +134,11 @@ final class BranchesBelow {
     return name.startsWith(Constants.R_HEADS) && Repository.isValidRefName(name);
   }
 
-  private static boolean isNew(ObjectId id, Pack received, ObjectDirectory objects)
+  /** Whether a commit is in a pack, and neither in any other one nor loose. */
+  private static boolean isOnlyIn(
+      Pack received, ObjectId id, Collection<Pack> packs, ObjectDirectory objects)
       throws IOException {
-    for (Pack pack : objects.getPacks()) {
+    for (Pack pack : packs) {
       if (pack != received && pack.hasObject(id)) {
         return false;
       }

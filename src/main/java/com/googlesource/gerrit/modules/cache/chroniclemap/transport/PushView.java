@@ -81,10 +81,7 @@ final class PushView extends DelegateRepository {
   /** The refs that {@link #visible} leaves out; none unless it runs. */
   private Set<String> leftOut = Set.of();
 
-  /** What JGit has received; null before. */
-  @Nullable private ConnectivityCheckInfo received;
-
-  /** The branches that suffice for Gerrit's walk; null until it has asked, or if all are needed. */
+  /** The branches that suffice for Gerrit's walk; null if all are needed. */
   @Nullable private List<Ref> branchesBelow;
 
   /** All branches, and those that are visible; null until Gerrit has asked for them. */
@@ -112,7 +109,8 @@ final class PushView extends DelegateRepository {
           @Override
           public List<Ref> getRefsByPrefix(String prefix) throws IOException {
             if (prefix.equals(Constants.R_HEADS) && isForGerritsCache()) {
-              if (isForWalk() && branchesBelow() != null) {
+              if (branchesBelow != null
+                  && isCalledBy(at -> at.getMethodName().equals("markHeadsAsUninteresting"))) {
                 return branchesBelow;
               }
               branches = branches != null ? branches : super.getRefsByPrefix(prefix);
@@ -154,32 +152,17 @@ final class PushView extends DelegateRepository {
     return isCalledBy(frame -> frame.getClassName().startsWith(gerrits));
   }
 
-  /** Whether Gerrit asks for the branches whose commits are left out of its walk. */
-  private static boolean isForWalk() {
-    return isCalledBy(frame -> frame.getMethodName().equals("markHeadsAsUninteresting"));
-  }
-
   private static boolean isCalledBy(Predicate<StackFrame> caller) {
     return STACK.walk(frames -> frames.limit(FRAMES).anyMatch(caller));
   }
 
-  /** Notes what JGit has received. */
+  /** Is told what JGit has received, before Gerrit looks at it. */
   void received(ConnectivityCheckInfo push) {
-    received = push;
-  }
-
-  @Nullable
-  private List<Ref> branchesBelow() {
-    ConnectivityCheckInfo push = received;
-    received = null; // looked at once
     try {
-      if (push != null) {
-        branchesBelow = BranchesBelow.of(push, delegate.getRefDatabase());
-      }
+      branchesBelow = BranchesBelow.of(push, delegate.getRefDatabase());
     } catch (IOException | RuntimeException e) {
       logger.atFine().withCause(e).log("Cannot find the branches of a push; all are used");
     }
-    return branchesBelow;
   }
 
   /**
