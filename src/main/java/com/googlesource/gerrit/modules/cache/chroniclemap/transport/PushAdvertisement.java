@@ -110,11 +110,10 @@ final class PushAdvertisement implements AdvertiseRefsHook {
   /**
    * Has the advertised refs of a request over HTTP looked up by name. A push is two requests: the
    * first one lists the refs; in the second one, JGit looks up the refs that are pushed. Does
-   * nothing if another module filters the advertised refs, which takes all, or for a list whose ids
-   * Gerrit keeps for the second request.
+   * nothing if another module filters the advertised refs, which takes all.
    */
   void lookUpByName(ReceivePack push, boolean isList) {
-    if (hasGerritsFilter(push) && !(isList && push.isCheckReferencedObjectsAreReachable())) {
+    if (hasGerritsFilter(push)) {
       this.push = push;
       this.isList = isList;
     }
@@ -151,13 +150,22 @@ final class PushAdvertisement implements AdvertiseRefsHook {
       boolean isByName = this.push != null && hasGerritsFilter(push);
       runHooks(isByName ? byName : visibleRefs(), push);
       if (isByName() && isList) {
-        var unused = byName.all(); // if this fails, git shows why only if it does so here
+        readList(push); // if this fails, git shows why only if it does so here
       }
       (isByName() && !isList ? counts.pushesByName : counts.pushes).increment();
     } else if (before == byName) {
       runHooks(push.getRefFilter() == filter ? byName : visibleRefs(), push);
     } else {
       gerrits.advertiseRefs(push);
+    }
+  }
+
+  private void readList(ReceivePack push) throws IOException {
+    boolean isKept = push.isCheckReferencedObjectsAreReachable();
+    for (Ref ref : byName.all().values()) {
+      if (isKept && ref.getObjectId() != null) {
+        push.getAdvertisedObjects().add(ref.getObjectId()); // for the second request, by Gerrit
+      }
     }
   }
 
