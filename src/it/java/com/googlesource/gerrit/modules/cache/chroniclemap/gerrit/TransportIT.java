@@ -710,6 +710,29 @@ class TransportIT {
     assertThat(difference(before, after, "pushes_by_name")).isAtLeast(3);
   }
 
+  /**
+   * As by a client that does not have the branch which has the commit below. If Gerrit took that
+   * commit for a new one, it would make changes of both.
+   */
+  @Test
+  void aCommitOfAnotherBranchThatIsSentAgainIsNotNew() throws Exception {
+    for (String user : USERS) {
+      for (Server server : servers()) {
+        NativeGit git = git(server, user);
+        git.run("fetch", "-q", git.http(PUSHED), "refs/heads/master");
+        String base = git.run("rev-parse", "FETCH_HEAD");
+        String merged = git.commit("merged elsewhere by " + user, base);
+        String tip = git.commit("on top of it by " + user, merged);
+        assertThat(push(git, git.http(PUSHED), tip + ":refs/heads/merged/" + user)).isTrue();
+        String change = git.commit("a change of what is merged by " + user, merged);
+        byte[] pack = git.pack(change, base);
+        assertWithMessage("%s %s", server.name(), user)
+            .that(report(server, user, change, "refs/for/master", pack))
+            .contains("ng refs/for/master implicit merges detected");
+      }
+    }
+  }
+
   /** What a client can only send if it makes the request itself. */
   @Test
   void commandsThatDoNotFitTheRefsAreAnsweredAlike() throws Exception {

@@ -85,6 +85,9 @@ final class LocalConnectivityChecker implements ConnectivityChecker {
   /** Finds the advertised refs by name; null if JGit has all of them. */
   @Nullable private PushAdvertisement advertisement;
 
+  /** Is told what was received; null if nobody has to be. */
+  @Nullable private PushView view;
+
   private LocalConnectivityChecker(ConnectivityChecker full, TransportCounts counts) {
     this.full = full;
     this.counts = counts;
@@ -117,10 +120,17 @@ final class LocalConnectivityChecker implements ConnectivityChecker {
    * Has the advertised refs of a push looked up by name, unless it has another checker than this
    * one. JGit's checker and those of other modules need all of them.
    */
-  static void lookUpByName(ReceivePack push, PushAdvertisement advertisement) {
+  static void lookUpByName(ReceivePack push, PushAdvertisement advertisement, boolean isList) {
     if (CHECKER != null && CHECKER.get(push) instanceof LocalConnectivityChecker check) {
-      advertisement.lookUpByName(push);
+      advertisement.lookUpByName(push, isList);
       check.advertisement = advertisement;
+    }
+  }
+
+  /** Has a view told what its push has received, unless the push has another checker. */
+  static void tell(ReceivePack push, @Nullable PushView view) {
+    if (CHECKER != null && CHECKER.get(push) instanceof LocalConnectivityChecker check) {
+      check.view = view;
     }
   }
 
@@ -128,6 +138,9 @@ final class LocalConnectivityChecker implements ConnectivityChecker {
   public void checkConnectivity(
       ConnectivityCheckInfo push, Set<ObjectId> advertised, ProgressMonitor progress)
       throws MissingObjectException, IOException {
+    if (view != null) {
+      view.received(push);
+    }
     try {
       Set<ObjectId> base = baseFromOneScan(push, advertised);
       if (!base.isEmpty() && (isByName() || base.size() < advertised.size())) {
@@ -243,8 +256,8 @@ final class LocalConnectivityChecker implements ConnectivityChecker {
   }
 
   /** Whether all of some commits are close ancestors of the tips. */
-  private static boolean areAncestors(
-      Set<ObjectId> tips, Set<ObjectId> commits, ConnectivityCheckInfo push) throws IOException {
+  static boolean areAncestors(Set<ObjectId> tips, Set<ObjectId> commits, ConnectivityCheckInfo push)
+      throws IOException {
     Set<ObjectId> missing = new HashSet<>(commits);
     if (missing.isEmpty()) {
       return true;
@@ -279,7 +292,7 @@ final class LocalConnectivityChecker implements ConnectivityChecker {
   }
 
   /** The target branch of a push. */
-  private static String target(String pushed) {
+  static String target(String pushed) {
     String prefix = MagicBranch.getMagicRefNamePrefix(pushed);
     if (prefix == null || prefix.isEmpty()) {
       return pushed;

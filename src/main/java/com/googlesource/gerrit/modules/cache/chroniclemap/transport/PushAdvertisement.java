@@ -42,9 +42,10 @@ import org.eclipse.jgit.transport.UploadPack;
  * nobody has set refs before, it reads all refs first and then removes these. This hook reads only
  * the refs that remain, through Gerrit's filter, and sets them; Gerrit's hook then uses these.
  *
- * <p>The cost grows with the advertised refs, not with the changes. The second request of a push
- * over HTTP looks up refs by name when they are needed. If a branch was rewound while the pack
- * arrived, its earlier target is no longer advertised; in JGit's own list it would be.
+ * <p>The cost grows with the advertised refs, not with the changes. Over HTTP, JGit and Gerrit do
+ * not walk through the refs when they are set, and the second request of a push looks up refs by
+ * name when they are needed. If a branch was rewound while the pack arrived, its earlier target is
+ * no longer advertised; in JGit's own list it would be.
  *
  * <p>For the thread of the push.
  */
@@ -65,11 +66,13 @@ final class PushAdvertisement implements AdvertiseRefsHook {
   private final TransportCounts counts;
   private final ByName byName;
 
-  /** Has Gerrit's filter run for all refs at once; null if it can't. */
   @Nullable private final PushView view;
 
-  /** The push that gets {@link #byName}, as its client has the list already; or null. */
+  /** The push that gets {@link #byName}; or null. */
   @Nullable private ReceivePack push;
+
+  /** Whether the request of {@link #push} is the one that lists the refs. */
+  private boolean isList;
 
   /** The filter that this hook has set; null if another module has set one. */
   @Nullable private RefFilter filter;
@@ -87,11 +90,13 @@ final class PushAdvertisement implements AdvertiseRefsHook {
    *
    * @param gerrits the hook to call afterwards
    * @param repository filters refs; its delegate does not
+   * @param view has Gerrit's filter run for all refs at once; null if it can't
    * @param isAdvertised whether a ref is to be advertised if the user may see it
    */
   PushAdvertisement(
       AdvertiseRefsHook gerrits,
       DelegateRepository repository,
+      @Nullable PushView view,
       Predicate<String> isAdvertised,
       TransportCounts counts) {
     this.gerrits = gerrits;
@@ -99,17 +104,18 @@ final class PushAdvertisement implements AdvertiseRefsHook {
     this.isAdvertised = isAdvertised;
     this.counts = counts;
     byName = new ByName(repository.getRefDatabase());
-    view = PushView.below(repository);
+    this.view = view;
   }
 
   /**
-   * Has the advertised refs looked up by name where the client needs no list of them. A push over
-   * HTTP is two requests: the first one lists the refs; in the second one, JGit looks up the refs
-   * that are pushed. Does nothing if another module filters the advertised refs, which takes all.
+   * Has the advertised refs of a request over HTTP looked up by name. A push is two requests: the
+   * first one lists the refs; in the second one, JGit looks up the refs that are pushed. Does
+   * nothing if another module filters the advertised refs, which takes all.
    */
-  void lookUpByName(ReceivePack push) {
+  void lookUpByName(ReceivePack push, boolean isList) {
     if (hasGerritsFilter(push)) {
       this.push = push;
+      this.isList = isList;
     }
   }
 
@@ -143,11 +149,23 @@ final class PushAdvertisement implements AdvertiseRefsHook {
       // Another module may have set a filter since.
       boolean isByName = this.push != null && hasGerritsFilter(push);
       runHooks(isByName ? byName : visibleRefs(), push);
-      (isByName() ? counts.pushesByName : counts.pushes).increment();
+      if (isByName() && isList) {
+        readList(push); // if this fails, git shows why only if it does so here
+      }
+      (isByName() && !isList ? counts.pushesByName : counts.pushes).increment();
     } else if (before == byName) {
       runHooks(push.getRefFilter() == filter ? byName : visibleRefs(), push);
     } else {
       gerrits.advertiseRefs(push);
+    }
+  }
+
+  private void readList(ReceivePack push) throws IOException {
+    boolean isKept = push.isCheckReferencedObjectsAreReachable();
+    for (Ref ref : byName.all().values()) {
+      if (isKept && ref.getObjectId() != null) {
+        push.getAdvertisedObjects().add(ref.getObjectId()); // for the second request, by Gerrit
+      }
     }
   }
 

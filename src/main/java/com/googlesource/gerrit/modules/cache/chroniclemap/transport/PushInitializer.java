@@ -54,8 +54,10 @@ record PushInitializer(TransportSettings settings, TransportCounts counts)
       if (!settings.everCached
           && isGerrits(gerrits)
           && push.getRepository() instanceof DelegateRepository repository) {
+        PushView view = PushView.below(repository);
+        LocalConnectivityChecker.tell(push, view);
         push.setAdvertiseRefsHook(
-            new PushAdvertisement(gerrits, repository, settings::isAdvertised, counts));
+            new PushAdvertisement(gerrits, repository, view, settings::isAdvertised, counts));
       } else {
         counts.pushesLeft.increment();
       }
@@ -81,16 +83,17 @@ record PushInitializer(TransportSettings settings, TransportCounts counts)
 
   /**
    * Intercepts Gerrit's factory of pushes over HTTP, which makes one object for the list of refs
-   * and one for the push itself. The second one needs no list.
+   * and one for the push itself. No list has to be walked through when it is set, and the second
+   * one needs none.
    */
   static Object created(MethodInvocation factory) throws Throwable {
     Object made = factory.proceed();
     try {
       if (made instanceof ReceivePack push
           && push.getAdvertiseRefsHook() instanceof PushAdvertisement advertisement
-          && factory.getArguments()[0] instanceof HttpServletRequest request
-          && request.getMethod().equals("POST")) {
-        LocalConnectivityChecker.lookUpByName(push, advertisement);
+          && factory.getArguments()[0] instanceof HttpServletRequest request) {
+        boolean isList = !request.getMethod().equals("POST");
+        LocalConnectivityChecker.lookUpByName(push, advertisement, isList);
       }
     } catch (RuntimeException | LinkageError e) {
       logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(

@@ -17,12 +17,14 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.transport;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.Iterables;
 import com.google.common.collect.Sets;
+import com.google.common.flogger.FluentLogger;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.entities.RefNames;
 import com.google.gerrit.server.git.DelegateRefDatabase;
 import com.google.gerrit.server.git.DelegateRepository;
 import com.google.gerrit.server.git.receive.ReceivePackRefCache;
 import java.io.IOException;
+import java.lang.StackWalker.StackFrame;
 import java.lang.invoke.VarHandle;
 import java.util.Collection;
 import java.util.HashMap;
@@ -30,12 +32,14 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Predicate;
 import org.aopalliance.intercept.MethodInvocation;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.Repository;
+import org.eclipse.jgit.transport.ConnectivityChecker.ConnectivityCheckInfo;
 
 /**
  * A view of the repository for one push, below Gerrit's filter. It differs from the repository in
@@ -45,7 +49,8 @@ import org.eclipse.jgit.lib.Repository;
  * <ul>
  *   <li>Gerrit wants to know the patch sets with the id of a commit, and asks for all refs with it.
  *       It gets only those of changes, so that no tag is filtered.
- *   <li>For each command, it asks for all branches. The filter runs for them once.
+ *   <li>For each command, it asks for all branches. It gets those that matter ({@link
+ *       BranchesBelow}), or else the filter runs for all of them once.
  *   <li>If a push concerns many patch sets or branches, the filter runs for all of them at once.
  *   <li>All refs but those of changes are filtered in one run ({@link #visible}).
  * </ul>
@@ -61,6 +66,7 @@ final class PushView extends DelegateRepository {
           "delegate",
           "Refs of a push can't be filtered at once in this version of Gerrit; the filter may run for each");
 
+  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
   private static final StackWalker STACK = StackWalker.getInstance();
 
   /** Between Gerrit's cache and this class are two methods of its filter. */
@@ -74,6 +80,9 @@ final class PushView extends DelegateRepository {
 
   /** The refs that {@link #visible} leaves out; none unless it runs. */
   private Set<String> leftOut = Set.of();
+
+  /** The branches that suffice for Gerrit's walk; null if all are needed. */
+  @Nullable private List<Ref> branchesBelow;
 
   /** All branches, and those that are visible; null until Gerrit has asked for them. */
   @Nullable private List<Ref> branches;
@@ -100,6 +109,10 @@ final class PushView extends DelegateRepository {
           @Override
           public List<Ref> getRefsByPrefix(String prefix) throws IOException {
             if (prefix.equals(Constants.R_HEADS) && isForGerritsCache()) {
+              if (branchesBelow != null
+                  && isCalledBy(at -> at.getMethodName().equals("markHeadsAsUninteresting"))) {
+                return branchesBelow;
+              }
               branches = branches != null ? branches : super.getRefsByPrefix(prefix);
               return branches;
             }
@@ -136,8 +149,20 @@ final class PushView extends DelegateRepository {
    */
   private static boolean isForGerritsCache() {
     String gerrits = ReceivePackRefCache.class.getName();
-    return STACK.walk(
-        frames -> frames.limit(FRAMES).anyMatch(frame -> frame.getClassName().startsWith(gerrits)));
+    return isCalledBy(frame -> frame.getClassName().startsWith(gerrits));
+  }
+
+  private static boolean isCalledBy(Predicate<StackFrame> caller) {
+    return STACK.walk(frames -> frames.limit(FRAMES).anyMatch(caller));
+  }
+
+  /** Is told what JGit has received, before Gerrit looks at it. */
+  void received(ConnectivityCheckInfo push) {
+    try {
+      branchesBelow = BranchesBelow.of(push, delegate.getRefDatabase());
+    } catch (IOException | RuntimeException e) {
+      logger.atFine().withCause(e).log("Cannot find the branches of a push; all are used");
+    }
   }
 
   /**

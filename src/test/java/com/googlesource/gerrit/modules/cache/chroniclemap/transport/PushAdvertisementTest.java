@@ -19,12 +19,15 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.google.gerrit.server.git.DelegateRepository;
 import java.io.IOException;
+import java.lang.reflect.Constructor;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Locale;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.lib.Repository;
 import org.eclipse.jgit.transport.AdvertiseRefsHook;
 import org.eclipse.jgit.transport.ReceivePack;
+import org.eclipse.jgit.transport.RefFilter;
 import org.eclipse.jgit.transport.ServiceMayNotContinueException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -47,12 +50,49 @@ class PushAdvertisementTest {
       DelegateRepository repository = new Delegating(files);
       PushAdvertisement hook =
           new PushAdvertisement(
-              AdvertiseRefsHook.DEFAULT, repository, name -> true, new TransportCounts());
+              AdvertiseRefsHook.DEFAULT, repository, null, name -> true, new TransportCounts());
       ServiceMayNotContinueException refusal =
           assertThrows(
               ServiceMayNotContinueException.class,
               () -> hook.advertiseRefs(new ReceivePack(repository)));
       assertThat(refusal).hasCauseThat().isInstanceOf(IOException.class);
     }
+  }
+
+  /** JGit would put the id of each into a set, once for each hook. */
+  @Test
+  void refsThatAreListedOverHttpAreNotWalkedThroughBefore() throws Exception {
+    StringBuilder text = new StringBuilder("# pack-refs with: peeled fully-peeled sorted \n");
+    for (int i = 1000; i < 2000; i++) {
+      text.append(String.format(Locale.ROOT, "%040x refs/heads/%d\n", i, i));
+    }
+    try (Repository files = new FileRepository(folder.toFile())) {
+      files.create(true);
+      Files.writeString(folder.resolve("packed-refs"), text);
+      for (boolean isKept : new boolean[] {false, true}) {
+        ReceivePack push = new ReceivePack(new Delegating(files));
+        push.setRefFilter(gerritsFilter());
+        push.setCheckReferencedObjectsAreReachable(isKept);
+        PushAdvertisement hook =
+            new PushAdvertisement(
+                AdvertiseRefsHook.DEFAULT,
+                (DelegateRepository) push.getRepository(),
+                null,
+                name -> true,
+                new TransportCounts());
+        hook.lookUpByName(push, true);
+        hook.advertiseRefs(push);
+        assertThat(push.getAdvertisedObjects()).hasSize(isKept ? 1000 : 0);
+        assertThat(push.getAdvertisedRefs()).hasSize(1000);
+      }
+    }
+  }
+
+  private static RefFilter gerritsFilter() throws ReflectiveOperationException {
+    Constructor<?> constructor =
+        Class.forName("com.google.gerrit.server.git.receive.ReceiveRefFilter")
+            .getDeclaredConstructor();
+    constructor.setAccessible(true);
+    return (RefFilter) constructor.newInstance();
   }
 }

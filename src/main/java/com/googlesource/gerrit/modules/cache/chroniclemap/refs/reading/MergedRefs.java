@@ -84,18 +84,8 @@ final class MergedRefs extends AbstractList<Ref> {
   @Override
   public Ref get(int index) {
     Objects.checkIndex(index, size());
-    int low = 0;
-    int high = count;
-    while (low < high) {
-      int middle = (low + high) >>> 1;
-      if (positions[middle] <= index) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
     // The last upper ref at or before the index.
-    int at = low - 1;
+    int at = upperBefore(index + 1) - 1;
     if (at < 0) {
       return under.get(index);
     }
@@ -104,13 +94,55 @@ final class MergedRefs extends AbstractList<Ref> {
         : under.get(index + shifts[at]);
   }
 
+  /** Returns how many upper refs have a position before an index. */
+  private int upperBefore(int index) {
+    int low = 0;
+    int high = count;
+    while (low < high) {
+      int middle = (low + high) >>> 1;
+      if (positions[middle] < index) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low;
+  }
+
   @Override
   public Iterator<Ref> iterator() {
+    return iterator(0, size());
+  }
+
+  /** Returns a part, whose iteration reads packed refs by blocks as that of the whole does. */
+  @Override
+  public List<Ref> subList(int from, int to) {
+    Objects.checkFromToIndex(from, to, size());
+    return new AbstractList<>() {
+      @Override
+      public int size() {
+        return to - from;
+      }
+
+      @Override
+      public Ref get(int index) {
+        return MergedRefs.this.get(from + Objects.checkIndex(index, size()));
+      }
+
+      @Override
+      public Iterator<Ref> iterator() {
+        return MergedRefs.this.iterator(from, to);
+      }
+    };
+  }
+
+  private Iterator<Ref> iterator(int from, int end) {
+    int first = upperBefore(from);
+    int start = from + (first == 0 ? 0 : shifts[first - 1]);
     return new Iterator<>() {
-      private final Iterator<Ref> below = under.iterator();
-      private final int end = size();
-      private int index;
-      private int next;
+      private final Iterator<Ref> below = under.subList(start, under.size()).iterator();
+      private int index = from;
+      private int next = first;
 
       @Override
       public boolean hasNext() {
