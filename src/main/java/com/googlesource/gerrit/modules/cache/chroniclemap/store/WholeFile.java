@@ -29,8 +29,8 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Set;
 
 /**
- * Writes small files of text, which only their owner can read. When a method returns, its work is
- * on disk. One thread at a time for each file.
+ * Writes small files, which only their owner can read. When a method returns, its work is on disk.
+ * One thread at a time for each file.
  */
 public final class WholeFile {
   private static final FileAttribute<Set<PosixFilePermission>> OWNER_ONLY =
@@ -40,21 +40,26 @@ public final class WholeFile {
 
   /** Replaces a file. It has its old content or the new one whatever fails, and after a crash. */
   public static void replace(Path file, String text) throws IOException {
+    replace(file, text.getBytes(UTF_8));
+  }
+
+  /** The same for any bytes. */
+  public static void replace(Path file, byte[] content) throws IOException {
     Path next = file.resolveSibling(file.getFileName() + ".next");
     Files.deleteIfExists(next);
-    write(next, text);
+    write(next, content);
     Files.move(next, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
     sync(file);
   }
 
   /** Empties a file or creates an empty one. If there is a file, this needs no disk space. */
   public static void empty(Path file) throws IOException {
-    write(file, "");
+    write(file, new byte[0]);
     sync(file);
   }
 
-  private static void write(Path file, String text) throws IOException {
-    ByteBuffer bytes = ByteBuffer.wrap(text.getBytes(UTF_8));
+  private static void write(Path file, byte[] content) throws IOException {
+    ByteBuffer bytes = ByteBuffer.wrap(content);
     try (FileChannel channel =
         FileChannel.open(
             file,

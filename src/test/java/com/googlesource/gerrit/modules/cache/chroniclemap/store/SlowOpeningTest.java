@@ -109,7 +109,8 @@ class SlowOpeningTest {
   @Test
   void whatWaitsIsBoundForAllStoresTogether() {
     PendingWrites other = new PendingWrites();
-    other.change(new HashedKey(key(0)), (key, before) -> PendingWrite.put(new byte[16 << 20], 1));
+    other.change(
+        new HashedKey(key(0)), (key, before) -> PendingWrite.put(new byte[(16 << 20) - 1], 1));
     try {
       // Each has room for a few even so.
       for (int i = 0; i < 13; i++) {

@@ -15,17 +15,12 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
 import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.WholeFile;
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.security.SecureRandom;
-import java.util.Set;
 
 /**
  * The file with the site's secret, which only its owner can read. If the secret is lost, all lists
@@ -63,25 +58,7 @@ final class SecretFile {
       logger.atWarning().withCause(e).log("%s cannot be read; a new secret is made", file);
     }
     byte[] secret = random();
-    write(file, secret);
+    WholeFile.replace(file, secret);
     return secret;
-  }
-
-  /** Writes the whole file or nothing, even if the machine crashes. */
-  private static void write(Path file, byte[] secret) throws IOException {
-    Path part = file.resolveSibling(NAME + ".new");
-    Files.deleteIfExists(part);
-    try (FileChannel out =
-        FileChannel.open(
-            part,
-            Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE),
-            PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")))) {
-      ByteBuffer bytes = ByteBuffer.wrap(secret);
-      while (bytes.hasRemaining()) {
-        out.write(bytes);
-      }
-      out.force(true);
-    }
-    Files.move(part, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
   }
 }

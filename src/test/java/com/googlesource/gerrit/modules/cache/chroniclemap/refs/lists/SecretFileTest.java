@@ -56,7 +56,7 @@ class SecretFileTest {
 
   @Test
   void whatACrashLeftIsNoHindrance() throws Exception {
-    Files.write(folder.resolve("secret.new"), new byte[3]);
+    Files.write(folder.resolve("secret.next"), new byte[3]);
     byte[] secret = SecretFile.readOrMake(folder);
     assertThat(SecretFile.readOrMake(folder)).isEqualTo(secret);
   }
