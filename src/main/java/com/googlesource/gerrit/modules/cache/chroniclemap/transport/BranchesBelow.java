@@ -49,24 +49,26 @@ import org.eclipse.jgit.transport.ReceiveCommand;
  * ancestors of a few visible branches, then these few leave out the same commits as all branches.
  *
  * <p>The cost grows with the push.
+ *
+ * @param branches visible branches that suffice for the walk
+ * @param objects of the repository
+ * @param packs that there were
  */
-final class BranchesBelow {
+record BranchesBelow(List<Ref> branches, ObjectDirectory objects, List<Pack> packs) {
   /** The commits that are looked at. Each new one is looked up in all packs. */
   private static final int MAX_COMMITS = 128;
 
   /** The branches that Gerrit's filter is asked for, one by one. */
   private static final int MAX_BRANCHES = 32;
 
-  private BranchesBelow() {}
-
   /**
-   * Returns visible branches that suffice for the walk; null if all are needed.
+   * Returns the branches that a push is built on; null if all are needed.
    *
    * @param push its repository filters refs
    * @param unfiltered the refs of the same repository
    */
   @Nullable
-  static List<Ref> of(ConnectivityCheckInfo push, RefDatabase unfiltered) throws IOException {
+  static BranchesBelow of(ConnectivityCheckInfo push, RefDatabase unfiltered) throws IOException {
     Repository repository = push.getRepository();
     // There is no pack if it has the objects of a pack that was there.
     if (!(push.getParser() instanceof ObjectDirectoryPackParser parser)
@@ -83,7 +85,7 @@ final class BranchesBelow {
         addBranch(LocalConnectivityChecker.target(command.getRefName()), names);
       }
     }
-    Collection<Pack> packs = objects.getPacks();
+    List<Pack> packs = List.copyOf(objects.getPacks());
     Set<ObjectId> older = new HashSet<>();
     Queue<ObjectId> queue = new ArrayDeque<>(seen);
     try (RevWalk walk = new RevWalk(repository)) {
@@ -118,9 +120,18 @@ final class BranchesBelow {
         tips.add(branch.getObjectId());
       }
     }
-    return LocalConnectivityChecker.areAncestors(tips, older, push)
-        ? List.copyOf(branches.values())
+    BranchesBelow found = new BranchesBelow(List.copyOf(branches.values()), objects, packs);
+    return found.isCurrent() && LocalConnectivityChecker.areAncestors(tips, older, push)
+        ? found
         : null;
+  }
+
+  /**
+   * Whether no pack has come or gone since. One that another push or gc has brought may have a
+   * commit of this push, and a branch may lead to it by now.
+   */
+  boolean isCurrent() {
+    return List.copyOf(objects.getPacks()).equals(packs);
   }
 
   private static void addBranch(String name, Set<String> names) {

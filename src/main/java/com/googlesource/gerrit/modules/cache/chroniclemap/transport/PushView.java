@@ -82,7 +82,7 @@ final class PushView extends DelegateRepository {
   private Set<String> leftOut = Set.of();
 
   /** The branches that suffice for Gerrit's walk; null if all are needed. */
-  @Nullable private List<Ref> branchesBelow;
+  @Nullable private BranchesBelow suffice;
 
   /** All branches, and those that are visible; null until Gerrit has asked for them. */
   @Nullable private List<Ref> branches;
@@ -109,9 +109,10 @@ final class PushView extends DelegateRepository {
           @Override
           public List<Ref> getRefsByPrefix(String prefix) throws IOException {
             if (prefix.equals(Constants.R_HEADS) && isForGerritsCache()) {
-              if (branchesBelow != null
-                  && isCalledBy(at -> at.getMethodName().equals("markHeadsAsUninteresting"))) {
-                return branchesBelow;
+              if (suffice != null
+                  && isCalledBy(at -> at.getMethodName().equals("markHeadsAsUninteresting"))
+                  && suffice.isCurrent()) {
+                return suffice.branches();
               }
               branches = branches != null ? branches : super.getRefsByPrefix(prefix);
               return branches;
@@ -159,8 +160,8 @@ final class PushView extends DelegateRepository {
   /** Is told what JGit has received, before Gerrit looks at it. */
   void received(ConnectivityCheckInfo push) {
     try {
-      branchesBelow = BranchesBelow.of(push, delegate.getRefDatabase());
-    } catch (IOException | RuntimeException e) {
+      suffice = BranchesBelow.of(push, delegate.getRefDatabase());
+    } catch (IOException | RuntimeException | LinkageError e) {
       logger.atFine().withCause(e).log("Cannot find the branches of a push; all are used");
     }
   }

@@ -150,6 +150,12 @@ class BranchesBelowTest {
 
   @Nullable
   private List<Ref> below(ConnectivityCheckInfo push) throws IOException {
+    BranchesBelow found = found(push);
+    return found == null ? null : found.branches();
+  }
+
+  @Nullable
+  private BranchesBelow found(ConnectivityCheckInfo push) throws IOException {
     RefDatabase unfiltered =
         new DelegateRefDatabase(server) {
           @Override
@@ -186,6 +192,18 @@ class BranchesBelowTest {
     ObjectId branch = commit(stable);
     assertThat(names(push("refs/heads/new", branch, Set.of(stable))))
         .containsExactly(MASTER, STABLE);
+  }
+
+  /** Another push may bring a commit of this one, and a branch may get it, before Gerrit asks. */
+  @Test
+  void allBranchesAreNeededOnceAnotherPackIsThere() throws Exception {
+    ObjectId first = commit();
+    create(MASTER, first);
+    ObjectId change = commit(first);
+    BranchesBelow found = found(push("refs/for/master", change, Set.of(first)));
+    assertThat(found.isCurrent()).isTrue();
+    create(STABLE, commit(change));
+    assertThat(found.isCurrent()).isFalse();
   }
 
   /** Of a commit that was there, a branch may have it that nothing else leads to. */

@@ -70,10 +70,12 @@ record MappedRecord(long address, int length) {
         continue;
       }
       long entry = segment + layout.startOf(layout.chunkOf(slot));
-      byte[] key = new byte[length(layout, segment, entry)];
-      long keyAt = entry + lengthBytes(key.length);
-      MEMORY.readBytes(keyAt, key, 0, key.length);
-      MappedRecord record = of(layout, segment, keyAt + key.length);
+      int keyLength = length(layout, segment, entry);
+      long keyAt = entry + lengthBytes(keyLength);
+      // First, as a damaged length of a key is seldom followed by a record.
+      MappedRecord record = of(layout, segment, keyAt + keyLength);
+      byte[] key = new byte[keyLength];
+      MEMORY.readBytes(keyAt, key, 0, keyLength);
       scan.record(key, record.created(), key.length + record.length);
     }
   }

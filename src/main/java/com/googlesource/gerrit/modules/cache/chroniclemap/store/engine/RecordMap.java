@@ -299,16 +299,25 @@ public final class RecordMap {
       Throwables.throwIfUnchecked(cause);
     }
     touching.run();
+    whileLocked(
+        segment,
+        () -> {
+          counts.mark(segment);
+          repairUnchecked(segment);
+        });
+    logger.atWarning().withCause(cause).atMostEvery(1, TimeUnit.MINUTES).log(
+        "Segment %d of %s was damaged; it is repaired, and damaged records are dropped",
+        segment, path);
+  }
+
+  /** Runs a step while nobody reads or writes a segment. */
+  private void whileLocked(int segment, Runnable step) {
     try (ExternalMapQueryContext<byte[], byte[], ?> query =
         map.queryContext(new ArrayData(places.keyOf(segment)))) {
       SegmentLocks.lockForUpdate(query);
       SegmentLocks.lockForWrite(query);
-      counts.mark(segment);
-      repairUnchecked(segment);
+      step.run();
     }
-    logger.atWarning().withCause(cause).atMostEvery(1, TimeUnit.MINUTES).log(
-        "Segment %d of %s was damaged; it is repaired, and damaged records are dropped",
-        segment, path);
   }
 
   /** Whether there is a record, invalidated or not. */
@@ -325,6 +334,10 @@ public final class RecordMap {
           beginUse(segment);
           SegmentLocks.lockForRead(headers, segment);
           try {
+            if (counts.isUnchecked(segment)) {
+              // A repair has begun since, and was not ended: an invalidation would find nothing.
+              throw new StoreBusyException();
+            }
             MappedRecord record = find(storedKey, hash);
             return record == null ? ifAbsent : question.apply(record);
           } finally {
@@ -377,13 +390,7 @@ public final class RecordMap {
    */
   public Put put(byte[] storedKey, NewRecord record, boolean same) {
     insertedEnd = 0;
-    Put put;
-    try {
-      put = putOnce(storedKey, record, same);
-    } catch (RuntimeException | AssertionError e) {
-      repair(segmentOf(storedKey), e);
-      put = putOnce(storedKey, record, same);
-    }
+    Put put = repairing(() -> segmentOf(storedKey), () -> putOnce(storedKey, record, same));
     if (insertedEnd != 0) {
       // Not under the lock of the segment, for which readers wait.
       advice.inserted(insertedEnd, storedKey.length + record.length());
@@ -731,24 +738,19 @@ public final class RecordMap {
   /** Has a segment use all chunks that have disk; to be called for one after the other. */
   public void useRoom(int segment) {
     check(segment);
-    try (ExternalMapQueryContext<byte[], byte[], ?> query =
-        map.queryContext(new ArrayData(places.keyOf(segment)))) {
-      SegmentLocks.lockForUpdate(query);
-      SegmentLocks.lockForWrite(query);
-      begin(segment);
-      long bits = address + layout.offsetOf(segment) + layout.freeListOffset();
-      int to = room;
-      for (int chunk = state.room(segment, layout.chunks()); chunk < to; ) {
-        int end = Math.min(to, (chunk | 63) + 1);
-        long word = bits + (long) (chunk >>> 6) * Long.BYTES;
-        long freed = (end - chunk == 64 ? -1L : (1L << (end - chunk)) - 1) << chunk;
-        OS.memory().writeLong(word, OS.memory().readLong(word) & ~freed);
-        chunk = end;
-      }
-      headers.setEntries(segment, counts.records(segment));
-      state.noteGrownSegments(segment + 1);
-      state.wrote();
+    whileLocked(segment, () -> freeChunksWithDisk(segment));
+  }
+
+  private void freeChunksWithDisk(int segment) {
+    begin(segment);
+    long bits = addressOf(segment) + layout.freeListOffset();
+    for (int chunk = state.room(segment, layout.chunks()); chunk < room; chunk++) {
+      long word = bits + (long) (chunk / Long.SIZE) * Long.BYTES;
+      OS.memory().writeLong(word, OS.memory().readLong(word) & ~(1L << chunk));
     }
+    headers.setEntries(segment, counts.records(segment));
+    state.noteGrownSegments(segment + 1);
+    state.wrote();
   }
 
   /**

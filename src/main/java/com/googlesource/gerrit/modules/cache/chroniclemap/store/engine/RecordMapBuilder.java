@@ -18,6 +18,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FileReplacedException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
@@ -68,15 +69,8 @@ public final class RecordMapBuilder {
                   path,
                   (opened, layout) -> {
                     allocated[0] = layout;
-                    if (room == 0) {
-                      Holes.allocate(opened, path, 0, opened.length());
-                    } else {
-                      Holes.allocate(opened, path, 0, layout.segmentsOffset());
-                      for (int i = 0; i < layout.segments(); i++) {
-                        layout.allocate(opened, path, i, room);
-                      }
-                    }
-                    fill(disk, path, layout);
+                    allocate(opened, path, layout, room);
+                    writeIndexes(disk, path, layout);
                   });
       state.noteRoom(room);
       state.noteGrownSegments(geometry.segments());
@@ -101,12 +95,11 @@ public final class RecordMapBuilder {
     }
   }
 
-  /** Allocates the disk of a new file, or writes its indexes, before the file is mapped. */
-  private static void fill(Disk disk, Path path, FileLayout layout) throws IOException {
-    if (!ChronicleRuntime.allocatesDisk()) {
-      Holes.rewrite(disk, path);
-    } else if (layout.segments() >= MIN_SEGMENTS_TO_WRITE) {
-      writeIndexes(disk, path, layout);
+  private static void allocate(RandomAccessFile file, Path path, FileLayout layout, int room)
+      throws IOException {
+    Holes.allocate(file, path, 0, room == 0 ? file.length() : layout.segmentsOffset());
+    for (int i = 0; room != 0 && i < layout.segments(); i++) {
+      layout.allocate(file, path, i, room);
     }
   }
 
@@ -115,8 +108,17 @@ public final class RecordMapBuilder {
    * writes them too, but through the mapping. If the system reads megabytes around the first access
    * to each page, that takes seconds for each gigabyte: 13 to 55 s for a file of 8 GB with {@code
    * read_ahead_kb} of 8192, instead of 0.7 s.
+   *
+   * <p>Without native code to allocate disk, the whole file is written.
    */
   private static void writeIndexes(Disk disk, Path path, FileLayout layout) throws IOException {
+    if (!ChronicleRuntime.allocatesDisk()) {
+      Holes.rewrite(disk, path);
+      return;
+    }
+    if (layout.segments() < MIN_SEGMENTS_TO_WRITE) {
+      return;
+    }
     ByteBuffer zeros = ByteBuffer.allocateDirect(layout.chunksOffset());
     try (FileChannel channel = disk.open(path, Set.of(StandardOpenOption.WRITE))) {
       for (int i = 0; i < layout.segments(); i++) {

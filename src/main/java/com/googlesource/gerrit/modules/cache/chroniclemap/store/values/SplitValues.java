@@ -42,10 +42,12 @@ final class SplitValues {
   byte[] join(byte[] key, byte[] head) throws DamagedEntryException {
     PartList list = PartList.decode(head);
     ChunkRoot root = ChunkRoot.decode(head);
-    throwIf(list == null && root == null);
-    int length = list != null ? list.length() : root.length;
+    int length = list != null ? list.length() : root != null ? root.length : -1;
     // The limit is not that of values, which may have been higher when this one was put.
-    throwIf(length > map.geometry.dataBytes());
+    if (length < 0 || length > map.geometry.dataBytes()) {
+      throw new DamagedEntryException(
+          "the head of a split value makes no sense", /* certain= */ true);
+    }
     byte[] out = new byte[length];
     int end = 0;
     for (byte[] partKey : parts(key, head, /* inOrder= */ true)) {
@@ -57,13 +59,6 @@ final class SplitValues {
     }
     // A list of chunks that is missing has none.
     return end < length ? null : out;
-  }
-
-  private static void throwIf(boolean isNonsense) throws DamagedEntryException {
-    if (isNonsense) {
-      throw new DamagedEntryException(
-          "the head of a split value makes no sense", /* certain= */ true);
-    }
   }
 
   private byte[] read(byte[] partKey) throws DamagedEntryException {
