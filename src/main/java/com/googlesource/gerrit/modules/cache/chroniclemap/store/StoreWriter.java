@@ -204,7 +204,11 @@ final class StoreWriter {
       }
       // Nothing is evicted for a value that this file cannot hold, but perhaps the next one can.
       if (!file.values.isTooLarge(write.value())
-          && file.put(key.bytes, write.value(), write.created(), Evict.LEAST_USED)) {
+          && file.put(
+              key.bytes,
+              write.value(),
+              write.created(),
+              context.pending.isFilling() ? Evict.LEAST_USED_IN_HASTE : Evict.LEAST_USED)) {
         context.counts.puts.increment();
       } else {
         notStored(length, whyNoRoom(file, length, grows));

@@ -84,6 +84,11 @@ public final class PendingWrites {
     return bytes() + valueBytes < MIN_BYTES || ALL.get() + valueBytes < MAX_BYTES_OF_ALL;
   }
 
+  /** Whether so much is queued that callers will soon have to write to the file. */
+  public boolean isFilling() {
+    return bytes() > MAX_BYTES_OF_ALL / 4;
+  }
+
   /**
    * Whether a removal may be queued, for which there is more room: it takes little, and a request
    * would wait for the writes of others while the disk is slow.

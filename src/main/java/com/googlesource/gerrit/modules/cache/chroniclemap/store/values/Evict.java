@@ -21,6 +21,11 @@ public enum Evict {
   /** Those that were used least. */
   LEAST_USED,
   /**
+   * The same, and more of them than needed if they have to be read from disk to be chosen, as many
+   * values are queued. A segment is then read less often, but holds less.
+   */
+  LEAST_USED_IN_HASTE,
+  /**
    * Those that nobody has asked for lately. Nothing can be evicted until usage has been counted for
    * a while, which begins when the file begins to fill.
    */

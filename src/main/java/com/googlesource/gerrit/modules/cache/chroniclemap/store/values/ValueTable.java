@@ -66,10 +66,7 @@ public final class ValueTable {
   /** Share of a segment that is evicted at a time, doubled for each further attempt. */
   private static final double EVICTED_SHARE = 0.125;
 
-  /**
-   * The share where a segment has to be read from disk to choose what is evicted from it. A larger
-   * one makes room for more puts, so that a segment is read less often.
-   */
+  /** The share of {@link Evict#LEAST_USED_IN_HASTE} where that reads from disk. */
   private static final double COLD_EVICTED_SHARE = 0.25;
 
   public final RecordMap map;
@@ -425,7 +422,8 @@ public final class ValueTable {
       return false;
     }
     int segment = map.segmentOf(storedKey);
-    double share = map.isCold() ? COLD_EVICTED_SHARE : EVICTED_SHARE;
+    boolean more = evict == Evict.LEAST_USED_IN_HASTE && map.isCold();
+    double share = more ? COLD_EVICTED_SHARE : EVICTED_SHARE;
     while (evict(segment, share, evict)) {
       if (putAsItIs(storedKey, record, same)) {
         return true;
