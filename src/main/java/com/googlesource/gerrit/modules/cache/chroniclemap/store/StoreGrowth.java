@@ -52,6 +52,9 @@ final class StoreGrowth {
   /** How long {@link #awaitBriefly} waits: a growth of a small file is about done by then. */
   private static final long BRIEF_MILLIS = 300;
 
+  /** So many segments get more room while nobody else may write: a matter of a millisecond. */
+  private static final int SEGMENTS_AT_ONCE = 64;
+
   /** So many changed keys are copied while nobody else may write: a matter of a millisecond. */
   private static final int MAX_KEYS_AT_ONCE = 100;
 
@@ -321,9 +324,11 @@ final class StoreGrowth {
         }
         next[0] = 0;
       }
-      for (; next[0] < map.geometry.segments(); next[0]++) {
+      while (next[0] < map.geometry.segments()) {
         context.lock.yieldToWaiters();
-        if (!whileInUse(file, () -> map.useRoom(next[0]))) {
+        // Several under one lock, for which it may have to wait for as long as a write takes.
+        int end = Math.min(next[0] + SEGMENTS_AT_ONCE, map.geometry.segments());
+        if (!whileInUse(file, () -> useRoom(map, next, end))) {
           return false;
         }
       }
@@ -335,6 +340,12 @@ final class StoreGrowth {
       current.fail(file, e);
     }
     return false;
+  }
+
+  private static void useRoom(RecordMap map, int[] next, int end) {
+    for (; next[0] < end; next[0]++) {
+      map.useRoom(next[0]);
+    }
   }
 
   private boolean whileInUse(Generation file, Runnable step) {

@@ -21,8 +21,7 @@ import java.util.concurrent.TimeUnit;
 import net.openhft.chronicle.core.OS;
 
 /**
- * The advice to the kernel which pages of a full file will be needed, and which will not. Without
- * it, a put into a full file that is larger than memory waits for the disk while it holds the
+ * The advice to the kernel which pages of a full file will be needed. Without it, a put into a full file that is larger than memory waits for the disk while it holds the
  * writer's lock: for the pages that an eviction freed long ago, and for the whole segment when it
  * evicts.
  *
@@ -32,8 +31,6 @@ import net.openhft.chronicle.core.OS;
  *       come before that.
  *   <li>If there is no more room for such a record, the segment is read in one go, as the next put
  *       will evict records from it.
- *   <li>After an eviction, the pages that it touched leave memory again if they were not there
- *       before and have no room for new records. So an eviction drops few pages that requests read.
  * </ul>
  *
  * <p>An insert costs two microseconds more. Nothing of this is done while evictions find their
@@ -48,7 +45,7 @@ final class FullFileAdvice {
   /** A segment is not in memory if more than one in so many of its pages is missing. */
   private static final int COLD_SHARE = 16;
 
-  /** The segments that are read ahead of their evictions. Each takes half a kilobyte of heap. */
+  /** The most segments that are read ahead of their evictions. */
   private static final int MAX_SEGMENTS = 4096;
 
   /** Pages that were not in memory longer ago may be in use. */
@@ -63,15 +60,8 @@ final class FullFileAdvice {
   /** Whether the last segment that was to be evicted from was not in memory. */
   private boolean isCold;
 
-  /**
-   * The pages of a segment when it was read for an eviction.
-   *
-   * @param resident a byte for each page, as {@link LibC#mincore} answered before
-   */
-  private record Before(byte[] resident, long nanos) {}
-
-  /** The segments that were read and not evicted from yet. */
-  private final Map<Integer, Before> before = new HashMap<>();
+  /** The segments that were read and not evicted from yet, and when. */
+  private final Map<Integer, Long> read = new HashMap<>();
 
   /**
    * Makes it for a mapped file.
@@ -105,7 +95,7 @@ final class FullFileAdvice {
     if (next >= 0) {
       ChronicleRuntime.expectRead(
           data + (long) next * layout.chunkBytes(), (long) chunks * layout.chunkBytes());
-    } else if (!before.containsKey(segment) && before.size() < MAX_SEGMENTS) {
+    } else if (!read.containsKey(segment) && read.size() < MAX_SEGMENTS) {
       read(segment, LibC.get());
     }
   }
@@ -119,8 +109,8 @@ final class FullFileAdvice {
 
   private void readUnlessRead(int segment) {
     LibC libC = LibC.get();
-    Before known = before.get(segment);
-    if (libC != null && (known == null || System.nanoTime() - known.nanos > MAX_AGE_NANOS)) {
+    Long known = read.get(segment);
+    if (libC != null && (known == null || System.nanoTime() - known > MAX_AGE_NANOS)) {
       read(segment, libC);
     }
   }
@@ -138,9 +128,9 @@ final class FullFileAdvice {
     }
     boolean isAbsent = absent > resident.length / COLD_SHARE;
     // One that was read ahead long ago is in memory for that reason only.
-    isCold = isAbsent || before.remove(segment) != null;
+    isCold = isAbsent || read.remove(segment) != null;
     if (isAbsent) {
-      before.put(segment, new Before(resident, System.nanoTime()));
+      read.put(segment, System.nanoTime());
       ChronicleRuntime.expectRead(from, length);
     }
   }
@@ -152,26 +142,7 @@ final class FullFileAdvice {
 
   /** To be called after records were evicted from a segment. */
   void evicted(int segment) {
-    Before known = before.remove(segment);
-    if (known != null) {
-      attempt(() -> drop(segment, known.resident));
-    }
-  }
-
-  private void drop(int segment, byte[] resident) {
-    FreeChunks free = free(segment);
-    int page = 0;
-    while (page < resident.length) {
-      int end = page;
-      while (end < resident.length && isUseless(segment, end, resident, free)) {
-        end++;
-      }
-      if (end > page) {
-        long from = firstPage(segment) + (long) page * PAGE_BYTES;
-        int unused = LibC.get().madvise(from, (long) (end - page) * PAGE_BYTES, LibC.PAGE_OUT);
-      }
-      page = end + 1;
-    }
+    read.remove(segment);
   }
 
   /** Nothing depends on these hints. */
@@ -184,20 +155,6 @@ final class FullFileAdvice {
       isOn = false;
       isCold = false;
     }
-  }
-
-  /** Whether a page was not in memory before, and belongs to records of the segment alone. */
-  private boolean isUseless(int segment, int page, byte[] resident, FreeChunks free) {
-    long from = firstPage(segment) + (long) page * PAGE_BYTES - start(segment);
-    long to = from + PAGE_BYTES;
-    return (resident[page] & LibC.RESIDENT) == 0
-        && from >= layout.chunksOffset()
-        && to <= layout.segmentBytes()
-        && !free.isAnyFree(chunkAt(from), chunkAt(to + layout.chunkBytes() - 1));
-  }
-
-  private int chunkAt(long offsetInSegment) {
-    return Math.toIntExact((offsetInSegment - layout.chunksOffset()) / layout.chunkBytes());
   }
 
   private FreeChunks free(int segment) {
