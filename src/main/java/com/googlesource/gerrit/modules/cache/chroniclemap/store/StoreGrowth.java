@@ -52,9 +52,6 @@ final class StoreGrowth {
   /** How long {@link #awaitBriefly} waits: a growth of a small file is about done by then. */
   private static final long BRIEF_MILLIS = 300;
 
-  /** So many segments get more room while nobody else may write: a matter of a millisecond. */
-  private static final int SEGMENTS_AT_ONCE = 64;
-
   /** So many changed keys are copied while nobody else may write: a matter of a millisecond. */
   private static final int MAX_KEYS_AT_ONCE = 100;
 
@@ -300,52 +297,27 @@ final class StoreGrowth {
     return GrowthPlan.available(context.settings.oldValues(), context.free());
   }
 
-  /**
-   * Gives the file more disk, or goes on where that was interrupted. The cost grows with the number
-   * of segments.
-   */
+  /** Gives the file more disk, which its segments use when they are full. */
   private boolean growInPlace(Generation file) {
     RecordMap map = file.values.map;
-    int[] next = new int[1];
+    long step = GrowthPlan.step(file.bytes());
+    if (isRefused(file, step, available())) {
+      return false;
+    }
     try {
-      if (!whileInUse(file, () -> next[0] = map.firstToGrow())) {
-        return false;
+      int chunks = map.geometry.chunksOf(step, file.bytes());
+      int room =
+          map.allocate(context.files.disk, file.name.path(), chunks, GrowthPlan.spared(step));
+      if (whileInUse(file, () -> map.noteRoom(room))) {
+        context.counts.growths.increment();
+        return true;
       }
-      if (next[0] == map.geometry.segments()) {
-        long step = GrowthPlan.step(file.bytes());
-        if (isRefused(file, step, available())) {
-          return false;
-        }
-        int chunks = map.geometry.chunksOf(step, file.bytes());
-        int room =
-            map.allocate(context.files.disk, file.name.path(), chunks, GrowthPlan.spared(step));
-        if (!whileInUse(file, () -> map.noteRoom(room))) {
-          return false;
-        }
-        next[0] = 0;
-      }
-      while (next[0] < map.geometry.segments()) {
-        context.lock.yieldToWaiters();
-        // Several under one lock, for which it may have to wait for as long as a write takes.
-        int end = Math.min(next[0] + SEGMENTS_AT_ONCE, map.geometry.segments());
-        if (!whileInUse(file, () -> useRoom(map, next, end))) {
-          return false;
-        }
-      }
-      context.counts.growths.increment();
-      return true;
-    } catch (IOException | StoreBusyException e) {
+    } catch (IOException e) {
       refuseUnlessFailed(file, e);
     } catch (RuntimeException | Error e) {
       current.fail(file, e);
     }
     return false;
-  }
-
-  private static void useRoom(RecordMap map, int[] next, int end) {
-    for (; next[0] < end; next[0]++) {
-      map.useRoom(next[0]);
-    }
   }
 
   private boolean whileInUse(Generation file, Runnable step) {

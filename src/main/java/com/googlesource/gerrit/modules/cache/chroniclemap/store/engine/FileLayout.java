@@ -154,6 +154,26 @@ record FileLayout(
     return BitSet.valueOf(segment.slice(offset, freeListBytes)).get(0, room);
   }
 
+  /**
+   * Offset in a segment of the number of chunks that it may use, if the file gets its disk in
+   * steps. It is the last word of the counters, which Chronicle-Map does not use, beside the bit
+   * set.
+   */
+  int roomOffset() {
+    return freeListOffset - Long.BYTES;
+  }
+
+  /**
+   * The number of chunks that a segment may use.
+   *
+   * @param noted what is in the segment. It may be of a growth that {@code room} does not know, if
+   *     the machine stopped then
+   * @param room the number of chunks of each segment that have disk; 0 for all
+   */
+  int room(int noted, int room) {
+    return room == 0 ? chunks : Math.clamp(noted, 1, room);
+  }
+
   /** Ensures that the segments and their chunks are where another layout has them. */
   void checkSamePlaces(FileLayout other) {
     int last = segments - 1;

@@ -61,9 +61,8 @@ import java.util.zip.CRC32C;
  *         bytes of its header (4), CRC32C of its header (4)
  *    128  closed (4), changed (4), ever forced (4), on disk (4), checksum known (4), checksum (4),
  *         last modification of the file (8)
- *    160  room: the number of chunks of each segment that have disk (4), 0 if all have; the room
- *         before the last growth (4); the number of segments that may use the new room (4), which
- *         are the first ones, as a growth goes from segment to segment
+ *    160  the number of chunks of each segment that have disk (4), 0 if all have. How many of them a
+ *         segment uses is in the segment: {@link FileLayout#roomOffset}
  *    192  boot and device when the file was opened, see {@link Disk#boot} (64, text)
  *    256  key of the file, see {@link Disk#fileKey} (64, text). Keys of older versions do not
  *         tell whether the creation time was known: if it is not, their file counts as a copy
@@ -91,8 +90,6 @@ public final class FileState {
   private static final int FILE_CHECKSUM_AT = 148;
   private static final int MODIFIED_AT = 152;
   private static final int ROOM_AT = 160;
-  private static final int ROOM_BEFORE_AT = 164;
-  private static final int GROWN_AT = 168;
   public static final int BOOT_AT = 192;
   public static final int KEY_AT = 256;
   private static final int TEXT_BYTES = 64;
@@ -263,28 +260,7 @@ public final class FileState {
     return buffer.getInt(ROOM_AT);
   }
 
-  /** The number of a segment's chunks that may be used, out of all. */
-  synchronized int room(int segment, int chunks) {
-    int room = buffer.getInt(segment < buffer.getInt(GROWN_AT) ? ROOM_AT : ROOM_BEFORE_AT);
-    return room == 0 ? chunks : room;
-  }
-
-  /** The number of segments that may use all chunks that have disk. */
-  int grownSegments() {
-    return room() == 0 ? counts.segments : buffer.getInt(GROWN_AT);
-  }
-
-  synchronized void noteGrownSegments(int segments) {
-    buffer.putInt(GROWN_AT, segments);
-  }
-
-  /** Notes that more chunks have disk, which no segment may use yet. */
-  synchronized void noteRoom(int room) {
-    // In this order, so that a kill leaves each segment with those it has.
-    buffer.putInt(ROOM_BEFORE_AT, buffer.getInt(ROOM_AT));
-    VarHandle.releaseFence();
-    buffer.putInt(GROWN_AT, 0);
-    VarHandle.releaseFence();
+  void noteRoom(int room) {
     buffer.putInt(ROOM_AT, room);
   }
 

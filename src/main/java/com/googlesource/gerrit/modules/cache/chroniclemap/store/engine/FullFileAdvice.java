@@ -21,9 +21,9 @@ import java.util.concurrent.TimeUnit;
 import net.openhft.chronicle.core.OS;
 
 /**
- * The advice to the kernel which pages of a full file will be needed. Without it, a put into a full file that is larger than memory waits for the disk while it holds the
- * writer's lock: for the pages that an eviction freed long ago, and for the whole segment when it
- * evicts.
+ * The advice to the kernel which pages of a full file will be needed. Without it, a put into a full
+ * file that is larger than memory waits for the disk while it holds the writer's lock: for the
+ * pages that an eviction freed long ago, and for the whole segment when it evicts.
  *
  * <ul>
  *   <li>After each insert, it is advised to read the pages where the next record of that segment

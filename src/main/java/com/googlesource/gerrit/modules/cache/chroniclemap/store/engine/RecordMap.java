@@ -25,9 +25,9 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Envelope.
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.BitSet;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -609,7 +609,7 @@ public final class RecordMap {
         channel,
         layout,
         places,
-        segment -> state.room(segment, layout.chunks()),
+        state::room,
         new BorrowedPages(currentPath, this, address, mappedBytes));
   }
 
@@ -635,15 +635,14 @@ public final class RecordMap {
     if (!SegmentReader.readFully(channel, offset, used)) {
       throw new IOException("the store file was truncated");
     }
-    return layout.usedChunks(used, 0, state.room(segment, layout.chunks())).length();
+    return layout.usedChunks(used, 0, roomOf(segment)).length();
   }
 
   // ---- a file that gets its disk step by step
 
-  /** Whether there are chunks that may not be used yet. For the writer. */
+  /** Whether there are chunks that have no disk yet, and may get some. */
   public boolean canGrow() {
-    return Holes.canAllocate()
-        && (room < layout.chunks() || state.grownSegments() < layout.segments());
+    return room < layout.chunks() && Holes.canAllocate();
   }
 
   /** The bytes of all chunks that have disk. */
@@ -665,17 +664,19 @@ public final class RecordMap {
   void reserveRest() throws IOException {
     BitSet rest = new BitSet();
     rest.set(room, layout.chunks());
-    byte[] bits = Arrays.copyOf(rest.toByteArray(), layout.freeListBytes());
+    ByteBuffer start =
+        ByteBuffer.allocate(Long.BYTES + layout.freeListBytes())
+            .order(ByteOrder.LITTLE_ENDIAN)
+            .putLong(room)
+            .put(rest.toByteArray());
     for (int i = 0; i < layout.segments(); i++) {
-      SegmentReader.writeFully(
-          channel, layout.offsetOf(i) + layout.freeListOffset(), ByteBuffer.wrap(bits));
+      SegmentReader.writeFully(channel, layout.offsetOf(i) + layout.roomOffset(), start.clear());
     }
   }
 
   /**
-   * Allocates disk for more chunks of each segment. To be called once all segments use those that
-   * have disk; for one thread at a time, which need not be the writer. What was allocated before a
-   * failure stays so, for the next attempt.
+   * Allocates disk for more chunks of each segment; for one thread at a time, which need not be the
+   * writer. What was allocated before a failure stays so, for the next attempt.
    *
    * @param currentPath of the file
    * @param chunks how many more
@@ -730,26 +731,37 @@ public final class RecordMap {
     room = chunks;
   }
 
-  /** The first segment that may not use yet what was allocated; the number of segments if none. */
-  public int firstToGrow() {
-    return state.grownSegments();
+  /** The number of chunks that a segment may use. */
+  private int roomOf(int segment) {
+    return layout.room(OS.memory().readInt(addressOf(segment) + layout.roomOffset()), state.room());
   }
 
-  /** Has a segment use all chunks that have disk; to be called for one after the other. */
-  public void useRoom(int segment) {
+  /**
+   * Has a segment use the chunks that have got disk since it was asked last. For the writer, when a
+   * segment is full: the cost of a growth is thus spread over the puts that need it.
+   *
+   * @return whether there are any
+   */
+  public boolean useRoom(int segment) {
     check(segment);
-    whileLocked(segment, () -> freeChunksWithDisk(segment));
+    int before = roomOf(segment);
+    if (before == room) {
+      return false;
+    }
+    whileLocked(segment, () -> freeChunksWithDisk(segment, before));
+    return true;
   }
 
-  private void freeChunksWithDisk(int segment) {
+  private void freeChunksWithDisk(int segment, int before) {
     begin(segment);
     long bits = addressOf(segment) + layout.freeListOffset();
-    for (int chunk = state.room(segment, layout.chunks()); chunk < room; chunk++) {
+    for (int chunk = before; chunk < room; chunk++) {
       long word = bits + (long) (chunk / Long.SIZE) * Long.BYTES;
       OS.memory().writeLong(word, OS.memory().readLong(word) & ~(1L << chunk));
     }
+    // After a kill before this, the segment is repaired, as if it had not grown.
+    OS.memory().writeInt(addressOf(segment) + layout.roomOffset(), room);
     headers.setEntries(segment, counts.records(segment));
-    state.noteGrownSegments(segment + 1);
     state.wrote();
   }
 

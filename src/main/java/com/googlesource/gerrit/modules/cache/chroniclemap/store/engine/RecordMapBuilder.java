@@ -73,7 +73,6 @@ public final class RecordMapBuilder {
                     writeIndexes(disk, path, layout);
                   });
       state.noteRoom(room);
-      state.noteGrownSegments(geometry.segments());
       file = recordMap(map, disk, path, geometry, state, new LongAdder());
       file.layout.checkSamePlaces(allocated[0]);
       if (room != 0) {

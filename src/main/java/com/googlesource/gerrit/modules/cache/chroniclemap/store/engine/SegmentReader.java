@@ -22,7 +22,7 @@ import java.nio.channels.FileChannel;
 import java.util.Arrays;
 import java.util.BitSet;
 import java.util.function.Consumer;
-import java.util.function.IntUnaryOperator;
+import java.util.function.IntSupplier;
 
 /**
  * A reader of a file's segments that bypasses Chronicle-Map, to check or copy records while the
@@ -45,7 +45,7 @@ public final class SegmentReader implements AutoCloseable {
   private final FileChannel channel;
   private final FileLayout layout;
   private final KeyPlaces places;
-  private final IntUnaryOperator room;
+  private final IntSupplier room;
   private final BorrowedPages pages;
   private final byte[] bytes;
   private final ByteBuffer buffer;
@@ -55,14 +55,14 @@ public final class SegmentReader implements AutoCloseable {
    * Prepares to read.
    *
    * @param channel is not closed by this reader
-   * @param room tells of a segment how many of its chunks have disk
+   * @param room the number of chunks of each segment that have disk; 0 for all
    * @param pages is closed with this reader
    */
   SegmentReader(
       FileChannel channel,
       FileLayout layout,
       KeyPlaces places,
-      IntUnaryOperator room,
+      IntSupplier room,
       BorrowedPages pages) {
     this.channel = channel;
     this.room = room;
@@ -82,12 +82,13 @@ public final class SegmentReader implements AutoCloseable {
   public long read(int segment, Consumer<RecordView> sink) throws IOException {
     long offset = layout.segmentsOffset() + (long) segment * layout.segmentBytes();
     pages.reading(offset, layout.segmentBytes());
-    readUsed(offset, room.applyAsInt(segment));
+    readUsed(offset);
     return readSlots(segment, sink);
   }
 
-  private void readUsed(long offset, int chunks) throws IOException {
+  private void readUsed(long offset) throws IOException {
     read(offset, 0, layout.chunksOffset());
+    int chunks = layout.room(buffer.getInt(layout.roomOffset()), room.getAsInt());
     BitSet used = layout.usedChunks(buffer, layout.freeListOffset(), chunks);
     int end = layout.chunksOffset();
     for (int chunk = used.nextSetBit(0); chunk >= 0; ) {

@@ -76,8 +76,9 @@ final class SegmentRepair {
       throw new LostContentException(
           "the store file was truncated to " + (offset + segment.position()) + " bytes");
     }
-    room = state.room(index, layout.chunks());
-    if (repairCopy(index)) {
+    int allRoom = state.room();
+    room = layout.room(segment.getInt(layout.roomOffset()), allRoom);
+    if (repairCopy(index, allRoom == 0 ? 0 : room)) {
       state.beforeWrite();
       // The chunks have not changed.
       segment.clear().limit(layout.freeListOffset() + layout.freeListBytes());
@@ -88,8 +89,12 @@ final class SegmentRepair {
     state.wrote();
   }
 
-  /** Repairs the copy of the segment; returns whether anything but the chunks was changed. */
-  private boolean repairCopy(int index) {
+  /**
+   * Repairs the copy of the segment; returns whether anything but the chunks was changed.
+   *
+   * @param notedRoom what {@link FileLayout#roomOffset} has
+   */
+  private boolean repairCopy(int index, int notedRoom) {
     int taken = 0;
     for (int at = 0; at < slots.capacity(); at += layout.slotBytes()) {
       long slot = layout.slot(segment, at);
@@ -113,7 +118,7 @@ final class SegmentRepair {
       segment.put(0, slots, 0, slots.capacity());
     }
     used.set(room, layout.chunks());
-    changed |= writeListOfUsed();
+    changed |= writeListOfUsed(notedRoom);
     return changed;
   }
 
@@ -242,12 +247,13 @@ final class SegmentRepair {
    * Writes which chunks are used, and zeroes the counters before that, as they are in a segment of
    * only one tier.
    */
-  private boolean writeListOfUsed() {
+  private boolean writeListOfUsed(int notedRoom) {
     boolean changed = false;
     int list = layout.freeListOffset();
     long[] words = Arrays.copyOf(used.toLongArray(), layout.freeListBytes() / Long.BYTES);
     for (int at = layout.countersOffset(); at < list + layout.freeListBytes(); at += Long.BYTES) {
-      long word = at < list ? 0 : words[(at - list) / Long.BYTES];
+      long other = at == layout.roomOffset() ? notedRoom : 0;
+      long word = at < list ? other : words[(at - list) / Long.BYTES];
       if (segment.getLong(at) != word) {
         segment.putLong(at, word);
         changed = true;
