@@ -44,6 +44,12 @@ record FreeChunks(long address, int chunks) {
     return -1;
   }
 
+  /** Whether any of these chunks is free. */
+  boolean isAnyFree(int from, int to) {
+    int limit = Math.min(to, chunks);
+    return next(from, limit, /* used= */ false) < limit;
+  }
+
   /** Returns the first chunk of that kind; the limit, or more, if there is none below. */
   private int next(int from, int limit, boolean used) {
     int at = from;

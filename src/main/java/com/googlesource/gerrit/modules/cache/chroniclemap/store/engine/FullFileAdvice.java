@@ -21,9 +21,10 @@ import java.util.concurrent.TimeUnit;
 import net.openhft.chronicle.core.OS;
 
 /**
- * The advice to the kernel which pages of a full file will be needed. Without it, a put into a full
- * file that is larger than memory waits for the disk while it holds the writer's lock: for the
- * pages that an eviction freed long ago, and for the whole segment when it evicts.
+ * The advice to the kernel which pages of a full file will be needed, and which will not. Without
+ * it, a put into a full file that is larger than memory waits for the disk while it holds the
+ * writer's lock: for the pages that an eviction freed long ago, and for the whole segment when it
+ * evicts.
  *
  * <ul>
  *   <li>After each insert, it is advised to read the pages where the next record of that segment
@@ -31,6 +32,8 @@ import net.openhft.chronicle.core.OS;
  *       come before that.
  *   <li>If there is no more room for such a record, the segment is read in one go, as the next put
  *       will evict records from it.
+ *   <li>After an eviction, the pages that it touched leave memory again if they were not there
+ *       before and have no room for new records. So an eviction drops few pages that requests read.
  * </ul>
  *
  * <p>An insert costs two microseconds more. Nothing of this is done while evictions find their
@@ -45,7 +48,7 @@ final class FullFileAdvice {
   /** A segment is not in memory if more than one in so many of its pages is missing. */
   private static final int COLD_SHARE = 16;
 
-  /** The most segments that are read ahead of their evictions. */
+  /** The segments that are read ahead of their evictions. Each takes half a kilobyte of heap. */
   private static final int MAX_SEGMENTS = 4096;
 
   /** Pages that were not in memory longer ago may be in use. */
@@ -60,8 +63,15 @@ final class FullFileAdvice {
   /** Whether the last segment that was to be evicted from was not in memory. */
   private boolean isCold;
 
-  /** The segments that were read and not evicted from yet, and when. */
-  private final Map<Integer, Long> read = new HashMap<>();
+  /**
+   * The pages of a segment when it was read for an eviction.
+   *
+   * @param resident a byte for each page, as {@link LibC#mincore} answered before
+   */
+  private record Before(byte[] resident, long nanos) {}
+
+  /** The segments that were read and not evicted from yet. */
+  private final Map<Integer, Before> before = new HashMap<>();
 
   /**
    * Makes it for a mapped file.
@@ -95,7 +105,7 @@ final class FullFileAdvice {
     if (next >= 0) {
       ChronicleRuntime.expectRead(
           data + (long) next * layout.chunkBytes(), (long) chunks * layout.chunkBytes());
-    } else if (!read.containsKey(segment) && read.size() < MAX_SEGMENTS) {
+    } else if (!before.containsKey(segment) && before.size() < MAX_SEGMENTS) {
       read(segment, LibC.get());
     }
   }
@@ -109,8 +119,8 @@ final class FullFileAdvice {
 
   private void readUnlessRead(int segment) {
     LibC libC = LibC.get();
-    Long known = read.get(segment);
-    if (libC != null && (known == null || System.nanoTime() - known > MAX_AGE_NANOS)) {
+    Before known = before.get(segment);
+    if (libC != null && (known == null || System.nanoTime() - known.nanos > MAX_AGE_NANOS)) {
       read(segment, libC);
     }
   }
@@ -128,9 +138,9 @@ final class FullFileAdvice {
     }
     boolean isAbsent = absent > resident.length / COLD_SHARE;
     // One that was read ahead long ago is in memory for that reason only.
-    isCold = isAbsent || read.remove(segment) != null;
+    isCold = isAbsent || before.remove(segment) != null;
     if (isAbsent) {
-      read.put(segment, System.nanoTime());
+      before.put(segment, new Before(resident, System.nanoTime()));
       ChronicleRuntime.expectRead(from, length);
     }
   }
@@ -142,7 +152,26 @@ final class FullFileAdvice {
 
   /** To be called after records were evicted from a segment. */
   void evicted(int segment) {
-    read.remove(segment);
+    Before known = before.remove(segment);
+    if (known != null) {
+      attempt(() -> drop(segment, known.resident));
+    }
+  }
+
+  private void drop(int segment, byte[] resident) {
+    FreeChunks free = free(segment);
+    int page = 0;
+    while (page < resident.length) {
+      int end = page;
+      while (end < resident.length && isUseless(segment, end, resident, free)) {
+        end++;
+      }
+      if (end > page) {
+        long from = firstPage(segment) + (long) page * PAGE_BYTES;
+        int unused = LibC.get().madvise(from, (long) (end - page) * PAGE_BYTES, LibC.PAGE_OUT);
+      }
+      page = end + 1;
+    }
   }
 
   /** Nothing depends on these hints. */
@@ -155,6 +184,20 @@ final class FullFileAdvice {
       isOn = false;
       isCold = false;
     }
+  }
+
+  /** Whether a page was not in memory before, and belongs to records of the segment alone. */
+  private boolean isUseless(int segment, int page, byte[] resident, FreeChunks free) {
+    long from = firstPage(segment) + (long) page * PAGE_BYTES - start(segment);
+    long to = from + PAGE_BYTES;
+    return (resident[page] & LibC.RESIDENT) == 0
+        && from >= layout.chunksOffset()
+        && to <= layout.segmentBytes()
+        && !free.isAnyFree(chunkAt(from), chunkAt(to + layout.chunkBytes() - 1));
+  }
+
+  private int chunkAt(long offsetInSegment) {
+    return Math.toIntExact((offsetInSegment - layout.chunksOffset()) / layout.chunkBytes());
   }
 
   private FreeChunks free(int segment) {

@@ -23,6 +23,9 @@ public interface LibC {
   /** POSIX_FADV_DONTNEED on Linux, except on s390x. */
   int DONT_NEED = 4;
 
+  /** MADV_PAGEOUT, since Linux 5.4. An older one refuses it, with no effect. */
+  int PAGE_OUT = 21;
+
   /** What {@link #mincore} sets in the byte of a page that is in memory. */
   int RESIDENT = 1;
 

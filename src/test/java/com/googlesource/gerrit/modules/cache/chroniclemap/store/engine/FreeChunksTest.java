@@ -46,6 +46,8 @@ class FreeChunksTest {
       }
       FreeChunks found = new FreeChunks(address, chunks);
       int from = random.nextInt(chunks + 1);
+      int to = from + random.nextInt(chunks + 1 - from);
+      assertThat(found.isAnyFree(from, to)).isEqualTo(used.get(from, to).cardinality() < to - from);
       int length = 1 + random.nextInt(1 + random.nextInt(80));
       assertThat(found.nextRun(from, length)).isEqualTo(nextRun(used, chunks, from, length));
     } finally {
