@@ -207,7 +207,8 @@ final class DelayedWrites<V> {
       }
       write(last);
       long ended = System.nanoTime();
-      long pause = ONE_IN * (ended - begun);
+      // The disk may have hung.
+      long pause = Math.min(ONE_IN * (ended - begun), TimeUnit.MINUTES.toNanos(10));
       if (pause > TimeUnit.SECONDS.toNanos(DELAY_SECONDS)) {
         pauses.put(key, ended + pause);
       } else {

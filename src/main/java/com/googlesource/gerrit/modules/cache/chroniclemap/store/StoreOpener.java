@@ -156,15 +156,19 @@ final class StoreOpener {
                 "it may lack its last changes: the machine stopped before it was closed and on"
                     + " disk, or it is a copy"));
       }
-      boolean hasHoles = state.room() != 0 && Holes.canAllocate();
-      if (isCopy && !hasHoles) {
+      boolean getsDiskInSteps = state.room() != 0 && Holes.canAllocate();
+      if (isCopy && !getsDiskInSteps) {
         Holes.fill(files.disk, found.path());
+      } else if (isCopy || verdict == FileVerdict.UNSURE) {
+        // A crash may have taken back what was allocated last. Noted, as that may fail or be
+        // killed.
+        state.noteHoles(true);
       }
       state.takeOver(found.path(), verdict);
       file = context.generations.open(found, state);
-      if (hasHoles && (isCopy || verdict == FileVerdict.UNSURE)) {
-        // A crash may have taken back what disk was allocated last.
+      if (getsDiskInSteps && state.mayHaveHoles()) {
         allocateAgain(file);
+        state.noteHoles(false);
       }
     } catch (IOException | RuntimeException | Error e) {
       state.release();

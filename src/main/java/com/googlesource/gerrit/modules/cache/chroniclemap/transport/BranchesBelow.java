@@ -128,7 +128,8 @@ record BranchesBelow(List<Ref> branches, ObjectDirectory objects, List<Pack> pac
 
   /**
    * Whether no pack has come or gone since. One that another push or gc has brought may have a
-   * commit of this push, and a branch may lead to it by now.
+   * commit of this push, and a branch may lead to it by now. (Of two pushes that send the same pack
+   * at the same moment, JGit keeps one pack, so the other push is not noticed.)
    */
   boolean isCurrent() {
     return List.copyOf(objects.getPacks()).equals(packs);

@@ -264,6 +264,21 @@ class InPlaceGrowthTest {
               .start();
       assertThat(copy.waitFor()).isEqualTo(0);
     }
+    // The first attempt meets a full disk, and leaves the rest to the next one.
+    AtomicInteger attempts = new AtomicInteger();
+    Disk full =
+        new FolderDisk(Disk.REAL) {
+          @Override
+          public void allocating(Path file) throws IOException {
+            attempts.incrementAndGet();
+            throw new IOException("No space left on device (a test)");
+          }
+        };
+    try (StoreDirectory directory = directory(full)) {
+      assertThat(open(directory, LIMIT).stats().state()).isNotEqualTo(StoreState.READY);
+    }
+    assertThat(attempts.get()).isEqualTo(1);
+    assertThat(diskBytes()).isLessThan(LIMIT / 8);
     try (StoreDirectory directory = directory(Disk.REAL)) {
       Store store = open(directory, LIMIT);
       assertThat(store.stats().state()).isEqualTo(StoreState.READY);

@@ -187,10 +187,20 @@ record FileLayout(
     return chunksOffset + (long) chunk * chunkBytes;
   }
 
-  /** Allocates disk for a segment's first chunks, and for the rest of the last page. */
-  void allocate(RandomAccessFile file, Path path, int segment, int room) throws IOException {
-    long end = OS.pageAlign(offsetOf(segment) + bytesTo(room));
-    Holes.allocate(file, path, offsetOf(segment), Math.min(end, file.length()) - offsetOf(segment));
+  /**
+   * Allocates disk for a segment's first chunks, and for the rest of the last page.
+   *
+   * @param before number of chunks that have disk; 0 if not even what is before the chunks has.
+   *     What is in use is left alone, as some file systems write zeros to allocate
+   */
+  void allocate(RandomAccessFile file, Path path, int segment, int before, int room)
+      throws IOException {
+    long start = offsetOf(segment);
+    long from = before == 0 ? start : OS.pageAlign(start + bytesTo(before));
+    long end = Math.min(OS.pageAlign(start + bytesTo(room)), file.length());
+    if (from < end) {
+      Holes.allocate(file, path, from, end - from);
+    }
   }
 
   /** Number of the first chunk of a slot's entry. */

@@ -18,6 +18,7 @@ import com.google.common.flogger.FluentLogger;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.function.IntSupplier;
 import net.openhft.chronicle.core.OS;
 
 /**
@@ -56,6 +57,7 @@ final class FullFileAdvice {
 
   private final long address;
   private final FileLayout layout;
+  private final IntSupplier room;
 
   /** Whether the file is large, and no call failed. */
   private boolean isOn;
@@ -77,8 +79,10 @@ final class FullFileAdvice {
    * Makes it for a mapped file.
    *
    * @param address where the mapping begins
+   * @param room the number of chunks of each segment that have disk
    */
-  FullFileAdvice(long address, long mappedBytes, FileLayout layout) {
+  FullFileAdvice(long address, long mappedBytes, FileLayout layout, IntSupplier room) {
+    this.room = room;
     this.address = address;
     this.layout = layout;
     this.isOn = mappedBytes >= BorrowedPages.MIN_FILE_BYTES && address % PAGE_BYTES == 0;
@@ -127,7 +131,7 @@ final class FullFileAdvice {
 
   private void read(int segment, LibC libC) {
     long from = firstPage(segment);
-    long length = start(segment) + layout.segmentBytes() - from;
+    long length = start(segment) + layout.bytesTo(room.getAsInt()) - from;
     byte[] resident = new byte[Math.toIntExact((length + PAGE_BYTES - 1) / PAGE_BYTES)];
     if (libC.mincore(from, length, resident) != 0) {
       return;

@@ -172,7 +172,7 @@ public final class RecordMap {
     this.counts = state.counts;
     this.layout = FileLayout.of((VanillaChronicleMap<?, ?, ?>) map, geometry.maxPayload());
     this.room = state.room() == 0 ? layout.chunks() : state.room();
-    this.advice = new FullFileAdvice(address, mappedBytes, layout);
+    this.advice = new FullFileAdvice(address, mappedBytes, layout, () -> room);
     this.headers = SegmentHeaders.takeOver(hash);
     if (SegmentHeaders.isLocked(hash)) {
       state.beforeWrite();
@@ -630,12 +630,14 @@ public final class RecordMap {
 
   /** The number of the chunk after which none is used. */
   private int endOfUsed(int segment) throws IOException {
-    ByteBuffer used = ByteBuffer.allocate(layout.freeListBytes());
-    long offset = layout.offsetOf(segment) + layout.freeListOffset();
+    ByteBuffer used =
+        ByteBuffer.allocate(Long.BYTES + layout.freeListBytes()).order(ByteOrder.LITTLE_ENDIAN);
+    long offset = layout.offsetOf(segment) + layout.roomOffset();
     if (!SegmentReader.readFully(channel, offset, used)) {
       throw new IOException("the store file was truncated");
     }
-    return layout.usedChunks(used, 0, roomOf(segment)).length();
+    int chunks = layout.room(used.getInt(0), state.room());
+    return layout.usedChunks(used, Long.BYTES, chunks).length();
   }
 
   // ---- a file that gets its disk step by step
@@ -686,16 +688,16 @@ public final class RecordMap {
    */
   public int allocate(Disk disk, Path currentPath, int chunks, long spared) throws IOException {
     int more = Math.min(room + chunks, layout.chunks());
-    allocate(disk, currentPath, more, spared, FREE_ASKED_EACH);
+    allocate(disk, currentPath, room, more, spared);
     return more;
   }
 
   /** Allocates disk for the chunks that may be used, in a copy of the file, or after a crash. */
   public void allocateAgain(Disk disk, Path currentPath) throws IOException {
-    allocate(disk, currentPath, room, 0, Integer.MAX_VALUE);
+    allocate(disk, currentPath, 0, room, 0);
   }
 
-  private void allocate(Disk disk, Path currentPath, int to, long spared, int askedEach)
+  private void allocate(Disk disk, Path currentPath, int from, int to, long spared)
       throws IOException {
     disk.allocating(currentPath);
     // Before it is opened, as that would make a file where there is none.
@@ -703,7 +705,7 @@ public final class RecordMap {
     try (RandomAccessFile file = new RandomAccessFile(currentPath.toFile(), "rw")) {
       state.checkInPlace(currentPath);
       for (int i = 0; i < layout.segments(); i++) {
-        if (i % askedEach == 0 && disk.free(currentPath.getParent()) < spared) {
+        if (i % FREE_ASKED_EACH == 0 && disk.free(currentPath.getParent()) < spared) {
           throw new IOException(
               "what is free on the volume of " + currentPath + " is left to others");
         }
@@ -711,7 +713,7 @@ public final class RecordMap {
           if (isClosing) {
             throw new IOException("the file is being closed");
           }
-          layout.allocate(file, currentPath, i, to);
+          layout.allocate(file, currentPath, i, from, to);
         }
       }
     }
@@ -731,11 +733,6 @@ public final class RecordMap {
     room = chunks;
   }
 
-  /** The number of chunks that a segment may use. */
-  private int roomOf(int segment) {
-    return layout.room(OS.memory().readInt(addressOf(segment) + layout.roomOffset()), state.room());
-  }
-
   /**
    * Has a segment use the chunks that have got disk since it was asked last. For the writer, when a
    * segment is full: the cost of a growth is thus spread over the puts that need it.
@@ -743,8 +740,15 @@ public final class RecordMap {
    * @return whether there are any
    */
   public boolean useRoom(int segment) {
+    if (state.room() == 0) {
+      return false;
+    }
     check(segment);
-    int before = roomOf(segment);
+    int before = OS.memory().readInt(addressOf(segment) + layout.roomOffset());
+    if (before < 1 || before > room) {
+      repair(segment, new IllegalStateException("damaged segment: the number of its chunks"));
+      return false;
+    }
     if (before == room) {
       return false;
     }

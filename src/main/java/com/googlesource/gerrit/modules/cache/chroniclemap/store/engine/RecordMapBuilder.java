@@ -98,7 +98,7 @@ public final class RecordMapBuilder {
       throws IOException {
     Holes.allocate(file, path, 0, room == 0 ? file.length() : layout.segmentsOffset());
     for (int i = 0; room != 0 && i < layout.segments(); i++) {
-      layout.allocate(file, path, i, room);
+      layout.allocate(file, path, i, 0, room);
     }
   }
 

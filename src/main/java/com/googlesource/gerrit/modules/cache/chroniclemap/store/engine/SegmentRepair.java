@@ -92,7 +92,7 @@ final class SegmentRepair {
   /**
    * Repairs the copy of the segment; returns whether anything but the chunks was changed.
    *
-   * @param notedRoom what {@link FileLayout#roomOffset} has
+   * @param notedRoom what is to be at {@link FileLayout#roomOffset}
    */
   private boolean repairCopy(int index, int notedRoom) {
     int taken = 0;
@@ -144,7 +144,7 @@ final class SegmentRepair {
     long chunk = layout.chunkOf(slot);
     if (chunk >= layout.chunks()
         || !record.parse(bytes, layout.startOf(chunk), segment.capacity(), layout.maxRecord())
-        // The machine stopped after a growth that the state file does not know.
+        // The machine stopped after a growth, which the state file or this segment does not know.
         || record.end() > layout.bytesTo(room)
         || !places.isPlace(layout, index, slot, record)
         || !kindMatchesKey()) {
@@ -244,8 +244,8 @@ final class SegmentRepair {
   }
 
   /**
-   * Writes which chunks are used, and zeroes the counters before that, as they are in a segment of
-   * only one tier.
+   * Writes which chunks are used, and before that how many may be, and the zeros of the counters of
+   * a segment of only one tier.
    */
   private boolean writeListOfUsed(int notedRoom) {
     boolean changed = false;

@@ -84,7 +84,7 @@ public final class PendingWrites {
     return bytes() + valueBytes < MIN_BYTES || ALL.get() + valueBytes < MAX_BYTES_OF_ALL;
   }
 
-  /** Whether so much is queued that callers will soon have to write to the file. */
+  /** Whether much is queued by this store, so that it should be written in a hurry. */
   public boolean isFilling() {
     return bytes() > MAX_BYTES_OF_ALL / 4;
   }
