@@ -61,6 +61,8 @@ class SlowOpeningTest {
         filled.put(key(i), bytes("old " + i), 1);
       }
       filled.flush();
+      // Otherwise a file that is being written would be gone before it is copied.
+      earlier.awaitSettled();
       copy(before, folder);
     }
     directory = StoreDirectory.open(folder, slow(), System::currentTimeMillis);
