@@ -97,8 +97,8 @@ final class DiskTier<K, V> implements SharedCache {
    *     sign-out from a session that is not found invalidates nothing, so the miss is the only
    *     trace of that sign-out
    * @param shared where computed values go to other servers; empty if they do not
-   * @param writer writes values of which each is put often; after its end nobody calls {@link
-   *     #write}
+   * @param writer writes delayed values; once it was shut down, nobody calls {@link #write} any
+   *     more
    */
   DiskTier(
       PersistentCacheDef<K, V> def,

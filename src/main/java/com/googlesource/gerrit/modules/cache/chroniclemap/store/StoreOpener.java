@@ -159,7 +159,7 @@ final class StoreOpener {
       boolean getsDiskInSteps = state.room() != 0 && Holes.canAllocate();
       if (isCopy && !getsDiskInSteps) {
         Holes.fill(files.disk, found.path());
-      } else if (isCopy || verdict == FileVerdict.UNSURE) {
+      } else if (getsDiskInSteps && (isCopy || verdict == FileVerdict.UNSURE)) {
         // A crash may have taken back what was allocated last. Noted, as that may fail or be
         // killed.
         state.noteHoles(true);

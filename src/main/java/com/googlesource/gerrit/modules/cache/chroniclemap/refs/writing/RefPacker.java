@@ -101,8 +101,10 @@ final class RefPacker {
     int most = maxLoose;
     try {
       int packed = refs.lockedReader.packed().size();
-      // Twice if it seems to be slow: the disk may have been busy, and a packing costs far more.
-      for (int i = 0; i < 2 && (i == 0 || loose > most); i++) {
+      // Twice if only a slow listing calls for a packing, which costs far more: the disk may have
+      // been busy.
+      int allowed = packed / PACKED_FOR_ONE_LOOSE;
+      for (int i = 0; i == 0 || (i == 1 && loose > most && loose <= allowed); i++) {
         long begun = System.nanoTime();
         loose = countLoose();
         most = Math.max(most, most(maxLoose, packed, loose, System.nanoTime() - begun));
