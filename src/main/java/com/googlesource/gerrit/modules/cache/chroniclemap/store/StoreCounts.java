@@ -34,7 +34,7 @@ public final class StoreCounts extends Counters {
   public final Counter damaged = counter("damaged", "damaged entries found", "entries");
 
   /** Replacements by a file of another size, or by a repaired one. */
-  public final Counter growths = counter("growths", "replacements of the file", "files");
+  public final Counter growths = counter("growths", "files replaced or given disk", "files");
 
   /** Errors of the disk, whatever followed from them. */
   public final Counter faults = counter("faults", "errors of the disk", "faults");
