@@ -261,7 +261,7 @@ class DamagedFilesTest {
 
     private static void replace(Path file, Geometry geometry) throws Exception {
       Files.delete(file);
-      RecordMapBuilder.create(Disk.REAL, file, file.resolveSibling("other.state"), geometry)
+      RecordMapBuilder.create(Disk.REAL, file, file.resolveSibling("other.state"), geometry, 0)
           .close();
     }
   }

@@ -81,7 +81,7 @@ public final class TestStores {
 
   /** A file with what is known of it beside it. */
   public static RecordMap file(Path path, Geometry geometry) throws IOException {
-    return RecordMapBuilder.create(Disk.REAL, path, FileState.pathOf(path), geometry);
+    return RecordMapBuilder.create(Disk.REAL, path, FileState.pathOf(path), geometry, 0);
   }
 
   /** Has the stores of a folder, which were closed, look as if their user had been killed. */

@@ -126,10 +126,6 @@ public final class Envelope {
     return record.length < HEADER_LENGTH ? -1 : kind((int) INT.get(record, KIND_OFFSET));
   }
 
-  public static long createdOf(byte[] record) {
-    return createdOf(record, 0);
-  }
-
   public static long createdOf(byte[] bytes, int recordOffset) {
     return (long) LONG.get(bytes, recordOffset + CREATED_OFFSET);
   }

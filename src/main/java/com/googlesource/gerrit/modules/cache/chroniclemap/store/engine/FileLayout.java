@@ -14,19 +14,23 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
+import com.google.common.primitives.Ints;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.BitSet;
+import net.openhft.chronicle.algo.hashing.LongHashFunction;
 import net.openhft.chronicle.core.OS;
+import net.openhft.chronicle.hash.impl.HashSplitting;
 import net.openhft.chronicle.hash.impl.VanillaChronicleHash;
 import net.openhft.chronicle.hash.serialization.impl.StopBitSizeMarshaller;
 import net.openhft.chronicle.map.VanillaChronicleMap;
 
 /**
  * The layout of a Chronicle-Map file of one geometry, as far as {@link MappedRecord}, {@link
- * SegmentReader} and {@link SegmentRepair} need it.
+ * SegmentReader} and {@link SegmentRepair} need it, and the places of keys, which follow from their
+ * hashes.
  *
  * <pre>
  *   file      header and global state | segment headers | segment 0 | segment 1 | ...
@@ -56,6 +60,7 @@ import net.openhft.chronicle.map.VanillaChronicleMap;
  * @param chunks number of chunks of a segment
  * @param chunkBytes bytes of a chunk
  * @param maxRecord bytes of the longest record
+ * @param splitting which segment a hash chooses, and the part of it that counts within the segment
  */
 record FileLayout(
     long headersOffset,
@@ -72,7 +77,11 @@ record FileLayout(
     int chunksOffset,
     int chunks,
     int chunkBytes,
-    int maxRecord) {
+    int maxRecord,
+    HashSplitting splitting) {
+  /** The hash function that Chronicle-Map 2026.1 uses for keys of bytes. */
+  private static final LongHashFunction HASH = LongHashFunction.xx_r39();
+
   /** Offset in the file of the word with the length and the state of the file's header. */
   static final int SIZE_WORD_IN_FILE = 8;
 
@@ -104,7 +113,8 @@ record FileLayout(
             Math.toIntExact(freeListOffset + map.tierFreeListOuterSize),
             Math.toIntExact(map.actualChunksPerSegmentTier),
             Math.toIntExact(map.chunkSize),
-            Envelope.HEADER_LENGTH + maxPayload);
+            Envelope.HEADER_LENGTH + maxPayload,
+            map.hashSplitting);
     if (map.checksumEntries
         || map.alignment != 1
         || map.tierEntrySpaceInnerOffset != 0
@@ -177,14 +187,9 @@ record FileLayout(
   /** Ensures that the segments and their chunks are where another layout has them. */
   void checkSamePlaces(FileLayout other) {
     int last = segments - 1;
-    if (offsetOf(last) != other.offsetOf(last) || bytesTo(chunks) != other.bytesTo(chunks)) {
+    if (offsetOf(last) != other.offsetOf(last) || startOf(chunks) != other.startOf(chunks)) {
       throw new IllegalStateException("disk was allocated elsewhere: " + other + " and " + this);
     }
-  }
-
-  /** Bytes of a segment up to a chunk. */
-  long bytesTo(int chunk) {
-    return chunksOffset + (long) chunk * chunkBytes;
   }
 
   /**
@@ -196,8 +201,8 @@ record FileLayout(
   void allocate(RandomAccessFile file, Path path, int segment, int before, int room)
       throws IOException {
     long start = offsetOf(segment);
-    long from = before == 0 ? start : OS.pageAlign(start + bytesTo(before));
-    long end = Math.min(OS.pageAlign(start + bytesTo(room)), file.length());
+    long from = before == 0 ? start : OS.pageAlign(start + startOf(before));
+    long end = Math.min(OS.pageAlign(start + startOf(room)), file.length());
     if (from < end) {
       Holes.allocate(file, path, from, end - from);
     }
@@ -208,7 +213,7 @@ record FileLayout(
     return (slot >>> keyBits) & mask(chunkBits);
   }
 
-  /** Offset of a chunk in its segment, bytes. */
+  /** Offset of a chunk in its segment, bytes; of the number of chunks, where the last one ends. */
   int startOf(long chunk) {
     return Math.toIntExact(chunksOffset + chunk * chunkBytes);
   }
@@ -218,10 +223,34 @@ record FileLayout(
     return slot & mask(keyBits);
   }
 
-  /** The part of a hash that a slot would hold; never 0, which marks an unused slot. */
-  long keyOfHash(long segmentHash) {
-    long key = keyOf(segmentHash);
+  static long hash(byte[] key) {
+    return HASH.hashBytes(key);
+  }
+
+  /** The segment to which the key of a hash belongs. */
+  int segmentOf(long hash) {
+    return splitting.segmentIndex(hash);
+  }
+
+  /** The part of a key's hash that a slot would hold; never 0, which marks an unused slot. */
+  long slotKey(long hash) {
+    long key = keyOf(splitting.segmentHash(hash));
     return key == 0 ? mask(keyBits) : key;
+  }
+
+  /** Whether the key of a record is found by way of a slot. */
+  boolean isPlace(int segment, long slot, RecordView record) {
+    long hash = HASH.hashBytes(record.bytes, record.keyAt, record.keyLength);
+    return segmentOf(hash) == segment && slotKey(hash) == keyOf(slot);
+  }
+
+  /** A key of at most 4 bytes that belongs to a segment. */
+  byte[] keyIn(int segment) {
+    byte[] key = new byte[Integer.BYTES];
+    for (int i = 0; segmentOf(hash(key)) != segment; i++) {
+      key = Ints.toByteArray(i);
+    }
+    return key;
   }
 
   private static long mask(int bits) {

@@ -131,7 +131,7 @@ final class FullFileAdvice {
 
   private void read(int segment, LibC libC) {
     long from = firstPage(segment);
-    long length = start(segment) + layout.bytesTo(room.getAsInt()) - from;
+    long length = start(segment) + layout.startOf(room.getAsInt()) - from;
     byte[] resident = new byte[Math.toIntExact((length + PAGE_BYTES - 1) / PAGE_BYTES)];
     if (libC.mincore(from, length, resident) != 0) {
       return;

@@ -39,18 +39,10 @@ import net.openhft.chronicle.map.VanillaChronicleMap;
  * free. Whether there is room is known only by taking it. The steps are private methods of a
  * library whose version is pinned.
  */
-final class MapFileMaker {
-  private final ChronicleMapBuilder<byte[], byte[]> builder;
-  private final int maxPayload;
-
+record MapFileMaker(ChronicleMapBuilder<byte[], byte[]> builder, int maxPayload) {
   /** What is done with a file before it is mapped. */
   interface BeforeMapping {
     void run(RandomAccessFile file, FileLayout layout) throws IOException;
-  }
-
-  MapFileMaker(ChronicleMapBuilder<byte[], byte[]> builder, int maxPayload) {
-    this.builder = builder;
-    this.maxPayload = maxPayload;
   }
 
   /**

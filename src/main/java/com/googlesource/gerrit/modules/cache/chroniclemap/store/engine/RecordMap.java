@@ -38,7 +38,6 @@ import java.util.function.IntSupplier;
 import java.util.function.Supplier;
 import net.openhft.chronicle.core.OS;
 import net.openhft.chronicle.hash.Data;
-import net.openhft.chronicle.hash.impl.VanillaChronicleHash;
 import net.openhft.chronicle.map.ChronicleMap;
 import net.openhft.chronicle.map.ExternalMapQueryContext;
 import net.openhft.chronicle.map.VanillaChronicleMap;
@@ -82,7 +81,6 @@ public final class RecordMap {
   private final Runnable touching;
 
   private final ChronicleMap<byte[], byte[]> map;
-  private final VanillaChronicleHash<?, ?, ?, ?> hash;
 
   /** Kept here because the map only returns its address while it is open. */
   private final long address;
@@ -103,7 +101,6 @@ public final class RecordMap {
   private final Path path;
 
   private final LongAdder damaged;
-  private final KeyPlaces places;
 
   /** The segments that were used since the file was opened. */
   private final boolean[] used;
@@ -165,12 +162,12 @@ public final class RecordMap {
     this.channel = channel;
     this.touching = touches.apply(path);
     this.map = map;
-    this.hash = (VanillaChronicleHash<?, ?, ?, ?>) map;
+    VanillaChronicleMap<?, ?, ?> hash = (VanillaChronicleMap<?, ?, ?>) map;
     this.address = hash.bsAddress();
     this.mappedBytes = hash.dataStoreSize();
     this.state = state;
     this.counts = state.counts;
-    this.layout = FileLayout.of((VanillaChronicleMap<?, ?, ?>) map, geometry.maxPayload());
+    this.layout = FileLayout.of(hash, geometry.maxPayload());
     this.room = state.room() == 0 ? layout.chunks() : state.room();
     this.advice = new FullFileAdvice(address, mappedBytes, layout, () -> room);
     this.headers = SegmentHeaders.takeOver(hash);
@@ -184,7 +181,6 @@ public final class RecordMap {
       }
       headers.setEntries(i, counts.isUnchecked(i) ? 0 : counts.records(i));
     }
-    this.places = KeyPlaces.of(hash);
     this.used = new boolean[layout.segments()];
     this.path = path;
     this.damaged = damaged;
@@ -313,7 +309,7 @@ public final class RecordMap {
   /** Runs a step while nobody reads or writes a segment. */
   private void whileLocked(int segment, Runnable step) {
     try (ExternalMapQueryContext<byte[], byte[], ?> query =
-        map.queryContext(new ArrayData(places.keyOf(segment)))) {
+        map.queryContext(new ArrayData(layout.keyIn(segment)))) {
       SegmentLocks.lockForUpdate(query);
       SegmentLocks.lockForWrite(query);
       step.run();
@@ -326,8 +322,8 @@ public final class RecordMap {
   }
 
   private <T> T ask(byte[] storedKey, Function<MappedRecord, T> question, T ifAbsent) {
-    long hash = KeyPlaces.hash(storedKey);
-    int segment = places.segment(hash);
+    long hash = FileLayout.hash(storedKey);
+    int segment = layout.segmentOf(hash);
     return repairing(
         () -> segment,
         () -> {
@@ -349,16 +345,11 @@ public final class RecordMap {
   /** Finds a record; null if there is none. The caller holds a lock of the segment. */
   private MappedRecord find(byte[] storedKey, long hash) {
     return MappedRecord.find(
-        layout, addressOf(places.segment(hash)), places.slotKey(layout, hash), storedKey);
+        layout, addressOf(layout.segmentOf(hash)), layout.slotKey(hash), storedKey);
   }
 
   private long addressOf(int segment) {
     return address + layout.offsetOf(segment);
-  }
-
-  /** Whether there is a record that is invalidated. */
-  public boolean isInvalidated(byte[] storedKey) {
-    return ask(storedKey, MappedRecord::isInvalidated, false);
   }
 
   /** The record of a key if it is the head of a split value, invalidated or not; otherwise null. */
@@ -368,7 +359,7 @@ public final class RecordMap {
 
   /** The segment to which a key belongs. */
   public int segmentOf(byte[] storedKey) {
-    return places.segment(KeyPlaces.hash(storedKey));
+    return layout.segmentOf(FileLayout.hash(storedKey));
   }
 
   // ---- writing
@@ -399,8 +390,8 @@ public final class RecordMap {
   }
 
   private Put putOnce(byte[] storedKey, NewRecord record, boolean same) {
-    long hash = KeyPlaces.hash(storedKey);
-    int segment = places.segment(hash);
+    long hash = FileLayout.hash(storedKey);
+    int segment = layout.segmentOf(hash);
     try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey, segment)) {
       SegmentLocks.lockForUpdate(query);
       MappedRecord there = find(storedKey, hash);
@@ -410,7 +401,7 @@ public final class RecordMap {
       byte[] head = there == null ? null : there.head();
       SegmentLocks.lockForWrite(query);
       begin(segment);
-      counts.noteCreated(segment, Envelope.createdOf(record.header()));
+      counts.noteCreated(segment, Envelope.createdOf(record.header(), 0));
       if (there != null && record.length() <= there.length()) {
         query.replaceValue(query.entry(), new ArrayData(record));
         count(segment, storedKey, 0, record.length() - there.length());
@@ -477,8 +468,8 @@ public final class RecordMap {
   }
 
   private boolean removeOnce(byte[] storedKey) {
-    long hash = KeyPlaces.hash(storedKey);
-    int segment = places.segment(hash);
+    long hash = FileLayout.hash(storedKey);
+    int segment = layout.segmentOf(hash);
     try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey, segment)) {
       SegmentLocks.lockForUpdate(query);
       MappedRecord there = find(storedKey, hash);
@@ -538,7 +529,7 @@ public final class RecordMap {
     lock.lock();
     try {
       if (counts.isUnchecked(segment)) {
-        SegmentRepair repair = new SegmentRepair(layout, places);
+        SegmentRepair repair = new SegmentRepair(layout);
         repair.run(segment, channel, state, headers);
         damaged.add(repair.damaged);
       }
@@ -606,11 +597,7 @@ public final class RecordMap {
    */
   public SegmentReader reader(Path currentPath) {
     return new SegmentReader(
-        channel,
-        layout,
-        places,
-        state::room,
-        new BorrowedPages(currentPath, this, address, mappedBytes));
+        channel, layout, state::room, new BorrowedPages(currentPath, this, address, mappedBytes));
   }
 
   /**
@@ -656,7 +643,7 @@ public final class RecordMap {
   public long diskBytes() {
     return room == layout.chunks()
         ? fileBytes
-        : layout.segmentsOffset() + layout.segments() * layout.bytesTo(room);
+        : layout.segmentsOffset() + (long) layout.segments() * layout.startOf(room);
   }
 
   /**

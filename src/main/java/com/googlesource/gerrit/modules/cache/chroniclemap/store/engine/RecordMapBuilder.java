@@ -41,17 +41,8 @@ public final class RecordMapBuilder {
    * Creates a file that only its owner can read. On failure no files are left behind.
    *
    * @param statePath the path of the file's {@link FileState}
-   */
-  public static RecordMap create(Disk disk, Path path, Path statePath, Geometry geometry)
-      throws IOException {
-    return create(disk, path, statePath, geometry, 0);
-  }
-
-  /**
-   * The same for a file that has disk for some chunks of each segment only; see {@link
-   * RecordMap#allocate}. Needs {@link Holes#canAllocate}.
-   *
-   * @param room the number of these chunks; 0 for all
+   * @param room the number of chunks of each segment that get disk; 0 for all. Others get it by
+   *     {@link RecordMap#allocate}, which needs {@link Holes#canAllocate}
    */
   public static RecordMap create(Disk disk, Path path, Path statePath, Geometry geometry, int room)
       throws IOException {

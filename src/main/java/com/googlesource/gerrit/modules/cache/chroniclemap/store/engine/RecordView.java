@@ -35,33 +35,38 @@ public final class RecordView {
   private int numberEnd;
 
   /**
-   * Moves this view to an entry.
+   * Moves this view to the entry of a slot.
    *
-   * @param start the offset of the entry
-   * @param limit the end of the bytes that were read of the segment
+   * @param segment all its bytes
    * @return whether there is a record with the right checksum
    */
-  boolean parse(byte[] segment, int start, int limit, int maxRecord) {
+  boolean parse(FileLayout layout, byte[] segment, long slot) {
+    long chunk = layout.chunkOf(slot);
+    return chunk < layout.chunks() && parse(segment, layout.startOf(chunk), layout.maxRecord());
+  }
+
+  /** The same for an entry at an offset. */
+  boolean parse(byte[] segment, int start, int maxRecord) {
     bytes = segment;
-    keyLength = length(start, limit, limit);
+    keyLength = length(start, segment.length);
     if (keyLength < 0) {
       return false;
     }
     keyAt = numberEnd;
-    recordLength = length(keyAt + keyLength, limit, maxRecord);
+    recordLength = length(keyAt + keyLength, maxRecord);
     recordAt = numberEnd;
     return Envelope.isValid(bytes, keyAt, keyLength, bytes, recordAt, recordLength);
   }
 
   /** Reads the length of the bytes that follow it; returns -1 if it is invalid. */
-  private int length(int start, int limit, int maxLength) {
+  private int length(int start, int maxLength) {
     long length = 0;
-    for (int i = 0; i < MAX_STOP_BIT_BYTES && start + i < limit; i++) {
+    for (int i = 0; i < MAX_STOP_BIT_BYTES && start + i < bytes.length; i++) {
       byte next = bytes[start + i];
       length |= (long) (next & 0x7f) << (7 * i);
       if (next >= 0) {
         numberEnd = start + i + 1;
-        return length > maxLength || length > limit - numberEnd ? -1 : (int) length;
+        return length > maxLength || length > bytes.length - numberEnd ? -1 : (int) length;
       }
     }
     return -1;

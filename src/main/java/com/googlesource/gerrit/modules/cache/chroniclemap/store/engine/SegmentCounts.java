@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
+import com.google.common.primitives.Ints;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
@@ -133,10 +134,8 @@ public final class SegmentCounts {
 
   /** Notes that a segment is about to be written to; for the writer. */
   void begin(int segment) {
-    for (int one : writtenLast) {
-      if (one == segment + 1) {
-        return;
-      }
+    if (Ints.contains(writtenLast, segment + 1)) {
+      return;
     }
     writtenLast[nextWritten] = segment + 1;
     INT.setRelease(buffer, WRITTEN_LAST_AT + 4 * nextWritten, segment + 1);

@@ -44,7 +44,6 @@ public final class SegmentReader implements AutoCloseable {
 
   private final FileChannel channel;
   private final FileLayout layout;
-  private final KeyPlaces places;
   private final IntSupplier room;
   private final BorrowedPages pages;
   private final byte[] bytes;
@@ -58,16 +57,10 @@ public final class SegmentReader implements AutoCloseable {
    * @param room the number of chunks of each segment that have disk; 0 for all
    * @param pages is closed with this reader
    */
-  SegmentReader(
-      FileChannel channel,
-      FileLayout layout,
-      KeyPlaces places,
-      IntSupplier room,
-      BorrowedPages pages) {
+  SegmentReader(FileChannel channel, FileLayout layout, IntSupplier room, BorrowedPages pages) {
     this.channel = channel;
     this.room = room;
     this.layout = layout;
-    this.places = places;
     this.pages = pages;
     this.bytes = new byte[layout.segmentBytes()];
     this.buffer = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
@@ -80,7 +73,7 @@ public final class SegmentReader implements AutoCloseable {
    *     valid during the call only; a record may come twice
    */
   public long read(int segment, Consumer<RecordView> sink) throws IOException {
-    long offset = layout.segmentsOffset() + (long) segment * layout.segmentBytes();
+    long offset = layout.offsetOf(segment);
     pages.reading(offset, layout.segmentBytes());
     readUsed(offset);
     return readSlots(segment, sink);
@@ -155,28 +148,17 @@ public final class SegmentReader implements AutoCloseable {
   private long readSlots(int segment, Consumer<RecordView> sink) {
     long damaged = 0;
     for (int i = 0; i < layout.slots(); i++) {
-      int offset = i * layout.slotBytes();
-      long slot = layout.slot(buffer, offset);
-      if (slot != 0 && !readEntry(segment, slot, sink)) {
+      long slot = layout.slot(buffer, i * layout.slotBytes());
+      if (slot == 0) {
+        continue;
+      }
+      // A record that no lookup finds may be superseded by another one.
+      if (!record.parse(layout, bytes, slot) || !layout.isPlace(segment, slot, record)) {
         damaged++;
+      } else if (!record.isInvalidated()) {
+        sink.accept(record);
       }
     }
     return damaged;
-  }
-
-  private boolean readEntry(int segment, long slot, Consumer<RecordView> sink) {
-    long chunk = layout.chunkOf(slot);
-    if (chunk >= layout.chunks()) {
-      return false;
-    }
-    // A record that no lookup finds may be superseded by another one.
-    if (!record.parse(bytes, layout.startOf(chunk), bytes.length, layout.maxRecord())
-        || !places.isPlace(layout, segment, slot, record)) {
-      return false;
-    }
-    if (!record.isInvalidated()) {
-      sink.accept(record);
-    }
-    return true;
   }
 }

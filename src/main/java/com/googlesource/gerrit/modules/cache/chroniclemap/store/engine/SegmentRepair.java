@@ -36,7 +36,6 @@ import java.util.BitSet;
  */
 final class SegmentRepair {
   private final FileLayout layout;
-  private final KeyPlaces places;
   private final byte[] bytes;
   private final ByteBuffer segment;
   private final ByteBuffer slots;
@@ -56,9 +55,8 @@ final class SegmentRepair {
 
   private boolean slotsChange;
 
-  SegmentRepair(FileLayout layout, KeyPlaces places) {
+  SegmentRepair(FileLayout layout) {
     this.layout = layout;
-    this.places = places;
     bytes = new byte[layout.segmentBytes()];
     segment = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
     slots = ByteBuffer.allocate(layout.slots() * layout.slotBytes()).order(ByteOrder.LITTLE_ENDIAN);
@@ -71,7 +69,7 @@ final class SegmentRepair {
    */
   void run(int index, FileChannel channel, FileState state, SegmentHeaders headers)
       throws IOException {
-    long offset = layout.segmentsOffset() + (long) index * layout.segmentBytes();
+    long offset = layout.offsetOf(index);
     if (!SegmentReader.readFully(channel, offset, segment.clear())) {
       throw new LostContentException(
           "the store file was truncated to " + (offset + segment.position()) + " bytes");
@@ -141,12 +139,10 @@ final class SegmentRepair {
 
   /** Keeps a slot if its record is valid and not invalidated. */
   private SlotOutcome take(long slot, int index) {
-    long chunk = layout.chunkOf(slot);
-    if (chunk >= layout.chunks()
-        || !record.parse(bytes, layout.startOf(chunk), segment.capacity(), layout.maxRecord())
+    if (!record.parse(layout, bytes, slot)
         // The machine stopped after a growth, which the state file or this segment does not know.
-        || record.end() > layout.bytesTo(room)
-        || !places.isPlace(layout, index, slot, record)
+        || record.end() > layout.startOf(room)
+        || !layout.isPlace(index, slot, record)
         || !kindMatchesKey()) {
       damaged++;
       return SlotOutcome.DROPPED;
@@ -165,7 +161,7 @@ final class SegmentRepair {
       }
       at = (at + step) & (slots.capacity() - 1);
     }
-    if (!takeChunks(chunk, record.end() - layout.startOf(chunk)) || entries + 1 >= layout.slots()) {
+    if (!takeChunks(layout.chunkOf(slot)) || entries + 1 >= layout.slots()) {
       return SlotOutcome.CONFLICT;
     }
     if (step == Integer.BYTES) {
@@ -193,8 +189,7 @@ final class SegmentRepair {
   }
 
   private boolean isSameKey(long slot) {
-    return other.parse(
-            bytes, layout.startOf(layout.chunkOf(slot)), segment.capacity(), layout.maxRecord())
+    return other.parse(layout, bytes, slot)
         && Arrays.equals(
             bytes,
             record.keyAt,
@@ -204,8 +199,9 @@ final class SegmentRepair {
             other.keyAt + other.keyLength);
   }
 
-  /** Marks the chunks of an entry as used; returns false if that is impossible. */
-  private boolean takeChunks(long chunk, int length) {
+  /** Marks the chunks of the record as used; returns false if that is impossible. */
+  private boolean takeChunks(long chunk) {
+    int length = record.end() - layout.startOf(chunk);
     long end = chunk + (length + layout.chunkBytes() - 1) / layout.chunkBytes();
     if (end > layout.chunks()) {
       return false; // beyond the end of the segment

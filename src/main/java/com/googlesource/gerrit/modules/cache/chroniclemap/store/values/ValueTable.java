@@ -365,7 +365,7 @@ public final class ValueTable {
         ? put(
             StoredKey.keyOf(storedKey),
             Arrays.copyOfRange(record, Envelope.HEADER_LENGTH, record.length),
-            Envelope.createdOf(record),
+            Envelope.createdOf(record, 0),
             Evict.LEAST_USED)
         : putRecord(storedKey, NewRecord.of(record), Evict.LEAST_USED, oldValuesStayValid);
   }

@@ -93,7 +93,8 @@ class RecordMapTest {
                   full,
                   none,
                   FileState.pathOf(none),
-                  Geometry.forFileOf(1 << 20, Geometry.DEFAULT_BYTES_PER_SLOT)));
+                  Geometry.forFileOf(1 << 20, Geometry.DEFAULT_BYTES_PER_SLOT),
+                  0));
     }
     assertThat(openOf(FileState.pathOf(none))).isEqualTo(0);
     assertThat(openOf(FileState.pathOf(path))).isGreaterThan(0L);

@@ -221,7 +221,7 @@ class SegmentRepairTest {
       RecordView record = new RecordView();
       for (int i = 0; i < layout.segments(); i++) {
         for (int at = slotsAt(i); at < slotsAt(i) + slotBytes(); at += layout.slotBytes()) {
-          if (slot(at) != 0 && record.parse(bytes, entryAt(at), bytes.length, layout.maxRecord())) {
+          if (slot(at) != 0 && record.parse(bytes, entryAt(at), layout.maxRecord())) {
             slots.put(number(record.storedKey()), at);
           }
         }
@@ -268,7 +268,7 @@ class SegmentRepairTest {
 
     RecordView record(int at) {
       RecordView record = new RecordView();
-      assertThat(record.parse(bytes, entryAt(at), bytes.length, layout.maxRecord())).isTrue();
+      assertThat(record.parse(bytes, entryAt(at), layout.maxRecord())).isTrue();
       return record;
     }
 
