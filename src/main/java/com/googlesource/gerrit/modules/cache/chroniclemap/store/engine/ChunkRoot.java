@@ -26,27 +26,16 @@ import java.util.Arrays;
  *
  * <p>The id of a part is made from its content, so that a value that replaces another one shares
  * all parts with it that are equal.
+ *
+ * @param salt goes into each id, so that nobody can make two contents of one id
+ * @param length bytes of the whole value
+ * @param lists the ids of the lists, one behind the other
  */
-public final class ChunkRoot {
+public record ChunkRoot(long salt, int length, byte[] lists) {
   /** Bytes of an id: in the stored key of a part, it takes the place of {@code id} and index. */
   public static final int ID_LENGTH = 8 + 4;
 
   private static final int HEADER_LENGTH = 8 + 4;
-
-  /** Goes into each id, so that nobody can make two contents of one id. */
-  public final long salt;
-
-  /** Bytes of the whole value. */
-  public final int length;
-
-  /** The ids of the lists, one behind the other. */
-  public final byte[] lists;
-
-  public ChunkRoot(long salt, int length, byte[] lists) {
-    this.salt = salt;
-    this.length = length;
-    this.lists = lists;
-  }
 
   public byte[] encode() {
     return ByteBuffer.allocate(HEADER_LENGTH + lists.length)

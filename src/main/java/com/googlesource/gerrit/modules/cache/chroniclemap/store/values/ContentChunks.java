@@ -50,7 +50,6 @@ final class ContentChunks {
    * @param id of its content
    * @param bytes of which {@code [offset, offset + length)} is its content
    */
-  @SuppressWarnings("ArrayRecordComponent")
   record Part(byte[] id, byte[] bytes, int offset, int length) {}
 
   /** Chunks and lists, in the order in which to write them. */

@@ -31,26 +31,24 @@ import java.util.List;
  *
  * <p>For any thread.
  */
-final class SplitValues {
-  private final RecordMap map;
-
-  SplitValues(RecordMap map) {
-    this.map = map;
-  }
-
+record SplitValues(RecordMap map) {
   /** Returns a value; null if a part of it is missing, perhaps because it was just replaced. */
   byte[] join(byte[] key, byte[] head) throws DamagedEntryException {
     PartList list = PartList.decode(head);
     ChunkRoot root = ChunkRoot.decode(head);
-    int length = list != null ? list.length() : root != null ? root.length : -1;
+    int length = list != null ? list.length() : root != null ? root.length() : -1;
     // The limit is not that of values, which may have been higher when this one was put.
     if (length < 0 || length > map.geometry.dataBytes()) {
       throw new DamagedEntryException(
           "the head of a split value makes no sense", /* certain= */ true);
     }
+    List<byte[]> parts = partsOf(key, list);
+    for (byte[] listKey : listsOf(key, root)) {
+      parts.addAll(chunksOf(key, listKey));
+    }
     byte[] out = new byte[length];
     int end = 0;
-    for (byte[] partKey : parts(key, head, /* inOrder= */ true)) {
+    for (byte[] partKey : parts) {
       int part = map.readInto(partKey, out, end);
       if (part < 0) {
         return null;
@@ -61,54 +59,44 @@ final class SplitValues {
     return end < length ? null : out;
   }
 
-  private byte[] read(byte[] partKey) throws DamagedEntryException {
-    StoredValue part = map.read(partKey);
-    return part == null || part.isInvalidated() ? null : part.payload();
-  }
-
   /**
    * Returns the stored keys of all parts whose ids can be found, whether the parts are there or
-   * not.
+   * not: chunks and their lists, too.
    *
    * @param head null for a value that is not split
    */
   List<byte[]> parts(byte[] key, byte[] head) {
-    try {
-      return head == null ? List.of() : parts(key, head, /* inOrder= */ false);
-    } catch (DamagedEntryException e) {
-      throw new IllegalStateException("only thrown where the order counts", e);
+    if (head == null) {
+      return List.of();
     }
+    List<byte[]> keys = partsOf(key, PartList.decode(head));
+    for (byte[] listKey : listsOf(key, ChunkRoot.decode(head))) {
+      try {
+        keys.addAll(chunksOf(key, listKey));
+      } catch (DamagedEntryException e) {
+        // The ids of its chunks cannot be found.
+      }
+      keys.add(listKey);
+    }
+    return keys;
   }
 
-  /**
-   * Returns the stored keys of a value's parts.
-   *
-   * @param inOrder true for the parts that hold the value's bytes, in their order, and fails if a
-   *     list of them is damaged; false for these and the lists, as far as they can be found
-   */
-  private List<byte[]> parts(byte[] key, byte[] head, boolean inOrder)
-      throws DamagedEntryException {
+  private List<byte[]> partsOf(byte[] key, PartList list) {
     List<byte[]> keys = new ArrayList<>();
-    PartList list = PartList.decode(head);
-    ChunkRoot root = ChunkRoot.decode(head);
     // The limit is not that of values, as above.
     for (int i = 0; list != null && list.parts() <= map.geometry.slots() && i < list.parts(); i++) {
       keys.add(StoredKey.ofPart(key, list.id(), i));
     }
-    for (byte[] listKey : root == null ? List.<byte[]>of() : keysOf(key, root.lists)) {
-      try {
-        byte[] ids = read(listKey);
-        keys.addAll(ids == null ? List.of() : keysOf(key, ids));
-      } catch (DamagedEntryException e) {
-        if (inOrder) {
-          throw e;
-        }
-      }
-      if (!inOrder) {
-        keys.add(listKey);
-      }
-    }
     return keys;
+  }
+
+  private static List<byte[]> listsOf(byte[] key, ChunkRoot root) {
+    return root == null ? List.of() : keysOf(key, root.lists());
+  }
+
+  private List<byte[]> chunksOf(byte[] key, byte[] listKey) throws DamagedEntryException {
+    StoredValue ids = map.read(listKey);
+    return ids == null || ids.isInvalidated() ? List.of() : keysOf(key, ids.payload());
   }
 
   private static List<byte[]> keysOf(byte[] key, byte[] ids) {

@@ -250,7 +250,7 @@ public final class ValueTable {
     if (rootBefore == null && evict == Evict.NONE && !hasRoomFor(value.length)) {
       return false;
     }
-    long salt = rootBefore == null || attempt > 0 ? firstSalt + attempt : rootBefore.salt;
+    long salt = rootBefore == null || attempt > 0 ? firstSalt + attempt : rootBefore.salt();
     ContentChunks chunks = new ContentChunks(value, salt, map.geometry.maxPayload());
     byte[] head = chunks.root.encode();
     // To be put is a use: the parts that stay look old, and would be evicted before others.

@@ -122,7 +122,7 @@ class ContentChunksTest {
           }
         }
         assertThat(end).isEqualTo(length);
-        assertThat(ChunkRoot.decode(chunks.root.encode()).length).isEqualTo(length);
+        assertThat(ChunkRoot.decode(chunks.root.encode()).length()).isEqualTo(length);
       }
     }
   }
@@ -166,7 +166,7 @@ class ContentChunksTest {
   @Test
   void nonsenseIsNoRoot() {
     byte[] root = new ChunkRoot(7, 5, new byte[2 * ChunkRoot.ID_LENGTH]).encode();
-    assertThat(ChunkRoot.decode(root).lists).hasLength(2 * ChunkRoot.ID_LENGTH);
+    assertThat(ChunkRoot.decode(root).lists()).hasLength(2 * ChunkRoot.ID_LENGTH);
     for (int length : new int[] {0, 12, 16, root.length - 1, root.length + 1}) {
       assertThat(ChunkRoot.decode(Arrays.copyOf(root, length))).isNull();
     }
@@ -287,7 +287,7 @@ class ContentChunksTest {
 
   private long saltOf(byte[] key) {
     byte[] record = file.headOf(StoredKey.ofValue(key));
-    return ChunkRoot.decode(Arrays.copyOfRange(record, 16, record.length)).salt;
+    return ChunkRoot.decode(Arrays.copyOfRange(record, 16, record.length)).salt();
   }
 
   /** A value that is put again and again stays, though most of its parts were put long ago. */
