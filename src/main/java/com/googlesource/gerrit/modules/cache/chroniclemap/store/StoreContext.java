@@ -21,6 +21,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrites;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Usage;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueTable;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Optional;
@@ -89,10 +90,8 @@ final class StoreContext {
         new GenerationFactory(
             files,
             faults,
-            usage,
-            settings.maxValue(),
-            settings.oldValues() == OldValues.PURE,
-            counts.evicted,
+            new ValueTable.Rules(
+                settings.maxValue(), settings.oldValues() == OldValues.PURE, usage, counts.evicted),
             counts.damaged);
   }
 

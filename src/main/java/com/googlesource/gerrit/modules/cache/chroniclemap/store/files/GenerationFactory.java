@@ -21,7 +21,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMapBuilder;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles.GenerationName;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Usage;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueTable;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -38,10 +37,7 @@ import java.util.concurrent.atomic.LongAdder;
 public final class GenerationFactory {
   private final StoreFiles files;
   private final FaultLog faults;
-  private final Usage usage;
-  private final long maxValue;
-  private final boolean oldValuesStayValid;
-  private final LongAdder evictions;
+  private final ValueTable.Rules rules;
   private final LongAdder damaged;
 
   /** The number of the generation that was named last. */
@@ -54,25 +50,13 @@ public final class GenerationFactory {
    * Begins without a generation.
    *
    * @param faults counts and logs the faults of the disk
-   * @param maxValue bytes of the largest value that may be put
-   * @param oldValuesStayValid whether a key names what its value is made from
-   * @param evictions counts values evicted to make room
    * @param damaged counts records that are found damaged when segments are repaired or copied
    */
   public GenerationFactory(
-      StoreFiles files,
-      FaultLog faults,
-      Usage usage,
-      long maxValue,
-      boolean oldValuesStayValid,
-      LongAdder evictions,
-      LongAdder damaged) {
+      StoreFiles files, FaultLog faults, ValueTable.Rules rules, LongAdder damaged) {
     this.files = files;
     this.faults = faults;
-    this.usage = usage;
-    this.maxValue = maxValue;
-    this.oldValuesStayValid = oldValuesStayValid;
-    this.evictions = evictions;
+    this.rules = rules;
     this.damaged = damaged;
   }
 
@@ -109,7 +93,7 @@ public final class GenerationFactory {
    */
   public Generation create(GenerationName name, long diskBytes) throws IOException {
     // A smaller file keeps the values used most.
-    usage.load();
+    rules.usage().load();
     files.disk.delete(name.growingPath());
     return create(name, name.growingPath(), diskBytes);
   }
@@ -124,12 +108,7 @@ public final class GenerationFactory {
   }
 
   private Generation generation(GenerationName name, RecordMap map, boolean installed) {
-    return new Generation(
-        files.disk,
-        name,
-        new ValueTable(map, maxValue, oldValuesStayValid, usage, evictions),
-        damaged,
-        installed);
+    return new Generation(files.disk, name, new ValueTable(map, rules), damaged, installed);
   }
 
   /** Deletes the files of a generation that was replaced, or is about to be. */

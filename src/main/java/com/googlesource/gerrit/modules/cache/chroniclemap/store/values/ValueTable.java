@@ -70,10 +70,7 @@ public final class ValueTable {
   private static final double COLD_EVICTED_SHARE = 0.25;
 
   public final RecordMap map;
-  private final long maxValue;
-  private final boolean oldValuesStayValid;
-  private final Usage usage;
-  private final LongAdder evictions;
+  private final Rules rules;
   private final Eviction eviction;
   private final FileState state;
 
@@ -89,21 +86,21 @@ public final class ValueTable {
   private byte[] replaced;
 
   /**
-   * Takes over an open file.
+   * What holds for the values of a store, whatever file they are in.
    *
    * @param maxValue bytes of the largest value that may be put
    * @param oldValuesStayValid whether an older value of a key may still be found, as it is for keys
    *     that determine their values
    * @param evictions counts evicted values
    */
-  public ValueTable(
-      RecordMap map, long maxValue, boolean oldValuesStayValid, Usage usage, LongAdder evictions) {
+  public record Rules(
+      long maxValue, boolean oldValuesStayValid, Usage usage, LongAdder evictions) {}
+
+  /** Takes over an open file. */
+  public ValueTable(RecordMap map, Rules rules) {
     this.map = map;
-    this.maxValue = maxValue;
-    this.oldValuesStayValid = oldValuesStayValid;
-    this.usage = usage;
-    this.evictions = evictions;
-    this.eviction = new Eviction(map, usage);
+    this.rules = rules;
+    this.eviction = new Eviction(map, rules.usage());
     this.split = new SplitValues(map);
     this.state = map.state;
   }
@@ -130,7 +127,7 @@ public final class ValueTable {
 
   /** To be called when no larger file will be made, so that a full one means eviction. */
   public void expectEviction() {
-    usage.count(Math.max(state.counts.records(), map.geometry.slots() / 4));
+    rules.usage().count(Math.max(state.counts.records(), map.geometry.slots() / 4));
   }
 
   /** The number of values in the file. */
@@ -183,7 +180,7 @@ public final class ValueTable {
     byte[] oldHead = replaced != null ? replaced : headOf(key);
     // The new value may fit in the room of the old one.
     if (contains(key)) {
-      if (!oldValuesStayValid) {
+      if (!rules.oldValuesStayValid()) {
         invalidate(key);
       }
       map.remove(StoredKey.ofValue(key));
@@ -199,9 +196,9 @@ public final class ValueTable {
           storedKey,
           Envelope.wrap(storedKey, Envelope.WHOLE, created, value, 0, value.length),
           evict,
-          /* same= */ oldValuesStayValid);
+          /* same= */ rules.oldValuesStayValid());
     }
-    boolean byContent = value.length >= ContentChunks.MIN_VALUE && !oldValuesStayValid;
+    boolean byContent = value.length >= ContentChunks.MIN_VALUE && !rules.oldValuesStayValid();
     // The ids decide which segments the parts go to. If one is too full, other ids help.
     int attempts = evict != Evict.NONE || hasRoomFor(value.length) ? MAX_SPLIT_ATTEMPTS : 1;
     for (int i = 0; i < attempts; i++) {
@@ -216,7 +213,7 @@ public final class ValueTable {
 
   private boolean putParts(byte[] key, byte[] value, long created, Evict evict) {
     // The comparison, which costs a read, is only needed until the first change is noted.
-    boolean same = oldValuesStayValid || (!state.isChangeNoted() && isThere(key, value));
+    boolean same = rules.oldValuesStayValid() || (!state.isChangeNoted() && isThere(key, value));
     PartList list =
         new PartList(
             ThreadLocalRandom.current().nextLong(), value.length, map.geometry.maxPayload());
@@ -254,7 +251,7 @@ public final class ValueTable {
     ContentChunks chunks = new ContentChunks(value, salt, map.geometry.maxPayload());
     byte[] head = chunks.root.encode();
     // To be put is a use: the parts that stay look old, and would be evicted before others.
-    usage.asked(key);
+    rules.usage().asked(key);
     inWriting = storedKey -> Arrays.equals(StoredKey.keyOf(storedKey), key);
     List<byte[]> added = new ArrayList<>();
     try {
@@ -271,7 +268,8 @@ public final class ValueTable {
           added.add(partKey);
         }
       }
-      return putHead(key, head, created, evict, oldValuesStayValid || Arrays.equals(before, head));
+      return putHead(
+          key, head, created, evict, rules.oldValuesStayValid() || Arrays.equals(before, head));
     } finally {
       inWriting = storedKey -> false;
     }
@@ -353,7 +351,7 @@ public final class ValueTable {
 
   /** Whether a value is above the limit, or too many others would be evicted for it. */
   public boolean isTooLarge(byte[] value) {
-    return value.length > Math.min(maxValue, map.roomBytes() / 2);
+    return value.length > Math.min(rules.maxValue(), map.roomBytes() / 2);
   }
 
   /**
@@ -367,7 +365,7 @@ public final class ValueTable {
             Arrays.copyOfRange(record, Envelope.HEADER_LENGTH, record.length),
             Envelope.createdOf(record, 0),
             Evict.LEAST_USED)
-        : putRecord(storedKey, NewRecord.of(record), Evict.LEAST_USED, oldValuesStayValid);
+        : putRecord(storedKey, NewRecord.of(record), Evict.LEAST_USED, rules.oldValuesStayValid());
   }
 
   /** The counts of a check of a store. */
@@ -457,12 +455,12 @@ public final class ValueTable {
                     before,
                     storedKey ->
                         inWriting.test(storedKey)
-                            || (evict == Evict.NEVER_USED && usage.mayBeUsed(storedKey))));
+                            || (evict == Evict.NEVER_USED && rules.usage().mayBeUsed(storedKey))));
     for (byte[] victim : victims) {
       if (StoredKey.isPart(victim)) {
         evictPart(victim);
       } else {
-        evictions.increment();
+        rules.evictions().increment();
         remove(StoredKey.keyOf(victim));
       }
     }
@@ -478,7 +476,7 @@ public final class ValueTable {
   private void evictPart(byte[] partKey) {
     byte[] key = StoredKey.keyOf(partKey);
     if (split.parts(key, headOf(key)).stream().anyMatch(part -> Arrays.equals(part, partKey))) {
-      evictions.increment();
+      rules.evictions().increment();
       remove(key);
     }
     // The part may have no head, for example after a crash.

@@ -75,15 +75,16 @@ class ContentChunksTest {
   private ValueTable values(RecordMap map, LongAdder counter) {
     return new ValueTable(
         map,
-        map.geometry.dataBytes(),
-        /* oldValuesStayValid= */ false,
-        new Usage(
-            () -> 1_000_000,
-            Runnable::run,
-            Disk.REAL,
-            temp.resolve("use"),
-            new FaultLog("cache", new LongAdder())),
-        counter);
+        new ValueTable.Rules(
+            map.geometry.dataBytes(),
+            /* oldValuesStayValid= */ false,
+            new Usage(
+                () -> 1_000_000,
+                Runnable::run,
+                Disk.REAL,
+                temp.resolve("use"),
+                new FaultLog("cache", new LongAdder())),
+            counter));
   }
 
   private static byte[] random(int length, long seed) {

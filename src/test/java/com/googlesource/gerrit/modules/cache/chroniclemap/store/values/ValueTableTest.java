@@ -115,14 +115,15 @@ class ValueTableTest {
   private ValueTable values(RecordMap file, long maxValue, LongAdder evictions) {
     return new ValueTable(
         file,
-        maxValue,
-        /* oldValuesStayValid= */ false,
-        new Usage(
-            () -> 2,
-            Runnable::run,
-            Disk.REAL,
-            temp.resolve("use"),
-            new FaultLog("cache", new LongAdder())),
-        evictions);
+        new ValueTable.Rules(
+            maxValue,
+            /* oldValuesStayValid= */ false,
+            new Usage(
+                () -> 2,
+                Runnable::run,
+                Disk.REAL,
+                temp.resolve("use"),
+                new FaultLog("cache", new LongAdder())),
+            evictions));
   }
 }
