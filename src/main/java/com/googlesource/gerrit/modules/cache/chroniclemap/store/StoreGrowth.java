@@ -81,17 +81,7 @@ final class StoreGrowth {
   private volatile long refusedUntil = System.nanoTime();
 
   /** A file that is copied to another one. */
-  private static final class Copying {
-    final Generation file;
-    final Generation made;
-    final Rebuild rebuild;
-
-    Copying(Generation file, Generation made) throws IOException {
-      this.file = file;
-      this.made = made;
-      this.rebuild = file.beginRebuild(made);
-    }
-  }
+  private record Copying(Generation file, Generation made, Rebuild rebuild) {}
 
   /** Null unless a file is copied. Changed under the writer lock. */
   private volatile Copying copying;
@@ -308,7 +298,7 @@ final class StoreGrowth {
       int chunks = map.geometry.chunksOf(step, file.bytes());
       int room =
           map.allocate(context.files.disk, file.name.path(), chunks, GrowthPlan.spared(step));
-      if (whileInUse(file, () -> map.noteRoom(room))) {
+      if (runIf(() -> current.uses(file), () -> map.noteRoom(room))) {
         context.counts.growths.increment();
         return true;
       }
@@ -320,14 +310,15 @@ final class StoreGrowth {
     return false;
   }
 
-  private boolean whileInUse(Generation file, Runnable step) {
+  /** Runs a step under the writer lock if something is so; returns whether it was. */
+  private boolean runIf(BooleanSupplier isSo, FolderDisk.Step step) throws IOException {
     context.lock.lock();
     try {
-      boolean isInUse = current.uses(file);
-      if (isInUse) {
+      boolean runs = isSo.getAsBoolean();
+      if (runs) {
         step.run();
       }
-      return isInUse;
+      return runs;
     } finally {
       context.lock.unlock();
     }
@@ -372,7 +363,7 @@ final class StoreGrowth {
       return mine != null && copyAll(mine, progress) && switchOver(mine);
     } catch (IOException | StoreBusyException | Rebuild.NextFileException | OutOfMemoryError e) {
       // A clear may have abandoned it, and deleted what was to be forced.
-      if (mine == null || mine == copying) {
+      if (mine == null || mine.equals(copying)) {
         refuseUnlessFailed(file, e);
       }
     } catch (RuntimeException | Error e) {
@@ -389,7 +380,7 @@ final class StoreGrowth {
     context.lock.lock();
     try {
       if (current.uses(file)) {
-        begun = new Copying(file, made);
+        begun = new Copying(file, made, file.beginRebuild(made));
         copying = begun;
       }
     } finally {
@@ -474,23 +465,15 @@ final class StoreGrowth {
 
   /** Runs a step under the writer lock; returns false if the copy was abandoned. */
   private boolean whileCopying(Copying mine, FolderDisk.Step step) throws IOException {
-    context.lock.lock();
-    try {
-      boolean isRunning = current.uses(mine.file) && copying == mine;
-      if (isRunning) {
-        step.run();
-      }
-      return isRunning;
-    } finally {
-      context.lock.unlock();
-    }
+    return runIf(() -> current.uses(mine.file) && mine.equals(copying), step);
   }
 
   /** Has the copy take the place of the file; returns false if it was abandoned. */
   private boolean switchOver(Copying mine) throws IOException {
     context.lock.lock();
     try {
-      if (copying != mine || !current.replaceByCopy(mine.file, mine.made, mine.rebuild::complete)) {
+      if (!mine.equals(copying)
+          || !current.replaceByCopy(mine.file, mine.made, mine.rebuild::complete)) {
         return false;
       }
       copying = null;

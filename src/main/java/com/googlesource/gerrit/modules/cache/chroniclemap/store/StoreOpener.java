@@ -133,18 +133,10 @@ final class StoreOpener {
     }
   }
 
-  private void allocateAgain(Generation file) throws IOException {
-    try {
-      file.values.map.allocateAgain(files.disk, file.name.path());
-    } catch (IOException | RuntimeException | Error e) {
-      file.unmap();
-      throw e;
-    }
-  }
-
   private Opened open(GenerationName found, FileState state) throws IOException {
     FileVerdict verdict;
     boolean isCopy;
+    boolean getsDiskInSteps;
     Generation file;
     try {
       verdict = state.judge(found.path());
@@ -156,7 +148,7 @@ final class StoreOpener {
                 "it may lack its last changes: the machine stopped before it was closed and on"
                     + " disk, or it is a copy"));
       }
-      boolean getsDiskInSteps = state.room() != 0 && Holes.canAllocate();
+      getsDiskInSteps = state.room() != 0 && Holes.canAllocate();
       if (isCopy && !getsDiskInSteps) {
         Holes.fill(files.disk, found.path());
       } else if (getsDiskInSteps && (isCopy || verdict == FileVerdict.UNSURE)) {
@@ -166,22 +158,22 @@ final class StoreOpener {
       }
       state.takeOver(found.path(), verdict);
       file = context.generations.open(found, state);
-      if (getsDiskInSteps && state.mayHaveHoles()) {
-        allocateAgain(file);
-        state.noteHoles(false);
-      }
     } catch (IOException | RuntimeException | Error e) {
       state.release();
       throw e;
     }
-    if (context.settings.oldValues() == OldValues.SECRET) {
-      try {
+    try {
+      if (getsDiskInSteps && state.mayHaveHoles()) {
+        file.values.map.allocateAgain(files.disk, found.path());
+        state.noteHoles(false);
+      }
+      if (context.settings.oldValues() == OldValues.SECRET) {
         // If the disk does not take what the last process wrote, that must show now and not later.
         file.force(/* all= */ false);
-      } catch (IOException | RuntimeException | Error e) {
-        file.unmap();
-        throw e;
       }
+    } catch (IOException | RuntimeException | Error e) {
+      file.unmap();
+      throw e;
     }
     StartReport.Kind kind = StartReport.Kind.RECOVERED;
     String detail =
