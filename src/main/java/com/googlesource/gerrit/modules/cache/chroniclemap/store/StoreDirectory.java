@@ -16,7 +16,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.base.Strings.lenientFormat;
 
-import com.google.common.annotations.VisibleForTesting;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.flogger.FluentLogger;
 import com.google.common.util.concurrent.Uninterruptibles;
@@ -37,7 +36,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
@@ -367,14 +365,6 @@ public final class StoreDirectory implements AutoCloseable {
     if (stores.values().removeIf(shared -> shared.store == store && --shared.users == 0)) {
       store.closeAndRelease();
     }
-  }
-
-  /** Returns when the disk tasks that are queued now are done; for tests. */
-  @VisibleForTesting
-  void awaitSettled() throws InterruptedException {
-    CountDownLatch done = new CountDownLatch(1);
-    threads.settle(done::countDown);
-    done.await();
   }
 
   private synchronized List<Store> snapshot() {

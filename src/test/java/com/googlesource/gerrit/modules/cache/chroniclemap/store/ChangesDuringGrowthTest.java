@@ -86,7 +86,7 @@ class ChangesDuringGrowthTest {
     }
     store.flush();
     TestStores.awaitRebuilt(store);
-    directory.awaitSettled();
+    TestStores.awaitSettled(directory);
   }
 
   @Test

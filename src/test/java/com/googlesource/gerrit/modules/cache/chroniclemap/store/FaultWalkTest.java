@@ -572,7 +572,7 @@ class FaultWalkTest {
     void close() throws InterruptedException {
       if (directory != null) {
         // What fails after the store was closed is merely late, and counts nowhere.
-        directory.awaitSettled();
+        TestStores.awaitSettled(directory);
         directory.close();
         if (store != null) {
           faults += store.stats().counts().faults.sum();
@@ -695,7 +695,7 @@ class FaultWalkTest {
           }
           script.flush();
           script.store(Store::everyMinute);
-          script.store(store -> script.directory.awaitSettled());
+          script.store(store -> TestStores.awaitSettled(script.directory));
           script.flush();
         }),
     GROW(

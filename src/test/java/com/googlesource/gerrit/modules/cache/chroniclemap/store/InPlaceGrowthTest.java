@@ -116,7 +116,7 @@ class InPlaceGrowthTest {
         if (store.stats().counts().growths.sum() > growths) {
           store.flush();
           TestStores.awaitRebuilt(store);
-          directory.awaitSettled();
+          TestStores.awaitSettled(directory);
           growths = store.stats().counts().growths.sum();
           long now = diskBytes();
           assertThat(now).isAtMost(LIMIT + MB);
@@ -252,7 +252,7 @@ class InPlaceGrowthTest {
       }
       store.flush();
       TestStores.awaitRebuilt(store);
-      directory.awaitSettled();
+      TestStores.awaitSettled(directory);
     }
     Path copied = temp.resolve("copied");
     Files.move(temp.resolve("stores"), copied);
@@ -304,7 +304,7 @@ class InPlaceGrowthTest {
       Store store = open(directory, LIMIT / 4);
       store.everyMinute();
       TestStores.awaitRebuilt(store);
-      directory.awaitSettled();
+      TestStores.awaitSettled(directory);
       assertThat(diskBytes()).isAtMost(LIMIT / 4 + MB);
       assertThat(store.stats().entries()).isGreaterThan(1000);
       store.clear();

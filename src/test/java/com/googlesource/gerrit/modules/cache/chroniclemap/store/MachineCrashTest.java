@@ -104,7 +104,7 @@ class MachineCrashTest {
             store.flush();
             TestStores.awaitRebuilt(store);
             directory.sweep();
-            directory.awaitSettled();
+            TestStores.awaitSettled(directory);
           }
         }
         store.flush();

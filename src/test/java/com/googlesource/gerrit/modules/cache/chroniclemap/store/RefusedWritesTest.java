@@ -63,7 +63,7 @@ class RefusedWritesTest {
     store.flush();
     // As it does once a minute.
     directory.sweep();
-    directory.awaitSettled();
+    TestStores.awaitSettled(directory);
     disk.refuse();
   }
 
@@ -95,7 +95,7 @@ class RefusedWritesTest {
     store.remove(KEY);
     disk.writeBackAndReclaim();
     directory.sweep();
-    directory.awaitSettled();
+    TestStores.awaitSettled(directory);
     assertGone();
   }
 
@@ -129,13 +129,13 @@ class RefusedWritesTest {
     store.put(KEY, OLD, 1);
     store.put(other, OLD, 1);
     // The opening saves the use of values in the background.
-    directory.awaitSettled();
+    TestStores.awaitSettled(directory);
     disk.setHandles(false);
     int before = disk.forced();
     store.remove(KEY);
     assertThat(disk.forced()).isEqualTo(before + 1);
     directory.sweep();
-    directory.awaitSettled();
+    TestStores.awaitSettled(directory);
     assertThat(store.read(other).bytes()).isEqualTo(OLD);
     assertThat(store.stats().state()).isEqualTo(StoreState.READY);
     // What could not be synced then, the folder, still is to be.
@@ -299,7 +299,7 @@ class RefusedWritesTest {
     store.put(KEY, OLD, 1);
     store.flush();
     directory.sweep();
-    directory.awaitSettled();
+    TestStores.awaitSettled(directory);
     disk.refuse();
     store.remove(KEY);
     disk.writeBackAndReclaim();
@@ -307,7 +307,7 @@ class RefusedWritesTest {
     fillUntil(
         () ->
             store.stats().counts().growths.sum() > 0 || store.stats().state() != StoreState.READY);
-    directory.awaitSettled();
+    TestStores.awaitSettled(directory);
     assertGone();
   }
 
@@ -334,11 +334,11 @@ class RefusedWritesTest {
     store.put(KEY, OLD, 1);
     store.flush();
     directory.sweep();
-    directory.awaitSettled();
+    TestStores.awaitSettled(directory);
     armed.set(true);
     fillUntil(() -> !armed.get());
     TestStores.awaitRebuilt(store);
-    directory.awaitSettled();
+    TestStores.awaitSettled(directory);
     assertGone();
   }
 
@@ -379,10 +379,10 @@ class RefusedWritesTest {
     open(OldValues.SECRET, disk);
     store.put(KEY, OLD, 1);
     directory.sweep();
-    directory.awaitSettled();
+    TestStores.awaitSettled(directory);
     int before = disk.forced();
     directory.sweep();
-    directory.awaitSettled();
+    TestStores.awaitSettled(directory);
     assertThat(store.read(KEY).bytes()).isEqualTo(OLD);
     assertThat(disk.forced()).isEqualTo(before);
     store.put(KEY, NEW, 2);

@@ -128,7 +128,7 @@ class ReplacedFilesTest {
         }
         if (sweep) {
           directory.sweep();
-          directory.awaitSettled();
+          TestStores.awaitSettled(directory);
         }
         assertSignedOutAfter(kind);
         directory.close();

@@ -62,7 +62,7 @@ class SlowOpeningTest {
       }
       filled.flush();
       // Otherwise a file that is being written would be gone before it is copied.
-      earlier.awaitSettled();
+      TestStores.awaitSettled(earlier);
       copy(before, folder);
     }
     directory = StoreDirectory.open(folder, slow(), System::currentTimeMillis);

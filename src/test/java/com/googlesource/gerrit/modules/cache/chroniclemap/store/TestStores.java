@@ -31,6 +31,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.CountDownLatch;
 import java.util.stream.Stream;
 
 /** Stores for tests that must not depend on how fast the machine is. */
@@ -82,6 +83,13 @@ public final class TestStores {
   /** A file with what is known of it beside it. */
   public static RecordMap file(Path path, Geometry geometry) throws IOException {
     return RecordMapBuilder.create(Disk.REAL, path, FileState.pathOf(path), geometry, 0);
+  }
+
+  /** Returns when the disk tasks that are queued now are done. */
+  static void awaitSettled(StoreDirectory directory) throws InterruptedException {
+    CountDownLatch done = new CountDownLatch(1);
+    directory.threads.settle(done::countDown);
+    done.await();
   }
 
   /** Has the stores of a folder, which were closed, look as if their user had been killed. */

@@ -316,7 +316,7 @@ class UpkeepTest {
     assertThat(stats.entries()).isAtLeast(2500);
     assertThat(stats.diskBytes()).isAtMost(4 * MB);
     // What is known of the use is there twice while it is saved.
-    directory.awaitSettled();
+    TestStores.awaitSettled(directory);
     assertThat(blocks()).isAtMost(4 * MB);
     int kept = 0;
     for (int i = 0; i < 1000; i++) {
@@ -567,7 +567,7 @@ class UpkeepTest {
     StoreSettings settings = new StoreSettings("a", 1, MB, Optional.empty());
     Store unused = directory.openStore(settings, ImportMode.NONE, opened::complete);
     assertThat(opened.join().kind()).isEqualTo(StartReport.Kind.RECOVERED);
-    directory.awaitSettled();
+    TestStores.awaitSettled(directory);
     assertThat(Files.size(usage)).isAtMost(MB / Geometry.SAVED_SHARE);
   }
 
