@@ -16,6 +16,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentReader;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -59,7 +61,6 @@ public final class WholeFile {
   }
 
   private static void write(Path file, byte[] content) throws IOException {
-    ByteBuffer bytes = ByteBuffer.wrap(content);
     try (FileChannel channel =
         FileChannel.open(
             file,
@@ -68,17 +69,13 @@ public final class WholeFile {
                 StandardOpenOption.WRITE,
                 StandardOpenOption.TRUNCATE_EXISTING),
             OWNER_ONLY)) {
-      while (bytes.hasRemaining()) {
-        channel.write(bytes);
-      }
+      SegmentReader.writeFully(channel, 0, ByteBuffer.wrap(content));
       channel.force(true);
     }
   }
 
   /** Forces the name of a file to disk. */
   private static void sync(Path file) throws IOException {
-    try (FileChannel folder = FileChannel.open(file.toAbsolutePath().getParent())) {
-      folder.force(true);
-    }
+    Disk.REAL.sync(file.toAbsolutePath().getParent());
   }
 }

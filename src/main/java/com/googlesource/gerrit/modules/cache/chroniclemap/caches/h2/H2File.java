@@ -15,9 +15,12 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2;
 
 import static com.google.common.base.Strings.lenientFormat;
+import static com.google.common.collect.ImmutableSet.toImmutableSet;
 
+import com.google.common.io.MoreFiles;
 import com.google.gerrit.common.Nullable;
 import java.io.IOException;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.Driver;
@@ -26,6 +29,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.sql.Types;
 import java.util.Properties;
+import java.util.Set;
 
 /**
  * The file of one of Gerrit's H2 caches, opened read-only. The file does not change, and no other
@@ -71,15 +75,17 @@ final class H2File implements AutoCloseable {
     return folder.resolve(cache + SUFFIX);
   }
 
-  /** Whether a file has the name of an H2 cache. */
-  static boolean isOne(Path file) {
-    return file.getFileName().toString().endsWith(SUFFIX);
-  }
-
-  /** The name of the cache of a file for which {@link #isOne} is true. */
-  static String cacheOf(Path file) {
-    String name = file.getFileName().toString();
-    return name.substring(0, name.length() - SUFFIX.length());
+  /** The names of the caches that have a file in H2's folder. */
+  static Set<String> cachesIn(Path folder) throws IOException {
+    try {
+      return MoreFiles.listFiles(folder).stream()
+          .map(file -> file.getFileName().toString())
+          .filter(name -> name.endsWith(SUFFIX))
+          .map(name -> name.substring(0, name.length() - SUFFIX.length()))
+          .collect(toImmutableSet());
+    } catch (NoSuchFileException e) {
+      return Set.of();
+    }
   }
 
   static H2File open(Path file) throws IOException {

@@ -15,7 +15,6 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2;
 
 import static com.google.common.base.Strings.lenientFormat;
-import static com.google.common.collect.ImmutableSet.toImmutableSet;
 
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.Sets;
@@ -28,9 +27,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.ImportMode;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -162,16 +159,6 @@ public final class H2Imports {
     }
   }
 
-  private Set<String> h2Caches() throws IOException {
-    try (Stream<Path> files = Files.list(folder)) {
-      return files.filter(H2File::isOne).map(H2File::cacheOf).collect(toImmutableSet());
-    } catch (NoSuchFileException e) {
-      return Set.of();
-    } catch (UncheckedIOException e) {
-      throw e.getCause();
-    }
-  }
-
   /**
    * Why the stores must not be used, for people; empty if they may be. If they must not, the caller
    * has to {@link #forget} the records and to delete all stores that can be stale, before {@link
@@ -210,7 +197,7 @@ public final class H2Imports {
   public void begin() throws IOException {
     Set<String> left = new HashSet<>();
     if (ledger.verdict == Verdict.DOUBT) {
-      left.addAll(h2Caches());
+      left.addAll(H2File.cachesIn(folder));
       left.removeAll(neverStale);
     }
     ledger.begin(left);
@@ -271,7 +258,7 @@ public final class H2Imports {
   public void ready() {
     awaitFirst();
     try {
-      ledger.see(h2Caches());
+      ledger.see(H2File.cachesIn(folder));
     } catch (IOException | RuntimeException cause) {
       // Then the next start must distrust H2's files.
       try {

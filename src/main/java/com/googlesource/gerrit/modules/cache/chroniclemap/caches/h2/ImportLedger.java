@@ -25,7 +25,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.WholeFile;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.channels.FileChannel;
-import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -180,8 +179,8 @@ final class ImportLedger {
    * such file.
    */
   private static String whoElseRan(Path folder, Path since) throws IOException {
-    try (DirectoryStream<Path> files = Files.newDirectoryStream(folder)) {
-      for (Path one : files) {
+    try {
+      for (Path one : MoreFiles.listFiles(folder)) {
         if (OTHERS.matcher(one.getFileName().toString()).matches() && time(one) > time(since)) {
           return "another module has written " + one;
         }

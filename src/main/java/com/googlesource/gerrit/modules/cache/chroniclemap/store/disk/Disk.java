@@ -108,8 +108,8 @@ public interface Disk {
   long free(Path folder);
 
   /** Called before disk is allocated for the holes of a file. */
-  void allocating(Path file) throws IOException;
+  default void allocating(Path file) throws IOException {}
 
   /** Called before Chronicle-Map creates or opens a file and maps it. */
-  void mapping(Path file) throws IOException;
+  default void mapping(Path file) throws IOException {}
 }

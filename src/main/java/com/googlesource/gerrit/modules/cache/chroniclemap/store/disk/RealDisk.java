@@ -15,8 +15,8 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.disk;
 
 import com.google.common.flogger.FluentLogger;
+import com.google.common.io.MoreFiles;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 import java.nio.ByteBuffer;
@@ -35,10 +35,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
 
-/** The disk of this machine. */
-final class RealDisk implements Disk {
+/**
+ * The disk of this machine.
+ *
+ * @param sys the folder in which the kernel describes its devices
+ */
+record RealDisk(Path sys) implements Disk {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
   private static final Path BOOT_ID = Path.of("/proc/sys/kernel/random/boot_id");
   private static final FileTime NO_TIME = FileTime.fromMillis(0);
@@ -50,13 +53,6 @@ final class RealDisk implements Disk {
   /** Has interrupts not close a channel; null if this runtime has no such method. */
   private static final Method UNINTERRUPTIBLE =
       method("sun.nio.ch.FileChannelImpl", "setUninterruptible");
-
-  /** The folder in which the kernel describes its devices. */
-  private final Path sys;
-
-  RealDisk(Path sys) {
-    this.sys = sys;
-  }
 
   private static Method method(String type, String name, Class<?>... parameters) {
     try {
@@ -111,11 +107,7 @@ final class RealDisk implements Disk {
 
   @Override
   public List<Path> list(Path folder) throws IOException {
-    try (Stream<Path> files = Files.list(folder)) {
-      return files.toList();
-    } catch (UncheckedIOException e) {
-      throw e.getCause();
-    }
+    return MoreFiles.listFiles(folder);
   }
 
   @Override
@@ -258,10 +250,4 @@ final class RealDisk implements Disk {
   public long free(Path folder) {
     return folder.toFile().getUsableSpace();
   }
-
-  @Override
-  public void allocating(Path file) {}
-
-  @Override
-  public void mapping(Path file) {}
 }
