@@ -146,7 +146,7 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
     DiskKey diskKey = disk.key(key);
     Ticket ticket = disk.ticket(diskKey);
     try (ticket) {
-      CachedValue<V> found = disk.read(diskKey, ticket);
+      CachedValue<V> found = disk.read(diskKey, ticket, /* counts= */ true);
       return found == null ? null : loads.keep(key, found);
     }
   }

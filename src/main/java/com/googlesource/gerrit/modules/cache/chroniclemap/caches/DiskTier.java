@@ -177,14 +177,9 @@ final class DiskTier<K, V> implements SharedCache {
    * Reads a value.
    *
    * @param ticket the ticket that was taken before
+   * @param counts false if the caller's read of a moment ago was counted
    * @return null if there is none
    */
-  @Nullable
-  CachedValue<V> read(DiskKey key, Ticket ticket) {
-    return read(key, ticket, /* counts= */ true);
-  }
-
-  /** Like {@link #read}; does not count if the caller's read of a moment ago was counted. */
   @Nullable
   CachedValue<V> read(DiskKey key, Ticket ticket, boolean counts) {
     if (!key.isStored()) {

@@ -258,7 +258,7 @@ final class Loads<K, V> {
       TraceTimer timer = callable == null ? disk.trace.loading(key) : null;
       try (ticket;
           timer) {
-        return disk.read(diskKey, ticket);
+        return disk.read(diskKey, ticket, /* counts= */ true);
       }
     } catch (Throwable e) {
       // The request was cancelled.
@@ -375,7 +375,8 @@ final class Loads<K, V> {
         K key = begun.key();
         CachedValue<V> cached = landedBefore(key, begun.flight());
         if (cached == null) {
-          CachedValue<V> found = disk.read(begun.diskKey(), begun.flight().ticket);
+          CachedValue<V> found =
+              disk.read(begun.diskKey(), begun.flight().ticket, /* counts= */ true);
           cached = found == null ? null : keep(key, found);
         }
         if (cached != null) {

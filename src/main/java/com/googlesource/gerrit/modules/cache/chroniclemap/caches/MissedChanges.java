@@ -17,11 +17,9 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 import com.google.common.cache.Cache;
 import com.google.common.cache.LoadingCache;
 import com.google.common.collect.ImmutableSet;
-import com.google.gerrit.common.Nullable;
-import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BooleanSupplier;
 
 /**
@@ -31,19 +29,12 @@ import java.util.function.BooleanSupplier;
  *
  * <p>Safe for any thread.
  */
-final class MissedChanges implements InvocationHandler {
+final class MissedChanges {
   /** The methods that change a cache, or return a view that does. A load changes nothing. */
   private static final ImmutableSet<String> CHANGES =
       ImmutableSet.of("put", "putAll", "invalidate", "invalidateAll", "asMap");
 
-  private final Cache<?, ?> cache;
-  private final BooleanSupplier note;
-  private volatile boolean isNoted;
-
-  private MissedChanges(Cache<?, ?> cache, BooleanSupplier note) {
-    this.cache = cache;
-    this.note = note;
-  }
+  private MissedChanges() {}
 
   /**
    * Returns the cache, for users whose changes are noted.
@@ -53,22 +44,20 @@ final class MissedChanges implements InvocationHandler {
   @SuppressWarnings("unchecked")
   static <C extends Cache<?, ?>> C noted(C cache, BooleanSupplier note) {
     Class<?> type = cache instanceof LoadingCache ? LoadingCache.class : Cache.class;
+    AtomicBoolean isNoted = new AtomicBoolean();
     return (C)
         Proxy.newProxyInstance(
             MissedChanges.class.getClassLoader(),
             new Class<?>[] {type},
-            new MissedChanges(cache, note));
-  }
-
-  @Override
-  public Object invoke(Object proxy, Method method, @Nullable Object[] arguments) throws Throwable {
-    if (!isNoted && CHANGES.contains(method.getName())) {
-      isNoted = note.getAsBoolean();
-    }
-    try {
-      return method.invoke(cache, arguments);
-    } catch (InvocationTargetException e) {
-      throw e.getCause();
-    }
+            (proxy, method, arguments) -> {
+              if (!isNoted.get() && CHANGES.contains(method.getName())) {
+                isNoted.set(note.getAsBoolean());
+              }
+              try {
+                return method.invoke(cache, arguments);
+              } catch (InvocationTargetException e) {
+                throw e.getCause();
+              }
+            });
   }
 }

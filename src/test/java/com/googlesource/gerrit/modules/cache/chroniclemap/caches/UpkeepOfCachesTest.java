@@ -140,7 +140,7 @@ class UpkeepOfCachesTest extends SiteTest {
     assertThat(latency(DiskOperation.READ).count()).isEqualTo(0);
     for (int i = 0; i < 1000; i++) {
       cache.put("k", "v");
-      assertThat(disk.read(key, disk.ticket(key)).value).isEqualTo("v");
+      assertThat(disk.read(key, disk.ticket(key), true).value).isEqualTo("v");
     }
     assertThat(latency(DiskOperation.PUT).count()).isEqualTo(1000);
     for (DiskOperation sampled :
