@@ -171,7 +171,8 @@ final class StoreGrowth {
     if (bytes.isEmpty() || System.nanoTime() - refusedUntil < 0) {
       return false;
     }
-    return begin(file, bytes.getAsLong(), Progress.NONE, new Run()) || isRunning();
+    long next = bytes.getAsLong();
+    return begin(file, () -> rebuildNow(file, next, Progress.NONE), new Run()) || isRunning();
   }
 
   /**
@@ -181,7 +182,7 @@ final class StoreGrowth {
    */
   CompletableFuture<Boolean> rebuild(Generation file, long bytes, Progress progress) {
     Run mine = new Run();
-    return begin(file, bytes, progress, mine) ? mine : Run.ended();
+    return begin(file, () -> rebuildNow(file, bytes, progress), mine) ? mine : Run.ended();
   }
 
   /**
@@ -228,10 +229,6 @@ final class StoreGrowth {
   }
 
   /** Returns false if another rebuild is running or the threads were stopped. */
-  private boolean begin(Generation file, long bytes, Progress progress, Run mine) {
-    return begin(file, () -> rebuildNow(file, bytes, progress), mine);
-  }
-
   private boolean begin(Generation file, BooleanSupplier work, Run mine) {
     Run last = run.get();
     if (!last.isDone() || !run.compareAndSet(last, mine)) {

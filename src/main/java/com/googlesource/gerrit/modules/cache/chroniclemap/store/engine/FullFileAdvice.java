@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
+import static java.util.Objects.checkIndex;
+
 import com.google.common.flogger.FluentLogger;
 import java.util.HashMap;
 import java.util.Map;
@@ -41,7 +43,7 @@ import net.openhft.chronicle.core.OS;
  * segments in memory, for small files, and without native code. To be used by the writer while the
  * file is mapped.
  */
-final class FullFileAdvice {
+public final class FullFileAdvice {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   private static final int PAGE_BYTES = OS.pageSize();
@@ -114,8 +116,9 @@ final class FullFileAdvice {
     }
   }
 
-  /** To be called before records are evicted from a segment. */
-  void evicting(int segment) {
+  /** To be called before a segment is scanned for records to evict. */
+  public void evicting(int segment) {
+    checkIndex(segment, layout.segments());
     if (isOn) {
       attempt(() -> readUnlessRead(segment));
     }
@@ -150,12 +153,12 @@ final class FullFileAdvice {
   }
 
   /** Whether the segment that was to be evicted from last was not in memory. */
-  boolean isCold() {
+  public boolean isCold() {
     return isCold;
   }
 
   /** To be called after records were evicted from a segment. */
-  void evicted(int segment) {
+  public void evicted(int segment) {
     Before known = before.remove(segment);
     if (known != null) {
       attempt(() -> drop(segment, known.resident));

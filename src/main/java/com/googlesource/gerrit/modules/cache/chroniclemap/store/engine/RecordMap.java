@@ -111,7 +111,8 @@ public final class RecordMap {
    */
   final FileLayout layout;
 
-  private final FullFileAdvice advice;
+  /** For the writer. */
+  public final FullFileAdvice advice;
 
   /** Address after the record that the last put inserted; 0 if it replaced one. For the writer. */
   private long insertedEnd;
@@ -543,22 +544,6 @@ public final class RecordMap {
     } finally {
       lock.unlock();
     }
-  }
-
-  /** To be called by the writer before it scans a segment for records to evict. */
-  public void evicting(int segment) {
-    checkIndex(segment, layout.segments());
-    advice.evicting(segment);
-  }
-
-  /** Whether evictions have to read their segments from disk lately. For the writer. */
-  public boolean isCold() {
-    return advice.isCold();
-  }
-
-  /** To be called by the writer when it has evicted records from a segment. */
-  public void evicted(int segment) {
-    advice.evicted(segment);
   }
 
   /** The callback of {@link #scanSegment}. */

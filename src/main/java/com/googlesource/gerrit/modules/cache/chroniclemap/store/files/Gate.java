@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.files;
 
+import java.util.Arrays;
 import java.util.concurrent.locks.StampedLock;
 
 /**
@@ -31,9 +32,7 @@ final class Gate {
   private volatile boolean shut;
 
   Gate() {
-    for (int i = 0; i < STRIPES; i++) {
-      locks[i] = new StampedLock();
-    }
+    Arrays.setAll(locks, i -> new StampedLock());
   }
 
   /** Enters; returns a stamp for {@link #leave}, or 0 if the gate is shut. */

@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.files;
 import static com.google.common.base.Strings.lenientFormat;
 import static java.util.Objects.requireNonNull;
 
+import com.google.common.base.CharMatcher;
 import com.google.common.hash.Hashing;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
@@ -187,9 +188,7 @@ public final class StoreFiles {
     for (byte b : name.getBytes(StandardCharsets.UTF_8)) {
       char c = (char) (b & 0xff);
       boolean plain =
-          (c >= 'a' && c <= 'z')
-              || (c >= 'A' && c <= 'Z')
-              || (c >= '0' && c <= '9')
+          (CharMatcher.ascii().matches(c) && Character.isLetterOrDigit(c))
               || c == '_'
               || c == '-'
               || (c == '.' && out.length() > 0);

@@ -81,7 +81,7 @@ final class Eviction {
     usage.count(records);
     long now = usage.now();
     count = 0;
-    map.evicting(segment);
+    map.advice.evicting(segment);
     map.scanSegment(
         segment,
         (storedKey, created, bytes) ->

@@ -423,7 +423,7 @@ public final class ValueTable {
     if (evict == Evict.NONE) {
       return false;
     }
-    boolean more = evict == Evict.LEAST_USED_IN_HASTE && map.isCold();
+    boolean more = evict == Evict.LEAST_USED_IN_HASTE && map.advice.isCold();
     double share = more ? COLD_EVICTED_SHARE : EVICTED_SHARE;
     while (evict(segment, share, evict)) {
       if (putAsItIs(storedKey, record, same)) {
@@ -464,7 +464,7 @@ public final class ValueTable {
         remove(StoredKey.keyOf(victim));
       }
     }
-    map.evicted(segment);
+    map.advice.evicted(segment);
     if (!victims.isEmpty() && state.counts.records() >= before) {
       // A damaged record whose key belongs elsewhere cannot be removed.
       map.repair(segment, new IllegalStateException("the file is damaged: key of a record"));

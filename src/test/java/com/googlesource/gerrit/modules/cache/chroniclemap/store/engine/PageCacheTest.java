@@ -152,11 +152,11 @@ class PageCacheTest {
       assertThat(before.cardinality()).isAtLeast(20);
       assertThat(before.cardinality()).isLessThan((to - from) / 2);
 
-      file.evicting(segment);
+      file.advice.evicting(segment);
       file.scanSegment(segment, (key, created, bytes) -> {});
       List<byte[]> victims = keys.subList(0, keys.size() / 8);
       victims.forEach(file::remove);
-      file.evicted(segment);
+      file.advice.evicted(segment);
 
       BitSet after = resident().get(from, to);
       BitSet lost = (BitSet) before.clone();
@@ -190,8 +190,8 @@ class PageCacheTest {
     makeCold();
     file = open();
     try {
-      file.evicting(5);
-      file.evicted(5);
+      file.advice.evicting(5);
+      file.advice.evicted(5);
       Iterator<Map.Entry<Long, byte[]>> rooms = keyAt.entrySet().iterator();
       put(file, rooms.next().getValue());
       long next = rooms.next().getKey();
