@@ -40,7 +40,7 @@ import java.util.stream.Stream;
  * The disk of this machine, but the n-th of what is asked of it fails. Each call counts, those of
  * an open file too, and each touch of mapped memory counts by itself.
  */
-final class FaultyDisk implements Disk {
+final class FaultyDisk extends Disk {
   /** What happens at the n-th call or touch. */
   enum Fault {
     /** Nothing: calls and touches are counted. */

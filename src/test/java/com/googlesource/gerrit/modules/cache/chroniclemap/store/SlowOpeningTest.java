@@ -18,12 +18,12 @@ import static com.google.common.truth.Truth.assertThat;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.key;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.HashedKey;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrite;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrites;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -76,23 +76,17 @@ class SlowOpeningTest {
   }
 
   private Disk slow() {
-    return (Disk)
-        Proxy.newProxyInstance(
-            Disk.class.getClassLoader(),
-            new Class<?>[] {Disk.class},
-            (proxy, method, args) -> {
-              if (method.getName().equals("mapping")) {
-                goOn.await();
-              }
-              if (method.getName().equals("hasKey")) {
-                return true; // the copy is to be taken for the file itself
-              }
-              try {
-                return method.invoke(Disk.REAL, args);
-              } catch (InvocationTargetException e) {
-                throw e.getCause();
-              }
-            });
+    return new FolderDisk(Disk.REAL) {
+      @Override
+      public void mapping(Path file) {
+        Uninterruptibles.awaitUninterruptibly(goOn);
+      }
+
+      @Override
+      public boolean hasKey(Path file, String key) {
+        return true; // the copy is to be taken for the file itself
+      }
+    };
   }
 
   private static void copy(Path from, Path to) throws Exception {

@@ -33,7 +33,7 @@ import java.util.concurrent.locks.ReentrantReadWriteLock;
  *
  * <p>Safe for any thread.
  */
-public class FolderDisk implements Disk {
+public class FolderDisk extends Disk {
   /** Part of the name of each file that is a marker. */
   public static final String MARKER = ".discard";
 

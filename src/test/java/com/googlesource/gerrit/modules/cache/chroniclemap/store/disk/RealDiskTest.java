@@ -45,7 +45,7 @@ class RealDiskTest {
   }
 
   private String boot() throws Exception {
-    return new RealDisk(sys).boot(temp);
+    return Disk.boot(sys, temp);
   }
 
   private void attach(int count) throws Exception {
