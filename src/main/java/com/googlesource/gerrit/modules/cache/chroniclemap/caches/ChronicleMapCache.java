@@ -188,9 +188,7 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
     try (change) {
       CachedValue<V> cached = new CachedValue<>(value, now, change);
       heap.put(key, cached);
-      if (!cached.confirm()) {
-        heap.asMap().remove(key, cached);
-      }
+      loads.confirm(key, cached);
     }
   }
 

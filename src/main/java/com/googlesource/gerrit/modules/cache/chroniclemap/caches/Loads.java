@@ -317,7 +317,8 @@ final class Loads<K, V> {
     return cached;
   }
 
-  private void confirm(K key, CachedValue<V> cached) {
+  /** Takes a value off the heap again if its key was changed before it got there. */
+  void confirm(K key, CachedValue<V> cached) {
     if (!cached.confirm()) {
       heap.asMap().remove(key, cached);
     }

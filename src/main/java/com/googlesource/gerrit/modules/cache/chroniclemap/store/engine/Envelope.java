@@ -93,8 +93,8 @@ public final class Envelope {
 
     /** Whether this and another record, given by its bytes, are the same whole value. */
     boolean hasValueOf(byte[] other) {
-      return kindOf(header) == WHOLE
-          && kindOf(other) == WHOLE
+      return kind(storedKindOf(header, 0)) == WHOLE
+          && kind(storedKindOf(other, 0)) == WHOLE
           && Arrays.equals(
               payload, offset, offset + payloadLength, other, HEADER_LENGTH, other.length);
     }
@@ -119,11 +119,6 @@ public final class Envelope {
   /** The kind without the mark. */
   static int kind(int storedKind) {
     return storedKind & ~INVALIDATED_BIT;
-  }
-
-  /** The kind of a record; -1 if the bytes are too few for a record. */
-  static int kindOf(byte[] record) {
-    return record.length < HEADER_LENGTH ? -1 : kind((int) INT.get(record, KIND_OFFSET));
   }
 
   public static long createdOf(byte[] bytes, int recordOffset) {

@@ -139,9 +139,7 @@ public final class PendingWrites {
   }
 
   public void clear() {
-    for (HashedKey key : writes.keySet()) {
-      change(key, (k, before) -> null);
-    }
+    writes.keySet().forEach(key -> change(key, (k, before) -> null));
   }
 
   /** Drops all queued writes, now and later, and frees their share of the heap for other stores. */
