@@ -23,6 +23,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.function.IntUnaryOperator;
 
 /**
  * A value cut into chunks by its content: whether a chunk ends at a byte depends on the 64 bytes
@@ -64,31 +65,28 @@ final class ContentChunks {
    * @param most bytes of a part
    */
   ContentChunks(byte[] value, long salt, int most) {
-    ByteArrayOutputStream chunks = new ByteArrayOutputStream();
-    for (int start = 0, end; start < value.length; start = end) {
-      end = end(value, start, most);
-      chunks.writeBytes(add(salt, value, start, end));
-    }
-    byte[] ids = chunks.toByteArray();
-    ByteArrayOutputStream lists = new ByteArrayOutputStream();
-    for (int start = 0, end; start < ids.length; start = end) {
-      end = endOfList(ids, start, most);
-      lists.writeBytes(add(salt, ids, start, end));
-    }
-    root = new ChunkRoot(salt, value.length, lists.toByteArray());
+    byte[] chunks = cut(value, salt, start -> end(value, start, most));
+    byte[] lists = cut(chunks, salt, start -> endOfList(chunks, start, most));
+    root = new ChunkRoot(salt, value.length, lists);
   }
 
-  private byte[] add(long salt, byte[] bytes, int start, int end) {
-    byte[] hash =
-        Hashing.sha256()
-            .newHasher()
-            .putLong(salt)
-            .putBytes(bytes, start, end - start)
-            .hash()
-            .asBytes();
-    byte[] id = Arrays.copyOf(hash, ID_LENGTH);
-    parts.add(new Part(id, bytes, start, end - start));
-    return id;
+  /** Adds the parts of some bytes; returns their ids, one behind the other. */
+  private byte[] cut(byte[] bytes, long salt, IntUnaryOperator endOf) {
+    ByteArrayOutputStream ids = new ByteArrayOutputStream();
+    for (int start = 0, end; start < bytes.length; start = end) {
+      end = endOf.applyAsInt(start);
+      byte[] hash =
+          Hashing.sha256()
+              .newHasher()
+              .putLong(salt)
+              .putBytes(bytes, start, end - start)
+              .hash()
+              .asBytes();
+      byte[] id = Arrays.copyOf(hash, ID_LENGTH);
+      parts.add(new Part(id, bytes, start, end - start));
+      ids.writeBytes(id);
+    }
+    return ids.toByteArray();
   }
 
   /**
