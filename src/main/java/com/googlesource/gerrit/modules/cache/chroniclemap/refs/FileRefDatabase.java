@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.BinarySearch;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Failures;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RepositoryRefs;
@@ -278,17 +279,7 @@ public final class FileRefDatabase extends RefDatabase {
 
   /** Returns the index of the first ref that matches. All refs after a match must match too. */
   private static int first(List<Ref> refs, int from, Predicate<String> isSo) {
-    int low = from;
-    int high = refs.size();
-    while (low < high) {
-      int middle = (low + high) >>> 1;
-      if (isSo.test(refs.get(middle).getName())) {
-        high = middle;
-      } else {
-        low = middle + 1;
-      }
-    }
-    return low;
+    return BinarySearch.first(from, refs.size(), i -> isSo.test(refs.get(i).getName()));
   }
 
   @Override

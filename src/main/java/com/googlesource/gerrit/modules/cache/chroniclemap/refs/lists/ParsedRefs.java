@@ -167,17 +167,7 @@ public final class ParsedRefs {
 
   /** The rank of a name that has no UTF-8 form. */
   private int rankByChars(String name) {
-    int low = 0;
-    int high = size();
-    while (low < high) {
-      int middle = (low + high) >>> 1;
-      if (get(middle).getName().compareTo(name) < 0) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    return low;
+    return BinarySearch.first(0, size(), i -> get(i).getName().compareTo(name) >= 0);
   }
 
   /** Returns how many refs precede a name in the order of the file. */
@@ -205,17 +195,7 @@ public final class ParsedRefs {
   }
 
   private int blockAt(int place) {
-    int low = 0;
-    int high = root.blocks;
-    while (low + 1 < high) {
-      int middle = (low + high) >>> 1;
-      if (root.first(middle) <= place) {
-        low = middle;
-      } else {
-        high = middle;
-      }
-    }
-    return low;
+    return BinarySearch.first(1, root.blocks, i -> root.first(i) > place) - 1;
   }
 
   /** Returns all refs in JGit's order, as {@link #refs(String)} does. */

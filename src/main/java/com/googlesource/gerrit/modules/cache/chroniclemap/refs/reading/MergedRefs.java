@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.BinarySearch;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import java.util.AbstractList;
 import java.util.Iterator;
@@ -96,17 +97,7 @@ final class MergedRefs extends AbstractList<Ref> {
 
   /** Returns how many upper refs have a position before an index. */
   private int upperBefore(int index) {
-    int low = 0;
-    int high = count;
-    while (low < high) {
-      int middle = (low + high) >>> 1;
-      if (positions[middle] < index) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    return low;
+    return BinarySearch.first(0, count, i -> positions[i] >= index);
   }
 
   @Override
