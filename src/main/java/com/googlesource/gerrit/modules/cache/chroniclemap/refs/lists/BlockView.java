@@ -14,12 +14,16 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
+import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Words.BUFFER_BIG_INT;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Words.BUFFER_BIG_WORD;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Words.BUFFER_SHORT;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Words.BUFFER_WORD;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Words.HIGH_BITS;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Words.LOW_BITS;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Words.WORD;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.util.Arrays;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.ObjectIdRef;
@@ -30,19 +34,6 @@ import org.eclipse.jgit.lib.Ref;
  * thread, which reuses it for other blocks. It allocates nothing except the refs that it returns.
  */
 final class BlockView {
-  private static final VarHandle WORD =
-      MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
-  private static final VarHandle SHORT =
-      MethodHandles.byteBufferViewVarHandle(short[].class, ByteOrder.LITTLE_ENDIAN);
-  private static final VarHandle ID_WORD =
-      MethodHandles.byteBufferViewVarHandle(int[].class, ByteOrder.BIG_ENDIAN);
-  private static final VarHandle ID_PAIR =
-      MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
-  private static final VarHandle ARRAY_WORD =
-      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
-
-  private static final long LOW_BITS = 0x0101010101010101L;
-  private static final long HIGH_BITS = LOW_BITS << 7;
 
   private ByteBuffer memory;
   private int base;
@@ -173,7 +164,7 @@ final class BlockView {
     int restarts = BlockFormat.restarts(count);
     for (int i = 0; i < restarts; i++) {
       long differ =
-          (long) WORD.get(memory, base + BlockFormat.TAGS_AT + i * BlockFormat.RESTART_EVERY)
+          (long) BUFFER_WORD.get(memory, base + BlockFormat.TAGS_AT + i * BlockFormat.RESTART_EVERY)
               ^ tags;
       // The expression is not zero if one of the bytes is zero.
       if (((differ - LOW_BITS) & ~differ & HIGH_BITS) != 0 && isBehind(i, target, length)) {
@@ -217,7 +208,7 @@ final class BlockView {
   /** Returns how many of the first bytes are equal. */
   private int mismatch(int at, byte[] target, int from, int length) {
     for (int i = 0; i < length; i += Long.BYTES) {
-      long differ = (long) WORD.get(memory, at + i) ^ (long) ARRAY_WORD.get(target, from + i);
+      long differ = (long) BUFFER_WORD.get(memory, at + i) ^ (long) WORD.get(target, from + i);
       if (differ != 0) {
         return Math.min(length, i + (Long.numberOfTrailingZeros(differ) >>> 3));
       }
@@ -268,7 +259,7 @@ final class BlockView {
       name = Arrays.copyOf(name, 2 * nameLength + Long.BYTES);
     }
     if (suffixLength <= Long.BYTES) {
-      ARRAY_WORD.set(name, shared, (long) WORD.get(memory, suffixAt));
+      WORD.set(name, shared, (long) BUFFER_WORD.get(memory, suffixAt));
     } else {
       memory.get(suffixAt, name, shared, suffixLength);
     }
@@ -323,26 +314,26 @@ final class BlockView {
 
   private long hash(int at) {
     return IdIndex.hash(
-        (long) ID_PAIR.get(memory, at),
-        (long) ID_PAIR.get(memory, at + 8),
-        (int) ID_WORD.get(memory, at + 16));
+        (long) BUFFER_BIG_WORD.get(memory, at),
+        (long) BUFFER_BIG_WORD.get(memory, at + 8),
+        (int) BUFFER_BIG_INT.get(memory, at + 16));
   }
 
   private boolean isId(int at, int w1, int w2, int w3, int w4, int w5) {
-    return (int) ID_WORD.get(memory, at) == w1
-        && (int) ID_WORD.get(memory, at + 4) == w2
-        && (int) ID_WORD.get(memory, at + 8) == w3
-        && (int) ID_WORD.get(memory, at + 12) == w4
-        && (int) ID_WORD.get(memory, at + 16) == w5;
+    return (int) BUFFER_BIG_INT.get(memory, at) == w1
+        && (int) BUFFER_BIG_INT.get(memory, at + 4) == w2
+        && (int) BUFFER_BIG_INT.get(memory, at + 8) == w3
+        && (int) BUFFER_BIG_INT.get(memory, at + 12) == w4
+        && (int) BUFFER_BIG_INT.get(memory, at + 16) == w5;
   }
 
   private ObjectId id(int at) {
     return new ObjectId(
-        (int) ID_WORD.get(memory, at),
-        (int) ID_WORD.get(memory, at + 4),
-        (int) ID_WORD.get(memory, at + 8),
-        (int) ID_WORD.get(memory, at + 12),
-        (int) ID_WORD.get(memory, at + 16));
+        (int) BUFFER_BIG_INT.get(memory, at),
+        (int) BUFFER_BIG_INT.get(memory, at + 4),
+        (int) BUFFER_BIG_INT.get(memory, at + 8),
+        (int) BUFFER_BIG_INT.get(memory, at + 12),
+        (int) BUFFER_BIG_INT.get(memory, at + 16));
   }
 
   private int restart(int which) {
@@ -375,6 +366,6 @@ final class BlockView {
   }
 
   private int unsignedShort(int at) {
-    return (short) SHORT.get(memory, at) & 0xFFFF;
+    return (short) BUFFER_SHORT.get(memory, at) & 0xFFFF;
   }
 }

@@ -14,18 +14,14 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Words.SHORT;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Words.WORD;
+
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.util.Arrays;
 
 /** A writer of blocks, which is reused without allocations. For one thread. */
 final class BlockWriter {
-  private static final VarHandle SHORT =
-      MethodHandles.byteArrayViewVarHandle(short[].class, ByteOrder.LITTLE_ENDIAN);
-  private static final VarHandle WORD =
-      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
   /** The most refs of a chunk. A line has at least 41 bytes and a line feed. */
   private static final int MAX_COUNT = Chunks.HARD_MAX / 42 + 1;

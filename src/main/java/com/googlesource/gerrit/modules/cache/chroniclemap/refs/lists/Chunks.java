@@ -14,9 +14,9 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
-import java.nio.ByteOrder;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Words.HIGH_BITS;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Words.LOW_BITS;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Words.WORD;
 
 /**
  * The content-defined chunks of a {@code packed-refs} file. Chunk boundaries only depend on nearby
@@ -36,12 +36,8 @@ final class Chunks {
   /** One in so many lines ends a chunk of at least {@link #MIN} bytes. */
   private static final int ONE_IN = 40;
 
-  private static final long LOW_BITS = 0x0101010101010101L;
   private static final long LINE_FEEDS = '\n' * LOW_BITS;
   private static final long THRESHOLD = Long.divideUnsigned(-1L, ONE_IN);
-
-  private static final VarHandle WORD =
-      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
   private Chunks() {}
 
@@ -98,7 +94,7 @@ final class Chunks {
     while (p < hard) {
       long differ = (long) WORD.get(text, p) ^ LINE_FEEDS;
       // The lowest bit that is set marks the first line feed.
-      long feeds = (differ - LOW_BITS) & ~differ & (LOW_BITS << 7);
+      long feeds = (differ - LOW_BITS) & ~differ & HIGH_BITS;
       if (feeds == 0) {
         p += Long.BYTES;
         continue;

@@ -14,10 +14,11 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Words.BUFFER_INT;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Words.BUFFER_SHORT;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Words.BUFFER_WORD;
+
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.security.SecureRandom;
 import java.util.Arrays;
 import org.eclipse.jgit.annotations.Nullable;
@@ -41,12 +42,6 @@ import org.eclipse.jgit.lib.AnyObjectId;
  * @param blocks the number of blocks of the list of which this was made
  */
 record IdIndex(ByteBuffer memory, int buckets, int blocks) {
-  private static final VarHandle WORD =
-      MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
-  private static final VarHandle INT =
-      MethodHandles.byteBufferViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
-  private static final VarHandle SHORT =
-      MethodHandles.byteBufferViewVarHandle(short[].class, ByteOrder.LITTLE_ENDIAN);
 
   private static final int REFS_A_BUCKET = 8;
   private static final int TAG_BITS = 16;
@@ -89,11 +84,11 @@ record IdIndex(ByteBuffer memory, int buckets, int blocks) {
     int at = (buckets + 1) * Integer.BYTES;
     for (int i = 0; i < buckets; i++) {
       int count = next[i];
-      INT.set(memory, i * Integer.BYTES, at);
+      BUFFER_INT.set(memory, i * Integer.BYTES, at);
       next[i] = at;
       at += count * ENTRY_BYTES;
     }
-    INT.set(memory, buckets * Integer.BYTES, at);
+    BUFFER_INT.set(memory, buckets * Integer.BYTES, at);
     forEachBlock(
         list,
         (block, hashes, count) -> {
@@ -101,8 +96,8 @@ record IdIndex(ByteBuffer memory, int buckets, int blocks) {
             int bucket = bucket(hashes[i], buckets);
             int place = next[bucket];
             next[bucket] = place + ENTRY_BYTES;
-            SHORT.set(memory, place, (short) hashes[i]);
-            INT.set(memory, place + Short.BYTES, block);
+            BUFFER_SHORT.set(memory, place, (short) hashes[i]);
+            BUFFER_INT.set(memory, place + Short.BYTES, block);
           }
         });
     return new IdIndex(memory, buckets, list.blocks());
@@ -174,11 +169,12 @@ record IdIndex(ByteBuffer memory, int buckets, int blocks) {
   int[] find(AnyObjectId id) {
     long hash = hash(id);
     int bucket = bucket(hash, buckets);
-    int end = (int) INT.get(memory, (bucket + 1) * Integer.BYTES);
+    int at = (int) BUFFER_INT.get(memory, bucket * Integer.BYTES);
+    int end = (int) BUFFER_INT.get(memory, (bucket + 1) * Integer.BYTES);
     int[] found = new int[2];
     int count = 0;
-    for (int at = (int) INT.get(memory, bucket * Integer.BYTES); at < end; at += ENTRY_BYTES) {
-      long entry = (long) WORD.get(memory, at);
+    for (; at < end; at += ENTRY_BYTES) {
+      long entry = (long) BUFFER_WORD.get(memory, at);
       if (((entry ^ hash) & TAG) == 0) {
         if (count == found.length) {
           found = Arrays.copyOf(found, 2 * count);

@@ -14,26 +14,21 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
+import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Words.BIG_INT;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Words.HIGH_BITS;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Words.LOW_BITS;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Words.WORD;
+
 import com.google.common.base.Utf8;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
-import java.nio.ByteOrder;
 
 /**
  * Functions on the lines of a regular {@code packed-refs} file, which handle eight bytes at a time.
  * A text has to end with a line feed and some zeros, since words are loaded from any position.
  */
 final class Lines {
-  private static final VarHandle WORD =
-      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
-  private static final VarHandle BIG_INT =
-      MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.BIG_ENDIAN);
 
   /** The length of an id in hex. */
   static final int HEX_LENGTH = 2 * BlockFormat.ID_BYTES;
-
-  private static final long LOW_BITS = 0x0101010101010101L;
-  private static final long HIGH_BITS = LOW_BITS << 7;
 
   private Lines() {}
 

@@ -14,9 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
-import java.nio.ByteOrder;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Words.WORD;
 
 /**
  * A one-byte hash of a name, made of the name's length and its last sixteen bytes, which usually
@@ -26,9 +24,6 @@ final class NameTag {
   private static final long A = 0x9E3779B97F4A7C15L;
   private static final long B = 0xC2B2AE3D27D4EB4FL;
   private static final int TOP_BYTE = 56;
-
-  private static final VarHandle WORD =
-      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
   private NameTag() {}
 

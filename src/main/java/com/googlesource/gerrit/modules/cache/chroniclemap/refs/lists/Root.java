@@ -14,9 +14,10 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
-import java.nio.ByteOrder;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Words.INT;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Words.SHORT;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Words.WORD;
+
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
@@ -48,13 +49,6 @@ final class Root {
   static final int IDS_AT = 40;
   static final int ID_BYTES = 2 * Long.BYTES;
   static final int PADDING = 8;
-
-  private static final VarHandle WORD =
-      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
-  private static final VarHandle INT =
-      MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
-  private static final VarHandle SHORT =
-      MethodHandles.byteArrayViewVarHandle(short[].class, ByteOrder.LITTLE_ENDIAN);
 
   /** The whole root, to be stored. Must not be changed. */
   final byte[] bytes;

@@ -14,10 +14,9 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Words.BUFFER_WORD;
+
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 
 /**
  * The keyed 128-bit hash that is the id of a chunk of text. It is fast and has a proven bound on
@@ -54,9 +53,6 @@ final class TextHash {
   /** The number of words of the finaliser's input. */
   static final int FINAL_WORDS = 5;
 
-  private static final VarHandle WORD =
-      MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
-
   private final long[] nh;
   private final long[] finish;
   private final long[] words = new long[FINAL_WORDS];
@@ -90,8 +86,8 @@ final class TextHash {
     long high2 = 0;
     int full = (length >>> 4) << 1;
     for (int i = 0; i < full; i += 2) {
-      long m0 = (long) WORD.get(text, offset + (i << 3));
-      long m1 = (long) WORD.get(text, offset + (i << 3) + 8);
+      long m0 = (long) BUFFER_WORD.get(text, offset + (i << 3));
+      long m1 = (long) BUFFER_WORD.get(text, offset + (i << 3) + 8);
       long a = m0 + k[i];
       long b = m1 + k[i + 1];
       low1 += a * b;
@@ -104,8 +100,8 @@ final class TextHash {
     int rest = length & 15;
     if (rest != 0) {
       // The rest is padded with zeros. The length, which is hashed too, tells padding from text.
-      long m0 = (long) WORD.get(text, offset + (full << 3));
-      long m1 = (long) WORD.get(text, offset + (full << 3) + 8);
+      long m0 = (long) BUFFER_WORD.get(text, offset + (full << 3));
+      long m1 = (long) BUFFER_WORD.get(text, offset + (full << 3) + 8);
       if (rest < 8) {
         m0 &= lowBytes(rest);
         m1 = 0;
