@@ -202,8 +202,9 @@ final class EditedText implements TextSource {
       if (end < length && text[end] == '^') {
         end = Lines.next(text, end, length);
       }
-      int order = -1;
-      while (edit < editsEnd && (order = order(edits[edit], text, at + HEX + 1, nameEnd)) < 0) {
+      int order = 1;
+      while (edit < editsEnd
+          && (order = root.compareNames(text, at + HEX + 1, nameEnd, edits[edit].name())) > 0) {
         write(edits[edit++], merged);
       }
       if (edit < editsEnd && order == 0) {
@@ -220,10 +221,6 @@ final class EditedText implements TextSource {
       write(edits[edit++], merged);
     }
     return merged.toByteArray();
-  }
-
-  private int order(PackedEdits.Edit of, byte[] text, int nameAt, int nameEnd) {
-    return -root.compareNames(text, nameAt, nameEnd, of.name());
   }
 
   private static void write(PackedEdits.Edit line, ByteArrayOutputStream to) {

@@ -99,7 +99,9 @@ public final class ListMemory {
   /** A time of {@link System#nanoTime}. */
   private volatile long noIdIndexUntil = System.nanoTime();
 
-  private final AtomicLong madeBytes = new AtomicLong();
+  /** The heap of all Ref objects that are kept, in bytes, about: it is counted once a second. */
+  final AtomicLong madeBytes = new AtomicLong();
+
   private volatile boolean madeIsFull;
 
   /** The number of seconds since the start, about. */
@@ -202,11 +204,6 @@ public final class ListMemory {
       }
     }
     madeBytes.set(bytes);
-  }
-
-  /** The heap of all Ref objects that are kept, in bytes, about: it is counted once a second. */
-  long madeBytes() {
-    return madeBytes.get();
   }
 
   /**

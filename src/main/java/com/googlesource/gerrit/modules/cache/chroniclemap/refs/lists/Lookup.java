@@ -108,15 +108,12 @@ final class Lookup {
   }
 
   private boolean encode(String text) {
-    reserve(3 * text.length() + SPARE);
-    length = Names.encode(text, target);
-    return length >= 0;
-  }
-
-  private void reserve(int needed) {
+    int needed = 3 * text.length() + SPARE;
     if (target.length < needed || (target.length > MAX_KEPT_BYTES && needed <= MAX_KEPT_BYTES)) {
       target = new byte[Math.max(512, needed)];
     }
+    length = Names.encode(text, target);
+    return length >= 0;
   }
 
   /** Has refs from an index on, at most so many, added to a list. */

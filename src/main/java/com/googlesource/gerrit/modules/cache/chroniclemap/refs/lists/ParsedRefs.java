@@ -23,6 +23,7 @@ import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.Objects;
 import java.util.function.Consumer;
+import java.util.stream.IntStream;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.AnyObjectId;
 import org.eclipse.jgit.lib.Ref;
@@ -247,30 +248,24 @@ public final class ParsedRefs {
   }
 
   /**
-   * Passes on each ref with an id or peeled id, in order. Only the first call for a list and for
+   * Returns the refs with an id or peeled id, in order. Only the first call for a list and for
    * those that {@linkplain #inheritFrom inherit} from it reads all ids, unless they have been
    * {@linkplain #indexIfLarge indexed} before.
    */
-  public void pointingTo(AnyObjectId id, Consumer<Ref> found) {
+  public List<Ref> pointingTo(AnyObjectId id) {
+    if (size() == 0) {
+      return List.of();
+    }
     List<Ref> refs = new ArrayList<>();
-    IdBlocks some = size() == 0 ? null : ids();
-    if (some != null) {
-      for (int block : some.thatMayHave(id)) {
-        readTips(block, id, refs);
-      }
-    } else {
-      for (int block = 0; block < root.blocks && size() > 0; block++) {
-        readTips(block, id, refs);
-      }
+    IdBlocks some = ids();
+    for (int block :
+        some != null ? some.thatMayHave(id) : IntStream.range(0, root.blocks).toArray()) {
+      Lookup lookup = Lookup.start();
+      lookup.collectTips(id, refs);
+      read(block, lookup, Lookup.Task.TIPS);
     }
     inOrder(refs);
-    refs.forEach(found);
-  }
-
-  private void readTips(int block, AnyObjectId id, List<Ref> refs) {
-    Lookup lookup = Lookup.start();
-    lookup.collectTips(id, refs);
-    read(block, lookup, Lookup.Task.TIPS);
+    return refs;
   }
 
   /** Returns where ids are; null if all blocks have to be read. */

@@ -56,13 +56,11 @@ final class RefsById {
   /** Returns the refs with an id or peeled id. */
   Set<Ref> of(ObjectId id) {
     Set<Ref> tips = new HashSet<>(over.getOrDefault(id, Set.of()));
-    packed.pointingTo(
-        id,
-        ref -> {
-          if (!hidden.contains(ref.getName())) {
-            tips.add(ref);
-          }
-        });
+    for (Ref ref : packed.pointingTo(id)) {
+      if (!hidden.contains(ref.getName())) {
+        tips.add(ref);
+      }
+    }
     return tips;
   }
 }

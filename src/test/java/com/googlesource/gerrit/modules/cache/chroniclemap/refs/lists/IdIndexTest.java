@@ -60,12 +60,10 @@ class IdIndexTest {
 
   private static List<String> tips(ParsedRefs list, ObjectId id) {
     List<String> names = new ArrayList<>();
-    list.pointingTo(
-        id,
-        ref -> {
-          assertThat(points(ref, id)).isTrue();
-          names.add(ref.getName());
-        });
+    for (Ref ref : list.pointingTo(id)) {
+      assertThat(points(ref, id)).isTrue();
+      names.add(ref.getName());
+    }
     return names;
   }
 

@@ -194,10 +194,8 @@ class NameOrderTest {
       Differential.assertSame(all.subList(i, peer.size()).iterator().next(), peer.get(i));
     }
     ObjectId id = peer.get(random.nextInt(peer.size())).getObjectId();
-    List<Ref> tips = new ArrayList<>();
-    list.pointingTo(id, tips::add);
     Differential.assertSame(
-        tips,
+        list.pointingTo(id),
         peer.stream()
             .filter(r -> r.getObjectId().equals(id) || id.equals(r.getPeeledObjectId()))
             .toList());

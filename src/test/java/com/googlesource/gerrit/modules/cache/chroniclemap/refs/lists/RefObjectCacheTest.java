@@ -48,7 +48,7 @@ class RefObjectCacheTest {
     ParsedRefs list = hold(lists.parse(memory, Lists.text(1, REFS), null));
     Set<Ref> first = objects(list.refs());
     assertThat(first).hasSize(list.size());
-    assertThat(memory.madeBytes()).isEqualTo((long) list.size() * RefObjectCache.BYTES_A_REF);
+    assertThat(memory.madeBytes.get()).isEqualTo((long) list.size() * RefObjectCache.BYTES_A_REF);
     List<Ref> looped = new ArrayList<>();
     for (Ref ref : list.refs()) {
       looped.add(ref);
@@ -69,7 +69,7 @@ class RefObjectCacheTest {
     ParsedRefs list = hold(lists.parse(memory, Lists.text(1, REFS), null));
     List<Ref> some = new ArrayList<>(list.refs().subList(5, 10));
     assertThat(some).hasSize(5);
-    assertThat(memory.madeBytes()).isEqualTo(0);
+    assertThat(memory.madeBytes.get()).isEqualTo(0);
   }
 
   @Test
@@ -102,7 +102,7 @@ class RefObjectCacheTest {
     memory.tick();
     memory.tick();
     assertThat(list.made.isEmpty()).isTrue();
-    assertThat(memory.madeBytes()).isEqualTo(0);
+    assertThat(memory.madeBytes.get()).isEqualTo(0);
     assertThat(objects(list.refs())).hasSize(list.size());
   }
 
@@ -113,10 +113,10 @@ class RefObjectCacheTest {
     memory.tick();
     ParsedRefs list = hold(lists.parse(memory, Lists.text(2, REFS), null));
     assertThat(objects(list.refs())).hasSize(list.size());
-    long used = memory.madeBytes();
+    long used = memory.madeBytes.get();
     // As if other lists had all of the room.
     assertThat(memory.reserveMade(Long.MAX_VALUE / 2)).isFalse();
-    assertThat(memory.madeBytes()).isEqualTo(used);
+    assertThat(memory.madeBytes.get()).isEqualTo(used);
     assertThat(objects(list.refs())).hasSize(list.size());
     memory.tick();
     // Both fit into half of the room, so none had to go.
