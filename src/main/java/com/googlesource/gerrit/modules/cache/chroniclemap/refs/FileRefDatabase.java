@@ -19,6 +19,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRef
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.BinarySearch;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Failures;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Failures.Question;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RepositoryRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RequestView;
@@ -135,13 +136,8 @@ public final class FileRefDatabase extends RefDatabase {
 
   // ---- who answers
 
-  /** A question for a reader. */
-  @FunctionalInterface
-  private interface Question<T> {
-    T ask(RefReader refs) throws IOException, RefReader.LeftToJGit;
-  }
-
-  private <T> T ask(Question<T> question, Failures.ToJGit<T> toJGit) throws IOException {
+  private <T> T ask(Question<RefReader, T> question, Question<RefDatabase, T> toJGit)
+      throws IOException {
     common.packedFile.counts.lookups.increment();
     try {
       T answer = question.ask(reader);

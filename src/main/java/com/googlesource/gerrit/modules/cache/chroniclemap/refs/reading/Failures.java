@@ -21,7 +21,6 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
 import org.eclipse.jgit.lib.Ref;
-import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.util.RefList;
 import org.eclipse.jgit.util.RefMap;
 
@@ -38,18 +37,15 @@ public final class Failures {
         "Reading refs failed for %s; JGit answers instead", file);
   }
 
-  /** A question for JGit. */
+  /** A question for a reader of refs: one of this module, or JGit's database. */
   @FunctionalInterface
-  public interface ToJGit<T> {
-    T ask(RefDatabase refs) throws IOException;
+  public interface Question<R, T> {
+    T ask(R refs) throws IOException;
   }
 
   /** Returns refs as the map that JGit returns for a prefix. */
   public static RefMap map(String prefix, List<Ref> refs) {
-    RefList.Builder<Ref> list = new RefList.Builder<>(refs.size());
-    for (Ref ref : refs) {
-      list.add(ref);
-    }
-    return new RefMap(prefix, list.toRefList(), RefList.emptyList(), RefList.emptyList());
+    RefList<Ref> list = refs.stream().collect(RefList.toRefList(null));
+    return new RefMap(prefix, list, RefList.emptyList(), RefList.emptyList());
   }
 }

@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.FileStamp;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Failures;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Failures.Question;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -119,13 +120,8 @@ public final class TableRefDatabase extends RefDatabase {
 
   // ---- who answers
 
-  /** A question for the tables. */
-  @FunctionalInterface
-  private interface Question<T> {
-    T ask(TableStack refs) throws IOException;
-  }
-
-  private <T> T ask(Question<T> question, Failures.ToJGit<T> toJGit) throws IOException {
+  private <T> T ask(Question<TableStack, T> question, Question<RefDatabase, T> toJGit)
+      throws IOException {
     lookups.increment();
     try {
       boolean checksList = jgit.isAutoRefresh();
