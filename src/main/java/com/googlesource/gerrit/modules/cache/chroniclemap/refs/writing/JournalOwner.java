@@ -15,16 +15,15 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
 
 import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseFile;
 import java.io.Closeable;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.channels.OverlappingFileLockException;
-import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -241,13 +240,9 @@ final class JournalOwner implements Closeable {
     /** The other files of the dead process. */
     List<Path> files() throws IOException {
       String start = of(file, "-").getFileName().toString();
-      List<Path> found = new ArrayList<>();
-      try (DirectoryStream<Path> files =
-          Files.newDirectoryStream(
-              file.getParent(), other -> other.getFileName().toString().startsWith(start))) {
-        files.forEach(found::add);
-      }
-      return found;
+      return LooseFile.list(file.getParent()).stream()
+          .filter(other -> other.getFileName().toString().startsWith(start))
+          .toList();
     }
 
     @Override

@@ -23,15 +23,12 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Repositor
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.DirectoryNotEmptyException;
-import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ThreadLocalRandom;
@@ -181,13 +178,8 @@ record Recovery(RepositoryRefs refs, SharedWrites writes) {
 
   private void takeDead(List<Dead> dead) throws IOException {
     Set<Path> owners = new TreeSet<>();
-    try (DirectoryStream<Path> files = Files.newDirectoryStream(refs.paths.transactions)) {
-      for (Path file : files) {
-        Optional<Path> owner = JournalOwner.ofOthers(file);
-        owner.ifPresent(owners::add);
-      }
-    } catch (NoSuchFileException | NotDirectoryException e) {
-      return;
+    for (Path file : LooseFile.list(refs.paths.transactions)) {
+      JournalOwner.ofOthers(file).ifPresent(owners::add);
     }
     for (Path owner : owners) {
       try {
@@ -345,9 +337,7 @@ record Recovery(RepositoryRefs refs, SharedWrites writes) {
     }
     // Pseudorefs such as HEAD may be locked too.
     for (Path folder : refs.paths.foldersOfPseudorefs()) {
-      try (Stream<Path> files = Files.list(folder)) {
-        files.forEach(found::add);
-      }
+      found.addAll(LooseFile.list(folder));
     }
     for (Path file : found) {
       if (file.toString().endsWith(RefPaths.LOCK)) {
