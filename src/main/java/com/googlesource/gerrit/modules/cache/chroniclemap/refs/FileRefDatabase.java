@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.EmptyRefFolders;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
@@ -373,7 +374,7 @@ public final class FileRefDatabase extends RefDatabase {
     }
     if (command.isAll()) {
       // JGit's garbage collection does this at its end only if it finds a RefDirectory.
-      common.paths.deleteOldEmptyFolders();
+      EmptyRefFolders.delete(common.paths.refsFolder);
     }
   }
 

@@ -32,7 +32,7 @@ import org.eclipse.jgit.annotations.Nullable;
  * Deletes the empty folders that loose refs have left behind, as each one slows the listing of
  * refs. The folders above go too, if they contain nothing else.
  */
-final class EmptyRefFolders {
+public final class EmptyRefFolders {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /** Younger folders stay, as somebody may be about to make a ref there. */
@@ -44,7 +44,7 @@ final class EmptyRefFolders {
   private EmptyRefFolders() {}
 
   /** Deletes the empty folders below {@code refs/heads} and the like, unless they are new. */
-  static void delete(File refsFolder) {
+  public static void delete(File refsFolder) {
     Path refs = refsFolder.toPath();
     try {
       Files.walkFileTree(refs, new Deletion(Instant.now().minus(MIN_AGE)));

@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.current;
 
+import com.google.common.primitives.Bytes;
 import java.io.File;
 import java.io.FileInputStream;
 import java.io.FileNotFoundException;
@@ -205,10 +206,7 @@ public final class LooseFile {
       if (length >= Constants.OBJECT_ID_STRING_LENGTH && !isSymbolic(usual)) {
         return usual;
       }
-      byte[] rest = in.readNBytes(MAX_BYTES - length);
-      byte[] all = Arrays.copyOf(usual, length + rest.length);
-      System.arraycopy(rest, 0, all, length, rest.length);
-      return all;
+      return Bytes.concat(usual, in.readNBytes(MAX_BYTES - length));
     }
   }
 

@@ -196,11 +196,6 @@ public final class RefPaths {
     return lockOf(behindLinks(packedRefs.toPath()).toFile());
   }
 
-  /** Deletes all empty folders of refs that are not new. */
-  public void deleteOldEmptyFolders() {
-    EmptyRefFolders.delete(refsFolder);
-  }
-
   /** Deletes the empty folders above the loose files of refs, each folder once. */
   public void deleteEmptyParents(Collection<String> names) throws IOException {
     Set<File> done = new HashSet<>();

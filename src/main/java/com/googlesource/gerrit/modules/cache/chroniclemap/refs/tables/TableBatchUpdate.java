@@ -53,9 +53,9 @@ final class TableBatchUpdate extends BatchRefUpdate {
   static final String IO_ERROR = "io error";
 
   /** How long an update is tried that others keep from the list. Native git gives up earlier. */
-  private static final Duration MAX_TRIED = Duration.ofSeconds(1);
+  static final Duration MAX_TRIED = Duration.ofSeconds(1);
 
-  private static final Duration PAUSE = Duration.ofMillis(1);
+  static final Duration PAUSE = Duration.ofMillis(1);
 
   private final TableRefDatabase database;
   private final Repository repository;

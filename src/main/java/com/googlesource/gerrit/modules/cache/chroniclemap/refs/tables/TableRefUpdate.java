@@ -16,7 +16,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables;
 
 import com.google.common.util.concurrent.Uninterruptibles;
 import java.io.IOException;
-import java.time.Duration;
 import java.util.function.Supplier;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.Constants;
@@ -42,10 +41,6 @@ import org.eclipse.jgit.transport.ReceiveCommand;
  * <p>For one thread.
  */
 final class TableRefUpdate extends RefUpdate {
-  /** How long an update is tried that need not know the old id. */
-  private static final Duration MAX_TRIED = Duration.ofSeconds(1);
-
-  private static final Duration PAUSE = Duration.ofMillis(1);
 
   private final TableRefDatabase database;
   private final Repository repository;
@@ -153,11 +148,11 @@ final class TableRefUpdate extends RefUpdate {
       Result result = executeOnce(command.get(), desired);
       if (result != Result.LOCK_FAILURE
           || !takesAnyOldId
-          || System.nanoTime() - begun > MAX_TRIED.toNanos()) {
+          || System.nanoTime() - begun > TableBatchUpdate.MAX_TRIED.toNanos()) {
         return result;
       }
       // Others have changed the ref since it was read, or hold a lock.
-      Uninterruptibles.sleepUninterruptibly(PAUSE);
+      Uninterruptibles.sleepUninterruptibly(TableBatchUpdate.PAUSE);
       changed = read(changed.getName(), database);
       setOldObjectId(changed.getObjectId());
     }

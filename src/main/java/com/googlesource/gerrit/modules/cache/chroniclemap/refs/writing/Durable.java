@@ -60,14 +60,17 @@ final class Durable {
     }
   }
 
+  /**
+   * Syncs the entries of a folder. Only a channel can open it, and an interrupt would close the
+   * channel, so this runs on threads that nobody interrupts.
+   */
   private static void folder(Path folder) throws IOException {
     try (FileChannel channel = FileChannel.open(folder, StandardOpenOption.READ)) {
       channel.force(true);
     }
   }
 
-  /** Syncs the contents of files. */
-  static void files(Collection<Path> files) throws IOException {
+  private static void files(Collection<Path> files) throws IOException {
     if (files.isEmpty()) {
       return;
     }
@@ -82,21 +85,13 @@ final class Durable {
   }
 
   /** Syncs the contents of files and, at the same time, the entries of folders. */
-  static void all(Collection<Path> files, Collection<Path> folders) throws IOException {
+  static void sync(Collection<Path> files, Collection<Path> folders) throws IOException {
     List<Future<?>> running = begin(folders, Durable::folder);
     try {
       files(files);
     } finally {
       await(running, folders);
     }
-  }
-
-  /**
-   * Syncs the entries of folders. Only a channel can open a folder, and an interrupt would close
-   * the channel, so this runs on threads that nobody interrupts.
-   */
-  static void folders(Collection<Path> folders) throws IOException {
-    await(begin(folders, Durable::folder), folders);
   }
 
   private interface Sync {

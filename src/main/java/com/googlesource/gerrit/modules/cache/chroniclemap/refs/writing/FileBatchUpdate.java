@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
 
+import static com.google.common.base.Strings.emptyToNull;
 import static java.util.Comparator.comparing;
 import static org.eclipse.jgit.transport.ReceiveCommand.Result.LOCK_FAILURE;
 import static org.eclipse.jgit.transport.ReceiveCommand.Result.NOT_ATTEMPTED;
@@ -22,6 +23,7 @@ import static org.eclipse.jgit.transport.ReceiveCommand.Result.REJECTED_MISSING_
 import static org.eclipse.jgit.transport.ReceiveCommand.Result.REJECTED_NONFASTFORWARD;
 import static org.eclipse.jgit.transport.ReceiveCommand.Result.REJECTED_OTHER_REASON;
 
+import com.google.common.base.Joiner;
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RepositoryRefs;
@@ -218,7 +220,7 @@ final class FileBatchUpdate extends BatchRefUpdate {
     if (!rewrites) {
       try (LockedRefs locks = updater.lock(entries, MAX_LOCK_WAIT_MILLIS)) {
         // Recovery could not complete a batch whose locks are plain files.
-        rewrites = locks.isPlain();
+        rewrites = locks.isPlain;
         if (!rewrites) {
           new LooseTransaction(updater, locks, conflicts, updater.isDurable(config)).run();
         }
@@ -234,7 +236,7 @@ final class FileBatchUpdate extends BatchRefUpdate {
         if (left != null) {
           throw new NameConflicts.RefusedException(command(sorted, left));
         }
-        new PackedTransaction(updater, locks, conflicts, walk).run();
+        new PackedTransaction(updater, locks, conflicts, walk, updater.isDurable(config)).run();
       }
     }
   }
@@ -276,11 +278,9 @@ final class FileBatchUpdate extends BatchRefUpdate {
     if (isRefLogDisabled(command) || !updater.isLogged(name, force, config)) {
       return;
     }
-    String message = getRefLogMessage(command);
     String result = isRefLogIncludingResult(command) ? toLogText(command) : null;
-    if (result != null) {
-      message = message.isEmpty() ? result : message + ": " + result;
-    }
+    String message =
+        Joiner.on(": ").skipNulls().join(emptyToNull(getRefLogMessage(command)), result);
     PersonIdent ident =
         getRefLogIdent() != null ? getRefLogIdent() : new PersonIdent(refs.repository);
     ReflogWriter unused =

@@ -14,6 +14,9 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
 
+import static com.google.common.base.Strings.emptyToNull;
+
+import com.google.common.base.Joiner;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedEdits;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
@@ -55,6 +58,9 @@ final class FileRefUpdate extends RefUpdate {
   @Nullable private NameConflicts conflicts;
 
   @Nullable private ParsedRefs packed;
+
+  /** Whether the change has to survive a crash of the machine. Known once the ref is written. */
+  private boolean durable;
 
   /**
    * Makes an update.
@@ -150,10 +156,7 @@ final class FileRefUpdate extends RefUpdate {
     String message = getRefLogMessage();
     if (message != null) {
       String result = isRefLogIncludingResult() ? toLogText(status) : null;
-      if (result != null) {
-        message = message.isEmpty() ? result : message + ": " + result;
-      }
-      log(message, dereferences);
+      log(Joiner.on(": ").skipNulls().join(emptyToNull(message), result), dereferences);
     }
     return publish(status);
   }
@@ -178,7 +181,7 @@ final class FileRefUpdate extends RefUpdate {
   }
 
   private Result publish(Result status) throws IOException {
-    boolean durable = updater.isDurable();
+    durable = updater.isDurable(refs.repository.getConfig());
     if (durable) {
       locks.syncValues();
     }
@@ -189,7 +192,7 @@ final class FileRefUpdate extends RefUpdate {
       return Result.LOCK_FAILURE;
     }
     try {
-      syncFolders(durable);
+      syncFolders();
     } finally {
       // Listeners, which are told next, may want to change the ref too.
       unlock();
@@ -202,7 +205,7 @@ final class FileRefUpdate extends RefUpdate {
   }
 
   /** Syncs the folders of the ref, which has changed and stays so if this fails. */
-  private void syncFolders(boolean durable) throws IOException {
+  private void syncFolders() throws IOException {
     if (!durable) {
       return;
     }
@@ -236,15 +239,15 @@ final class FileRefUpdate extends RefUpdate {
       return status;
     }
     String name = locks.names.get(0);
-    boolean durable = updater.isDurable();
+    durable = updater.isDurable(refs.repository.getConfig());
     try {
-      updater.write(new Deletion(name, durable), new PackedRefsQueue.Terms(locks, true, durable));
+      updater.write(new Deletion(), new PackedRefsQueue.Terms(locks, true, durable));
     } catch (RefReader.LeftToJGit e) {
       unlock();
       return deleteByJGit();
     }
     try {
-      syncFolders(durable);
+      syncFolders();
     } finally {
       unlock(); // else the lock file would keep the folder
       RefPaths.deleteEmptyParents(updater.refs.paths.loose(name), name);
@@ -261,14 +264,8 @@ final class FileRefUpdate extends RefUpdate {
   }
 
   private final class Deletion implements PackedRefsQueue.Request {
-    private final String name;
-    private final boolean durable;
+    private final String name = locks.names.get(0);
     private boolean deletesFile;
-
-    Deletion(String name, boolean durable) {
-      this.name = name;
-      this.durable = durable;
-    }
 
     @Override
     public void collect(ParsedRefs packed, PackedEdits edits) throws IOException {
@@ -287,11 +284,7 @@ final class FileRefUpdate extends RefUpdate {
     @Override
     public void rollBackFiles(Throwable why) {
       if (deletesFile && found.getStorage().isLoose()) {
-        try {
-          locks.rollBackValue(0, found, durable);
-        } catch (IOException | RuntimeException | Error e) {
-          why.addSuppressed(new IOException("could not be rolled back for " + name, e));
-        }
+        LooseTransaction.attempt("for " + name, why, () -> locks.rollBackValue(0, found, durable));
       }
     }
 

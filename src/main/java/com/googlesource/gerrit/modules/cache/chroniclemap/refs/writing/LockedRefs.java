@@ -108,8 +108,11 @@ final class LockedRefs implements Closeable {
 
   @Nullable private Lock packedLock;
 
-  /** Null until the first attempt to lock {@code packed-refs}. */
-  @Nullable private Path packedRefs;
+  /**
+   * The file to replace while {@code packed-refs} is locked: behind symbolic links, as in git. Null
+   * until the first attempt to lock it.
+   */
+  @Nullable Path packedRefs;
 
   /** Whether all files of this transaction could be deleted so far. */
   private boolean isUnlocked = true;
@@ -117,8 +120,11 @@ final class LockedRefs implements Closeable {
   /** The locks that could not be deleted. */
   private final List<Lock> left = new ArrayList<>();
 
-  /** Whether a lock is not a link to the journal. */
-  private boolean isPlain;
+  /**
+   * Whether a lock is a plain file. Recovery could not complete this transaction if the process
+   * were killed.
+   */
+  boolean isPlain;
 
   private boolean isDurable;
   private boolean closed;
@@ -149,7 +155,15 @@ final class LockedRefs implements Closeable {
     }
   }
 
-  /** See {@link RefLocks#lock}. */
+  /**
+   * Locks refs.
+   *
+   * @param entries in the order of names, each name once
+   * @param waitMillis how long to wait for other lock holders; for threads of this process, the
+   *     wait is a second at least
+   * @throws Refused if there is another lock holder of a ref; none is locked then
+   * @throws IOException if a lock can't be made; none is locked then
+   */
   static LockedRefs lock(
       RefPaths paths, RefLocks refLocks, List<Journal.Entry> entries, long waitMillis)
       throws IOException, Refused {
@@ -353,11 +367,6 @@ final class LockedRefs implements Closeable {
     return packedLock != null;
   }
 
-  /** The file to replace while {@code packed-refs} is locked: behind symbolic links, as in git. */
-  Path packedRefs() {
-    return packedRefs;
-  }
-
   /** Unlocks {@code packed-refs}, if it is locked. */
   void unlockPackedRefs() {
     if (packedLock != null) {
@@ -378,14 +387,6 @@ final class LockedRefs implements Closeable {
     return packedRefs.resolveSibling(".cache-chroniclemap-packed-refs");
   }
 
-  /**
-   * Whether a lock is a plain file. Recovery could not complete this transaction if the process
-   * were killed.
-   */
-  boolean isPlain() {
-    return isPlain;
-  }
-
   // ---- new values
 
   /** Writes the new value of a ref, which {@link #publish} renames into place. */
@@ -402,7 +403,7 @@ final class LockedRefs implements Closeable {
     // A plain lock may be on another file system than the journal. It is renamed itself, as by git.
     Path file = lock.isPlain() ? lock.file : journal.beside(Integer.toString(number));
     values[number] = new Value(file, content);
-    disk.write(file, content);
+    disk.write(file, content, /* synced= */ false);
   }
 
   /** Syncs the written values. */

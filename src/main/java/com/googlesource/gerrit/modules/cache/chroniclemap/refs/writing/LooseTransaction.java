@@ -124,7 +124,8 @@ final class LooseTransaction implements PackedRefsQueue.Request {
         rollBackFiles(e);
         rollBackPackedRefs(e);
       }
-      rollBackDecision(e);
+      // Or recovery would set the new values if this process were killed.
+      attempt("in the journal", e, locks::rollBackDecision);
       throw e;
     }
   }
@@ -218,7 +219,7 @@ final class LooseTransaction implements PackedRefsQueue.Request {
   // ---- rollback, under the locks
 
   /** Tries one step of the rollback. If that fails, the other steps still run. */
-  private static void attempt(String what, Throwable why, RefReader.Step step) {
+  static void attempt(String what, Throwable why, RefReader.Step step) {
     try {
       step.run();
     } catch (IOException | RuntimeException | Error e) {
@@ -288,10 +289,5 @@ final class LooseTransaction implements PackedRefsQueue.Request {
     } catch (IOException e) {
       return false;
     }
-  }
-
-  /** Takes the decision back, or recovery would set the new values if this process were killed. */
-  private void rollBackDecision(Throwable why) {
-    attempt("in the journal", why, locks::rollBackDecision);
   }
 }

@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
 
 import com.google.common.flogger.FluentLogger;
+import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.FileStamp;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListSource;
@@ -22,11 +23,11 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedEdits
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
 import java.io.IOException;
-import java.io.InterruptedIOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Executor;
@@ -305,7 +306,7 @@ final class PackedRefsQueue {
       for (Waiting each : failed) {
         each.request.rollBackLines(packed, edits);
       }
-      publish(failed, writeEdited(packed, edits, target), target, leader.packedRefs());
+      publish(failed, writeEdited(packed, edits, target), target, leader.packedRefs);
     } catch (IOException | RuntimeException | Error e) {
       failed.forEach(
           each ->
@@ -334,7 +335,7 @@ final class PackedRefsQueue {
         going.removeAll(undecided);
         return false;
       }
-      publish(going, written, target, leader.packedRefs());
+      publish(going, written, target, leader.packedRefs);
     } finally {
       deleteUnused(target);
     }
@@ -416,11 +417,7 @@ final class PackedRefsQueue {
       if (System.nanoTime() - end >= 0) {
         throw new LockFailedException(file.file);
       }
-      try {
-        Thread.sleep(pause);
-      } catch (InterruptedException e) {
-        throw (IOException) new InterruptedIOException().initCause(e);
-      }
+      Uninterruptibles.sleepUninterruptibly(Duration.ofMillis(pause));
     }
   }
 }

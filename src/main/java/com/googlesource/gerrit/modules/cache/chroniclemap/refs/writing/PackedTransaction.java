@@ -50,13 +50,18 @@ final class PackedTransaction implements PackedRefsQueue.Request {
   private final Map<String, Ref> oldValues = new HashMap<>();
   @Nullable private Transactions.Link link;
 
-  PackedTransaction(RefUpdater updater, LockedRefs locks, NameConflicts conflicts, RevWalk walk) {
+  PackedTransaction(
+      RefUpdater updater,
+      LockedRefs locks,
+      NameConflicts conflicts,
+      RevWalk walk,
+      boolean durable) {
     this.updater = updater;
     this.locks = locks;
     this.conflicts = conflicts;
     this.commands = conflicts.sorted;
     this.walk = walk;
-    this.durable = updater.isDurable();
+    this.durable = durable;
   }
 
   /**

@@ -379,7 +379,8 @@ record Recovery(RepositoryRefs refs, SharedWrites writes) {
   private void write(Journal.Found journal, int number, Path lock) throws IOException {
     Journal.Entry entry = journal.entries().get(number);
     Path value = journal.beside("again-" + number);
-    writes.disk.write(value, Constants.encodeASCII(entry.newId().name() + "\n"));
+    writes.disk.write(
+        value, Constants.encodeASCII(entry.newId().name() + "\n"), /* synced= */ false);
     writes.disk.syncFiles(List.of(value));
     if (isOwn(lock, journal)) {
       writes.disk.renameOverEmptyFolders(value, refs.paths.loose(entry.name()));

@@ -32,6 +32,7 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileTime;
 import java.util.Collection;
+import java.util.List;
 import java.util.Set;
 
 /**
@@ -154,13 +155,8 @@ public class RefDisk {
     return folder.isDirectory();
   }
 
-  /** Writes a file. An interrupt of the thread has no effect. */
-  final void write(Path file, byte[] content) throws IOException {
-    write(file, content, false);
-  }
-
   /**
-   * Writes a file.
+   * Writes a file. An interrupt of the thread has no effect.
    *
    * @param synced whether to sync it, on a network file system to its server
    */
@@ -254,21 +250,19 @@ public class RefDisk {
 
   /** Syncs the contents of files. */
   final void syncFiles(Collection<Path> files) throws IOException {
-    aboutToSync(files);
-    Durable.files(files);
+    sync(files, List.of());
   }
 
   /** Does both at the same time: {@link #syncFiles} and {@link #syncFolders}. */
   final void sync(Collection<Path> files, Collection<Path> folders) throws IOException {
     aboutToSync(files);
     aboutToSync(folders);
-    Durable.all(files, folders);
+    Durable.sync(files, folders);
   }
 
   /** Syncs the entries of folders. */
   final void syncFolders(Collection<Path> folders) throws IOException {
-    aboutToSync(folders);
-    Durable.folders(folders);
+    sync(List.of(), folders);
   }
 
   private void aboutToSync(Collection<Path> paths) throws IOException {

@@ -61,24 +61,10 @@ final class RefLocks implements Closeable {
     this.disk = disk;
   }
 
-  /**
-   * Locks refs.
-   *
-   * @param entries in the order of names, each name once
-   * @param waitMillis how long to wait for other lock holders; for threads of this process, the
-   *     wait is a second at least
-   * @throws LockedRefs.Refused if there is another lock holder of a ref; none is locked then
-   * @throws IOException if a lock can't be made; none is locked then
-   */
-  LockedRefs lock(RefPaths paths, List<Journal.Entry> entries, long waitMillis)
-      throws IOException, LockedRefs.Refused {
-    return LockedRefs.lock(paths, this, entries, waitMillis);
-  }
-
   /** Begins a transaction without refs, for a writer of {@code packed-refs} alone. */
   LockedRefs lockNothing(RefPaths paths) throws IOException {
     try {
-      return lock(paths, List.of(), 0);
+      return LockedRefs.lock(paths, this, List.of(), 0);
     } catch (LockedRefs.Refused e) {
       throw new IllegalStateException("no ref can be refused", e);
     }

@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
 
 import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.EmptyRefFolders;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedEdits;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
@@ -117,7 +118,7 @@ final class RefPacker {
           most += loose;
         }
       }
-      updater.refs.paths.deleteOldEmptyFolders();
+      EmptyRefFolders.delete(refs.paths.refsFolder);
     } catch (IOException | RuntimeException e) {
       logger.atWarning().withCause(e).log(
           "cannot pack the loose refs of %s; they stay loose", refs.repository);

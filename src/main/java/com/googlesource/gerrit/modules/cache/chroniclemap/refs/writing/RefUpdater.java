@@ -77,11 +77,6 @@ public final class RefUpdater {
     return new RefPacker(this);
   }
 
-  /** Whether updates have to survive a crash of the machine, by the repository's config. */
-  boolean isDurable() {
-    return isDurable(refs.repository.getConfig());
-  }
-
   /**
    * Whether updates have to survive a crash of the machine.
    *
@@ -130,11 +125,11 @@ public final class RefUpdater {
       checkName(entry.name(), entry.newId().equals(ObjectId.zeroId()));
     }
     try {
-      return writes.locks.lock(refs.paths, entries, waitMillis);
+      return LockedRefs.lock(refs.paths, writes.locks, entries, waitMillis);
     } catch (LockedRefs.Refused e) {
       // Another server on the same folder may have been killed while this one ran.
       if (recovery.run(RefPaths.lockOf(refs.paths.loose(e.name)))) {
-        return writes.locks.lock(refs.paths, entries, waitMillis);
+        return LockedRefs.lock(refs.paths, writes.locks, entries, waitMillis);
       }
       throw e;
     }

@@ -215,7 +215,10 @@ class PackedRefsQueueTest {
   private OneLine line(String name, @Nullable Stage failing) throws Exception {
     RefPaths paths = new RefPaths(test.repository(), file.file);
     return new OneLine(
-        new RefLocks(disk).lock(paths, List.of(), 0), name, test.commits().get(1), failing);
+        LockedRefs.lock(paths, new RefLocks(disk), List.of(), 0),
+        name,
+        test.commits().get(1),
+        failing);
   }
 
   private Waiter<OneLine> submit(OneLine request) {

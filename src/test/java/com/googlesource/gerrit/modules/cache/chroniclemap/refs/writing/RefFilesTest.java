@@ -652,8 +652,9 @@ class RefFilesTest {
         Files.createDirectories(folder.resolve(i + ".git/refs/heads"));
         RefLocks locks = new RefLocks(new RefDisk());
         LockedRefs held =
-            locks.lock(
+            LockedRefs.lock(
                 new RefPaths(repository, folder.resolve(i + ".git/packed-refs").toFile()),
+                locks,
                 List.of(new Journal.Entry(A, id(1))),
                 0);
         if (inUse == null) {
