@@ -403,9 +403,9 @@ class SharedValuesIT {
       b.await("good", "value");
       assertThat(b.cache.values).doesNotContainKey("evil");
       awaitAtLeast(() -> stranger.counts().refused.sum(), 1, stranger);
-      assertThat(line(stranger.shared.check(), "secret").isGood()).isFalse();
+      assertThat(line(stranger.shared.check(), "secret").good()).isFalse();
       // Who is wrong cannot be told.
-      assertThat(line(b.shared.check(), "secret").isGood()).isFalse();
+      assertThat(line(b.shared.check(), "secret").good()).isFalse();
     }
   }
 
@@ -543,7 +543,7 @@ class SharedValuesIT {
       assertThat(line(b.shared.check(), "secret").text()).contains("opens what is in the log");
       redis.cli("acl", "setuser", "gerrit", "-xadd", "-expire", "-memory|usage");
       CheckReport bad = a.shared.check();
-      assertThat(line(bad, "rights").isGood()).isFalse();
+      assertThat(line(bad, "rights").good()).isFalse();
       assertThat(line(bad, "rights").text()).contains("+xadd");
       a.compute("more", "value");
       awaitTrue(() -> a.shared.report().failure().contains("NOPERM"), a);
@@ -564,7 +564,7 @@ class SharedValuesIT {
   @Test
   void theCheckTellsOfMemoryThatIsTooSmallOrThatMayBeReused() throws Exception {
     try (Node a = node("a")) {
-      assertThat(line(a.shared.check(), "memory").isGood()).isTrue();
+      assertThat(line(a.shared.check(), "memory").good()).isTrue();
       redis.cli("config", "set", "maxmemory", "100mb");
       assertThat(line(a.shared.check(), "memory").text()).contains("sharedBytes");
       redis.cli("config", "set", "maxmemory", "8gb");

@@ -56,11 +56,7 @@ final class CachesApi {
 
     @Override
     JsonObject all() {
-      return CachesJson.of(
-          inventory.directory(),
-          inventory.memoryOnlyReason(),
-          inventory.reports(),
-          inventory.shared());
+      return CachesJson.of(inventory, inventory.reports());
     }
 
     @Override

@@ -31,9 +31,6 @@ abstract class CachesCommand extends DocumentedCommand {
   /** Selects the caches that are named. Fails if one of them does not exist. */
   List<CacheReport> select() throws UnloggedFailure {
     List<CacheReport> all = inventory.reports();
-    if (names.isEmpty()) {
-      return all;
-    }
     List<String> known = all.stream().map(CacheReport::name).toList();
     for (String name : names) {
       if (!known.contains(name)) {
@@ -41,6 +38,6 @@ abstract class CachesCommand extends DocumentedCommand {
         throw die("no cache \"" + name + "\" on disk; existing caches: " + existing);
       }
     }
-    return all.stream().filter(report -> names.contains(report.name())).toList();
+    return all.stream().filter(report -> names.isEmpty() || names.contains(report.name())).toList();
   }
 }

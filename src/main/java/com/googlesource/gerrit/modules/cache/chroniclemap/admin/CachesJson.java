@@ -19,15 +19,13 @@ import com.google.gson.Gson;
 import com.google.gson.GsonBuilder;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Latency;
-import com.googlesource.gerrit.modules.cache.chroniclemap.shared.SharedReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
-import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 
@@ -44,16 +42,13 @@ final class CachesJson {
 
   private CachesJson() {}
 
-  static JsonObject of(
-      Optional<Path> directory,
-      Optional<String> memoryOnlyReason,
-      List<CacheReport> reports,
-      Optional<SharedReport> shared) {
+  /** Formats what the inventory tells of all caches together, and some of the caches. */
+  static JsonObject of(CacheInventory all, List<CacheReport> reports) {
     JsonObject root = new JsonObject();
-    directory.ifPresent(path -> root.addProperty("directory", path.toString()));
-    memoryOnlyReason.ifPresent(reason -> root.addProperty("memory_only_reason", reason));
+    all.directory().ifPresent(path -> root.addProperty("directory", path.toString()));
+    all.memoryOnlyReason().ifPresent(why -> root.addProperty("memory_only_reason", why));
     root.add("caches", array(reports, CachesJson::cache));
-    shared.ifPresent(report -> root.add("shared", SharedTable.json(report)));
+    all.shared().ifPresent(report -> root.add("shared", SharedTable.json(report)));
     return root;
   }
 

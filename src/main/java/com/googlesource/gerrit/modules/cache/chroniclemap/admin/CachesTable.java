@@ -14,8 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
-import com.googlesource.gerrit.modules.cache.chroniclemap.shared.SharedReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
@@ -32,15 +32,12 @@ final class CachesTable {
 
   private CachesTable() {}
 
-  static void print(
-      PrintWriter out,
-      Optional<Path> directory,
-      Optional<String> memoryOnlyReason,
-      List<CacheReport> reports,
-      Optional<SharedReport> shared) {
+  /** Prints what the inventory tells of all caches together, and some of the caches. */
+  static void print(PrintWriter out, CacheInventory inventory, List<CacheReport> reports) {
+    Optional<Path> directory = inventory.directory();
     if (directory.isEmpty()) {
-      TextTable.printWrapped(
-          out, "All caches are kept in memory only: " + memoryOnlyReason.orElse("unknown"));
+      String reason = inventory.memoryOnlyReason().orElse("unknown");
+      TextTable.printWrapped(out, "All caches are kept in memory only: " + reason);
       return;
     }
     out.println("Stores in " + directory.get() + System.lineSeparator());
@@ -63,7 +60,7 @@ final class CachesTable {
         notes.add(report.name() + ": " + damaged + " in the file: run verify --repair");
       }
     }
-    shared.ifPresent(report -> notes.addAll(SharedTable.problems(report)));
+    inventory.shared().ifPresent(report -> notes.addAll(SharedTable.problems(report)));
     table.notes(notes);
   }
 

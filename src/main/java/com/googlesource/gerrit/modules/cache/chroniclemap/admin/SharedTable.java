@@ -70,7 +70,7 @@ final class SharedTable {
     for (CheckReport.Line line : report.lines()) {
       TextTable.printWrapped(
           out,
-          (line.isGood() ? "ok    " : "WRONG ")
+          (line.good() ? "ok    " : "WRONG ")
               + padEnd(line.subject(), SUBJECT_WIDTH, ' ')
               + line.text());
     }
@@ -88,15 +88,7 @@ final class SharedTable {
   static JsonObject json(CheckReport report) {
     JsonObject out = new JsonObject();
     out.addProperty("good", report.isGood());
-    out.add("lines", CachesJson.array(report.lines(), SharedTable::line));
-    return out;
-  }
-
-  private static JsonObject line(CheckReport.Line line) {
-    JsonObject out = new JsonObject();
-    out.addProperty("good", line.isGood());
-    out.addProperty("subject", line.subject());
-    out.addProperty("text", line.text());
+    out.add("lines", CachesJson.GSON.toJsonTree(report.lines()));
     return out;
   }
 }

@@ -22,10 +22,7 @@ import com.google.gerrit.extensions.annotations.CapabilityScope;
 import com.google.gerrit.extensions.annotations.RequiresAnyCapability;
 import com.google.gerrit.sshd.CommandMetaData;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
-import com.googlesource.gerrit.modules.cache.chroniclemap.shared.SharedReport;
-import java.nio.file.Path;
 import java.util.List;
-import java.util.Optional;
 
 /** The command {@code ssh HOST cache-chroniclemap show}, which shows the figures of the caches. */
 @RequiresAnyCapability(
@@ -40,11 +37,7 @@ final class ShowCommand extends CachesCommand {
   protected void run() throws UnloggedFailure {
     enableGracefulStop();
     List<CacheReport> reports = select();
-    Optional<Path> directory = inventory.directory();
-    Optional<String> reason = inventory.memoryOnlyReason();
-    Optional<SharedReport> shared = inventory.shared();
     print(
-        () -> CachesJson.of(directory, reason, reports, shared),
-        out -> CachesTable.print(out, directory, reason, reports, shared));
+        () -> CachesJson.of(inventory, reports), out -> CachesTable.print(out, inventory, reports));
   }
 }

@@ -17,7 +17,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 import com.google.common.base.CharMatcher;
 import com.google.common.collect.Lists;
 import java.io.PrintWriter;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 
@@ -52,10 +51,9 @@ final class TextTable {
    *     out
    */
   void row(String first, String others) {
-    Object[] cells = Lists.asList(first, others.split("\\|", -1)).toArray();
-    Object[] all = new Object[columns];
-    Arrays.fill(all, "");
-    System.arraycopy(cells, 0, all, 0, cells.length);
+    // Those that were left out are empty, and the format ignores what is too much.
+    String[] cells = (others + "|".repeat(columns)).split("\\|", -1);
+    Object[] all = Lists.asList(first, cells).toArray();
     out.println(String.format(Locale.ROOT, format, all).stripTrailing());
   }
 

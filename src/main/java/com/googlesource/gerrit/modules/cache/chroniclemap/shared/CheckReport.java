@@ -23,13 +23,13 @@ import java.util.List;
 /** What works and what does not between this server and the log, for an administrator. */
 public final class CheckReport {
   /**
-   * One finding.
+   * One finding. The names are also those in JSON, which are documented.
    *
-   * @param isGood whether nothing has to be done about it
+   * @param good whether nothing has to be done about it
    * @param subject what was looked at, in a word or two
    * @param text what was found; if it is not good, what to do as well
    */
-  public record Line(boolean isGood, String subject, String text) {}
+  public record Line(boolean good, String subject, String text) {}
 
   private final List<Line> lines = new ArrayList<>();
 
@@ -47,6 +47,6 @@ public final class CheckReport {
 
   /** Whether nothing has to be done. */
   public boolean isGood() {
-    return lines.stream().allMatch(Line::isGood);
+    return lines.stream().allMatch(Line::good);
   }
 }

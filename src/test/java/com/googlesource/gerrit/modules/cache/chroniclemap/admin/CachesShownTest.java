@@ -80,12 +80,8 @@ class CachesShownTest {
   private static List<String> table(Optional<String> reason, List<CacheReport> reports) {
     StringWriter out = new StringWriter();
     try (PrintWriter writer = new PrintWriter(out)) {
-      CachesTable.print(
-          writer,
-          reason.isPresent() ? Optional.empty() : FOLDER,
-          reason,
-          reports,
-          Optional.empty());
+      Optional<Path> folder = reason.isPresent() ? Optional.empty() : FOLDER;
+      CachesTable.print(writer, new TestCaches(folder, reason, reports), reports);
     }
     return Splitter.on('\n').splitToList(out.toString());
   }
@@ -215,13 +211,9 @@ class CachesShownTest {
 
   @Test
   void jsonHasAllFigures() {
-    JsonObject root =
-        CachesJson.of(
-            FOLDER,
-            Optional.empty(),
-            List.of(
-                report("x\"y", StoreState.READY, StartReport.Kind.RECOVERED, "a \"reason\"", 7)),
-            Optional.empty());
+    List<CacheReport> one =
+        List.of(report("x\"y", StoreState.READY, StartReport.Kind.RECOVERED, "a \"reason\"", 7));
+    JsonObject root = CachesJson.of(new TestCaches(FOLDER, Optional.empty(), one), one);
     assertThat(root.get("directory").getAsString()).isEqualTo("/site/cache");
     JsonObject cache = root.getAsJsonArray("caches").get(0).getAsJsonObject();
     assertThat(cache.get("name").getAsString()).isEqualTo("x\"y");
@@ -266,8 +258,8 @@ class CachesShownTest {
 
   @Test
   void jsonOfNoCachesSaysWhy() {
-    JsonObject root =
-        CachesJson.of(Optional.empty(), Optional.of("no disk"), List.of(), Optional.empty());
+    TestCaches none = new TestCaches(Optional.empty(), Optional.of("no disk"), List.of());
+    JsonObject root = CachesJson.of(none, List.of());
     assertThat(root.has("directory")).isFalse();
     assertThat(root.get("memory_only_reason").getAsString()).isEqualTo("no disk");
     assertThat(root.getAsJsonArray("caches")).isEmpty();

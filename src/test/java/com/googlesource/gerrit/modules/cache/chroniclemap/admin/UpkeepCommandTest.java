@@ -21,17 +21,12 @@ import com.google.common.cache.CacheStats;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.gerrit.sshd.BaseCommand.UnloggedFailure;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
-import com.googlesource.gerrit.modules.cache.chroniclemap.shared.CheckReport;
-import com.googlesource.gerrit.modules.cache.chroniclemap.shared.SharedReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreCounts;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
 import java.io.InputStream;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -40,7 +35,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 import org.apache.sshd.server.Environment;
 import org.apache.sshd.server.Signal;
 import org.apache.sshd.server.StandardEnvironment;
@@ -51,49 +45,10 @@ import org.junit.jupiter.api.Timeout.ThreadMode;
 /** Long work over SSH: interrupted in all the ways there are, and failing. */
 @Timeout(value = 60, threadMode = ThreadMode.SEPARATE_THREAD)
 class UpkeepCommandTest {
-  private static final class TwoCaches implements CacheInventory {
-    @Override
-    public Optional<SharedReport> shared() {
-      return Optional.empty();
-    }
-
-    @Override
-    public Optional<CheckReport> checkShared() {
-      return Optional.empty();
-    }
-
-    @Override
-    public Optional<Path> directory() {
-      return Optional.of(Path.of("/site/cache"));
-    }
-
-    @Override
-    public Optional<String> memoryOnlyReason() {
-      return Optional.empty();
-    }
-
-    @Override
-    public List<CacheReport> reports() {
-      return Stream.of("a", "b").map(TwoCaches::report).toList();
-    }
-
-    private static CacheReport report(String name) {
-      StartReport start = new StartReport(StartReport.Kind.NEW, "", 0, 0);
-      StoreStats stats =
-          new StoreStats(StoreState.READY, start, new StoreCounts(), 0, 0, 0, 0, 0, 0);
-      return new CacheReport(
-          name, 0, new CacheStats(0, 0, 0, 0, 0, 0), stats, 0, ImmutableMap.of());
-    }
-
-    @Override
-    public VerifyReport verify(String name, boolean repair, Progress progress) {
-      throw new AssertionError();
-    }
-
-    @Override
-    public ImportReport importFromH2(String name, boolean dryRun, Progress progress) {
-      throw new AssertionError();
-    }
+  private static CacheReport report(String name) {
+    StartReport start = new StartReport(StartReport.Kind.NEW, "", 0, 0);
+    StoreStats stats = new StoreStats(StoreState.READY, start, new StoreCounts(), 0, 0, 0, 0, 0, 0);
+    return new CacheReport(name, 0, new CacheStats(0, 0, 0, 0, 0, 0), stats, 0, ImmutableMap.of());
   }
 
   private interface Work {
@@ -133,7 +88,11 @@ class UpkeepCommandTest {
 
     @SuppressWarnings("UnnecessaryAssignment") // there is no injector
     TestCommand(Work work) {
-      inventory = new TwoCaches();
+      inventory =
+          new TestCaches(
+              Optional.of(Path.of("/site/cache")),
+              Optional.empty(),
+              List.of(report("a"), report("b")));
       this.work = work;
       in = keys;
       stdout = new PrintWriter(printed);
