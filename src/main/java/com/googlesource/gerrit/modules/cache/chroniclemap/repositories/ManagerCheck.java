@@ -32,21 +32,13 @@ import java.io.IOException;
 final class ManagerCheck implements LifecycleListener {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  private final GitRepositoryManager manager;
-  private final ParsedRefsRepositories repositories;
-  private final PackedRefsConfig config;
+  @Inject private GitRepositoryManager manager;
+  @Inject private ParsedRefsRepositories repositories;
+  @Inject private PackedRefsConfig config;
 
   /** Optional, as the injectors of tests do not bind it. */
   @Inject(optional = true)
   private GerritRuntime runtime = GerritRuntime.DAEMON;
-
-  @Inject
-  ManagerCheck(
-      GitRepositoryManager manager, ParsedRefsRepositories repositories, PackedRefsConfig config) {
-    this.manager = manager;
-    this.repositories = repositories;
-    this.config = config;
-  }
 
   @Override
   public void start() {

@@ -23,7 +23,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSet
 import com.sun.management.HotSpotDiagnosticMXBean;
 import com.sun.management.OperatingSystemMXBean;
 import java.lang.management.ManagementFactory;
-import java.nio.file.Path;
 import java.util.Optional;
 import org.eclipse.jgit.lib.Config;
 
@@ -121,7 +120,8 @@ final class PackedRefsConfig {
     return new RefsSettings(
         config.getLong(CACHE, NAME, "memoryLimit", DEFAULT_MEMORY_LIMIT),
         config.getLong(CACHE, NAME, "diskLimit", DEFAULT_DISK_LIMIT),
-        folder());
+        Optional.ofNullable(site.resolve(config.getString(CACHE, null, "directory")))
+            .map(directory -> directory.resolve(FOLDER)));
   }
 
   /** How refs are updated. The module has refused invalid values. */
@@ -130,10 +130,5 @@ final class PackedRefsConfig {
         config.getEnum(SECTION, null, "updates", UpdateSettings.DEFAULT.by()),
         config.getEnum(SECTION, null, "atomic", UpdateSettings.DEFAULT.atomic()),
         config.getInt(SECTION, "maxLoose", UpdateSettings.DEFAULT.maxLoose()));
-  }
-
-  private Optional<Path> folder() {
-    return Optional.ofNullable(site.resolve(config.getString(CACHE, null, "directory")))
-        .map(directory -> directory.resolve(FOLDER));
   }
 }

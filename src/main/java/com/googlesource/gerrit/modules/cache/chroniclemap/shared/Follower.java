@@ -222,13 +222,10 @@ final class Follower implements Runnable {
   /** Stores are opened in the background, and each that comes later costs a way back. */
   private void awaitStores() throws InterruptedException {
     long begin = System.nanoTime();
-    while (targets.values().stream().anyMatch(Follower::isPending)
+    while (targets.values().stream()
+            .anyMatch(target -> target.cache.start().kind() == StartReport.Kind.PENDING)
         && System.nanoTime() - begin < OPENING_NANOS
         && !stopped.await(RETRY_MILLIS, TimeUnit.MILLISECONDS)) {}
-  }
-
-  private static boolean isPending(Target target) {
-    return target.cache.start().kind() == StartReport.Kind.PENDING;
   }
 
   private void step() throws IOException, InterruptedException {

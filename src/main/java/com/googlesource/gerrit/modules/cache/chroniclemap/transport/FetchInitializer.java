@@ -54,7 +54,7 @@ record FetchInitializer(TransportCounts counts, RecentLists recent)
         WantValidator validator = new WantValidator(fetch, repository, counts, project, recent);
         fetch.setAdvertiseRefsHook(validator);
         if (repository.getConfig().getString(SECTION, null, REF_IN_WANT) == null) {
-          fetch.setTransferConfig(new WantRefOverHttp(fetch, validator));
+          fetch.setTransferConfig(wantRefOverHttp(fetch, validator));
         }
       }
     } catch (RuntimeException | LinkageError e) {
@@ -64,40 +64,31 @@ record FetchInitializer(TransportCounts counts, RecentLists recent)
   }
 
   /**
-   * The repository's config, but for want-ref. JGit asks when it tells the client its capabilities
-   * in git's protocol 2: the kind of transport is set then, and so are Gerrit's hooks. JGit makes
-   * no other call then, so this one also informs {@link WantValidator} of a fetch over SSH.
+   * Returns the repository's config, but for want-ref. JGit asks when it tells the client its
+   * capabilities in git's protocol 2: the kind of transport is set then, and so are Gerrit's hooks.
+   * JGit makes no other call then, so this one also informs {@link WantValidator} of a fetch over
+   * SSH.
+   *
+   * @param validator checks the names; if another module has replaced it or the policy, want-ref is
+   *     not offered
    */
-  private static final class WantRefOverHttp extends TransferConfig {
-    private final UploadPack fetch;
-    private final WantValidator validator;
-
-    /**
-     * Makes the config of one fetch.
-     *
-     * @param validator checks the names; if another module has replaced it or the policy, want-ref
-     *     is not offered
-     */
-    WantRefOverHttp(UploadPack fetch, WantValidator validator) {
-      super(fetch.getRepository());
-      this.fetch = fetch;
-      this.validator = validator;
-    }
-
-    /** JGit filters each list by prefixes that it sends over HTTP. No config hides refs here. */
-    @Override
-    public RefFilter getRefFilter() {
-      return fetch.isBiDirectionalPipe() ? super.getRefFilter() : validator.recordingFilter();
-    }
-
-    @Override
-    public boolean isAllowRefInWant() {
-      if (fetch.isBiDirectionalPipe() && fetch.getAdvertiseRefsHook() == validator) {
-        validator.watchLists();
+  private static TransferConfig wantRefOverHttp(UploadPack fetch, WantValidator validator) {
+    return new TransferConfig(fetch.getRepository()) {
+      /** JGit filters each list by prefixes that it sends over HTTP. No config hides refs here. */
+      @Override
+      public RefFilter getRefFilter() {
+        return fetch.isBiDirectionalPipe() ? super.getRefFilter() : validator.recordingFilter();
       }
-      return !fetch.isBiDirectionalPipe()
-          && fetch.getAdvertiseRefsHook() == validator
-          && fetch.getRequestPolicy() == RequestPolicy.ADVERTISED;
-    }
+
+      @Override
+      public boolean isAllowRefInWant() {
+        if (fetch.isBiDirectionalPipe() && fetch.getAdvertiseRefsHook() == validator) {
+          validator.watchLists();
+        }
+        return !fetch.isBiDirectionalPipe()
+            && fetch.getAdvertiseRefsHook() == validator
+            && fetch.getRequestPolicy() == RequestPolicy.ADVERTISED;
+      }
+    };
   }
 }

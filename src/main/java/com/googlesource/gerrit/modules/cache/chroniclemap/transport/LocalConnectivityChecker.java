@@ -82,15 +82,17 @@ final class LocalConnectivityChecker implements ConnectivityChecker {
   private final ConnectivityChecker full;
   private final TransportCounts counts;
 
+  /** Is told what was received; null if nobody has to be. */
+  @Nullable private final PushView view;
+
   /** Finds the advertised refs by name; null if JGit has all of them. */
   @Nullable private PushAdvertisement advertisement;
 
-  /** Is told what was received; null if nobody has to be. */
-  @Nullable private PushView view;
-
-  private LocalConnectivityChecker(ConnectivityChecker full, TransportCounts counts) {
+  private LocalConnectivityChecker(
+      ConnectivityChecker full, TransportCounts counts, @Nullable PushView view) {
     this.full = full;
     this.counts = counts;
+    this.view = view;
   }
 
   /**
@@ -109,10 +111,14 @@ final class LocalConnectivityChecker implements ConnectivityChecker {
     }
   }
 
-  /** Installs this checker for a push, unless it has another checker than JGit's usual one. */
-  static void install(ReceivePack push, TransportCounts counts) {
+  /**
+   * Installs this checker for a push, unless it has another checker than JGit's usual one.
+   *
+   * @param view is told what the push has received; null if nobody has to be
+   */
+  static void install(ReceivePack push, TransportCounts counts, @Nullable PushView view) {
     if (CHECKER != null && CHECKER.get(push) instanceof FullConnectivityChecker full) {
-      CHECKER.set(push, new LocalConnectivityChecker(full, counts));
+      CHECKER.set(push, new LocalConnectivityChecker(full, counts, view));
     }
   }
 
@@ -124,13 +130,6 @@ final class LocalConnectivityChecker implements ConnectivityChecker {
     if (CHECKER != null && CHECKER.get(push) instanceof LocalConnectivityChecker check) {
       advertisement.lookUpByName(push, isList);
       check.advertisement = advertisement;
-    }
-  }
-
-  /** Has a view told what its push has received, unless the push has another checker. */
-  static void tell(ReceivePack push, @Nullable PushView view) {
-    if (CHECKER != null && CHECKER.get(push) instanceof LocalConnectivityChecker check) {
-      check.view = view;
     }
   }
 
@@ -245,14 +244,12 @@ final class LocalConnectivityChecker implements ConnectivityChecker {
 
   private boolean addIfAdvertised(ObjectId id, Set<ObjectId> advertised, Set<ObjectId> base)
       throws IOException {
-    if (base.contains(id)) {
-      return true;
+    boolean isAdvertised =
+        base.contains(id) || advertised.contains(id) || (isByName() && advertisement.isTip(id));
+    if (isAdvertised) {
+      base.add(id.copy());
     }
-    if (!advertised.contains(id) && !(isByName() && advertisement.isTip(id))) {
-      return false;
-    }
-    base.add(id.copy());
-    return true;
+    return isAdvertised;
   }
 
   /** Whether all of some commits are close ancestors of the tips. */

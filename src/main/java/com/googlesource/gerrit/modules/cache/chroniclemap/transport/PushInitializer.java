@@ -49,16 +49,16 @@ record PushInitializer(TransportSettings settings, TransportCounts counts)
   @Override
   public void init(Project.NameKey project, ReceivePack push) {
     try {
-      LocalConnectivityChecker.install(push, counts);
       AdvertiseRefsHook gerrits = push.getAdvertiseRefsHook();
       if (!settings.everCached
           && isGerrits(gerrits)
           && push.getRepository() instanceof DelegateRepository repository) {
         PushView view = PushView.below(repository);
-        LocalConnectivityChecker.tell(push, view);
+        LocalConnectivityChecker.install(push, counts, view);
         push.setAdvertiseRefsHook(
             new PushAdvertisement(gerrits, repository, view, settings::isAdvertised, counts));
       } else {
+        LocalConnectivityChecker.install(push, counts, null);
         counts.pushesLeft.increment();
       }
     } catch (RuntimeException | LinkageError e) {

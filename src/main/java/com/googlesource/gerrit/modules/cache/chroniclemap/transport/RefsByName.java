@@ -20,6 +20,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.AbstractMap;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.Ref;
@@ -69,11 +70,16 @@ abstract class RefsByName extends AbstractMap<String, Ref> {
     return PerThreadCache.get() == null ? PerThreadCache.create() : null;
   }
 
+  /** Returns refs by name, in a map that may be changed. */
+  static Map<String, Ref> toMap(List<Ref> refs) {
+    Map<String, Ref> map = new HashMap<>();
+    refs.forEach(ref -> map.put(ref.getName(), ref));
+    return map;
+  }
+
   /** Reads all refs. They may be changed afterwards. */
   Map<String, Ref> readAll() throws IOException {
-    Map<String, Ref> refs = new HashMap<>();
-    visible.getRefs().forEach(ref -> refs.put(ref.getName(), ref));
-    return refs;
+    return toMap(visible.getRefs());
   }
 
   /** Returns all refs by name, which are read the first time. */

@@ -27,7 +27,6 @@ import java.io.UncheckedIOException;
 import java.lang.invoke.VarHandle;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -274,15 +273,6 @@ final class WantValidator implements AdvertiseRefsHook, RequestValidator {
     return false;
   }
 
-  private Map<String, Ref> byPrefix() throws IOException {
-    Map<String, Ref> refs = new HashMap<>();
-    String[] these = prefixes.toArray(String[]::new);
-    for (Ref ref : repository.getRefDatabase().getRefsByPrefix(these)) {
-      refs.put(ref.getName(), ref);
-    }
-    return refs;
-  }
-
   /** The visible refs, which are listed to a list of refs and not to a fetch. */
   private final class Visible extends RefsByName {
     private int deletedLookups;
@@ -312,7 +302,8 @@ final class WantValidator implements AdvertiseRefsHook, RequestValidator {
       }
       try {
         if (listed == null) {
-          listed = byPrefix();
+          String[] these = prefixes.toArray(String[]::new);
+          listed = toMap(repository.getRefDatabase().getRefsByPrefix(these));
         }
         return listed.entrySet();
       } catch (IOException e) {
