@@ -15,8 +15,12 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import static com.google.common.base.Strings.lenientFormat;
+import static com.google.gerrit.common.data.GlobalCapability.MAINTAIN_SERVER;
+import static com.google.gerrit.common.data.GlobalCapability.VIEW_CACHES;
 
+import com.google.gerrit.extensions.annotations.CapabilityScope;
 import com.google.gerrit.extensions.annotations.PluginCanonicalWebUrl;
+import com.google.gerrit.extensions.annotations.RequiresAnyCapability;
 import com.google.gerrit.sshd.CommandMetaData;
 import com.google.gerrit.sshd.SshCommand;
 import com.google.gson.JsonElement;
@@ -27,8 +31,12 @@ import java.util.function.Supplier;
 import org.kohsuke.args4j.Option;
 
 /**
- * An SSH command that prints a table or JSON, and whose help names its page of the documentation.
+ * An SSH command that prints a table or JSON, and whose help names its page of the documentation. A
+ * command requires these rights unless it names others.
  */
+@RequiresAnyCapability(
+    value = {VIEW_CACHES, MAINTAIN_SERVER},
+    scope = CapabilityScope.CORE)
 abstract class DocumentedCommand extends SshCommand {
   @Option(name = "--json", usage = "print JSON")
   boolean json;

@@ -18,7 +18,7 @@ import static com.google.gerrit.common.data.GlobalCapability.MAINTAIN_SERVER;
 import static com.google.gerrit.sshd.CommandMetaData.Mode.MASTER_OR_SLAVE;
 
 import com.google.gerrit.extensions.annotations.CapabilityScope;
-import com.google.gerrit.extensions.annotations.RequiresCapability;
+import com.google.gerrit.extensions.annotations.RequiresAnyCapability;
 import com.google.gerrit.sshd.CommandMetaData;
 import org.kohsuke.args4j.Option;
 
@@ -26,7 +26,7 @@ import org.kohsuke.args4j.Option;
  * The command {@code ssh HOST cache-chroniclemap import}, which imports the values of Gerrit's H2
  * caches.
  */
-@RequiresCapability(value = MAINTAIN_SERVER, scope = CapabilityScope.CORE)
+@RequiresAnyCapability(value = MAINTAIN_SERVER, scope = CapabilityScope.CORE)
 @CommandMetaData(
     name = "import",
     description = "Import the values of Gerrit's H2 caches",

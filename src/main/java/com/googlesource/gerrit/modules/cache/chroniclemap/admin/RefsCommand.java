@@ -14,12 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
-import static com.google.gerrit.common.data.GlobalCapability.MAINTAIN_SERVER;
-import static com.google.gerrit.common.data.GlobalCapability.VIEW_CACHES;
 import static com.google.gerrit.sshd.CommandMetaData.Mode.MASTER_OR_SLAVE;
 
-import com.google.gerrit.extensions.annotations.CapabilityScope;
-import com.google.gerrit.extensions.annotations.RequiresAnyCapability;
 import com.google.gerrit.sshd.CommandMetaData;
 import com.google.inject.Inject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
@@ -29,9 +25,6 @@ import java.util.Optional;
 import org.kohsuke.args4j.Argument;
 
 /** The command {@code ssh HOST cache-chroniclemap refs}, which shows the parsed ref lists. */
-@RequiresAnyCapability(
-    value = {VIEW_CACHES, MAINTAIN_SERVER},
-    scope = CapabilityScope.CORE)
 @CommandMetaData(
     name = "refs",
     description = "Show the parsed ref lists of projects",

@@ -14,12 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
-import static com.google.gerrit.common.data.GlobalCapability.MAINTAIN_SERVER;
-import static com.google.gerrit.common.data.GlobalCapability.VIEW_CACHES;
 import static com.google.gerrit.sshd.CommandMetaData.Mode.MASTER_OR_SLAVE;
 
-import com.google.gerrit.extensions.annotations.CapabilityScope;
-import com.google.gerrit.extensions.annotations.RequiresAnyCapability;
 import com.google.gerrit.sshd.CommandMetaData;
 import com.google.inject.Inject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
@@ -31,9 +27,6 @@ import org.kohsuke.args4j.Option;
  * The command {@code ssh HOST cache-chroniclemap shared}, which shows what is shared with other
  * servers, and checks the way to them.
  */
-@RequiresAnyCapability(
-    value = {VIEW_CACHES, MAINTAIN_SERVER},
-    scope = CapabilityScope.CORE)
 @CommandMetaData(
     name = "shared",
     description = "Show and check what is shared with other servers",

@@ -14,20 +14,13 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
-import static com.google.gerrit.common.data.GlobalCapability.MAINTAIN_SERVER;
-import static com.google.gerrit.common.data.GlobalCapability.VIEW_CACHES;
 import static com.google.gerrit.sshd.CommandMetaData.Mode.MASTER_OR_SLAVE;
 
-import com.google.gerrit.extensions.annotations.CapabilityScope;
-import com.google.gerrit.extensions.annotations.RequiresAnyCapability;
 import com.google.gerrit.sshd.CommandMetaData;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import java.util.List;
 
 /** The command {@code ssh HOST cache-chroniclemap show}, which shows the figures of the caches. */
-@RequiresAnyCapability(
-    value = {VIEW_CACHES, MAINTAIN_SERVER},
-    scope = CapabilityScope.CORE)
 @CommandMetaData(
     name = "show",
     description = "Show the caches kept in Chronicle-Map",
