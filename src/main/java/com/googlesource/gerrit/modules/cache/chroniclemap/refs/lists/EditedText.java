@@ -227,14 +227,11 @@ final class EditedText implements TextSource {
     if (line.id() == null) {
       return;
     }
-    to.writeBytes(Constants.encodeASCII(line.id().name()));
-    to.write(' ');
+    to.writeBytes(Constants.encodeASCII(line.id().name() + ' '));
     to.writeBytes(line.name());
     to.write('\n');
     if (line.peeled() != null) {
-      to.write('^');
-      to.writeBytes(Constants.encodeASCII(line.peeled().name()));
-      to.write('\n');
+      to.writeBytes(Constants.encodeASCII('^' + line.peeled().name() + '\n'));
     }
   }
 }

@@ -14,8 +14,10 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
-import java.util.Arrays;
+import com.google.common.primitives.Ints;
 import java.util.BitSet;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.stream.IntStream;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.AnyObjectId;
@@ -63,21 +65,12 @@ record IdBlocks(IdIndex index, int[] numbers, int[] unknown) {
 
   /** Returns the blocks that may have an id, in the order of the list. */
   int[] thatMayHave(AnyObjectId id) {
-    int[] found = index.find(id);
-    int[] all = Arrays.copyOf(unknown, unknown.length + found.length);
-    int count = unknown.length;
-    for (int number : found) {
+    Set<Integer> all = new TreeSet<>(Ints.asList(unknown));
+    for (int number : index.find(id)) {
       if (numbers[number] >= 0) {
-        all[count++] = numbers[number];
+        all.add(numbers[number]);
       }
     }
-    Arrays.sort(all, 0, count);
-    int distinct = 0;
-    for (int i = 0; i < count; i++) {
-      if (i == 0 || all[i] != all[i - 1]) {
-        all[distinct++] = all[i];
-      }
-    }
-    return Arrays.copyOf(all, distinct);
+    return Ints.toArray(all);
   }
 }

@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
+import com.google.common.primitives.ImmutableIntArray;
+import com.google.common.primitives.ImmutableLongArray;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -36,10 +38,8 @@ final class ListBuilder {
 
   private static final int FIRST_BYTES = 8 << 10;
 
-  // Arrays are allocated on demand, as most drafts stay empty: their content has not changed.
+  // Replaced on demand, as most drafts stay empty: their content has not changed.
   private static final byte[] NO_BYTES = {};
-  private static final long[] NO_IDS = {};
-  private static final int[] NO_STARTS = {};
 
   private final ListMemory memory;
   private final boolean shares;
@@ -49,9 +49,8 @@ final class ListBuilder {
   // The blocks that are not in a slab yet.
   private byte[] bytes = NO_BYTES;
   private int used;
-  private long[] ids = NO_IDS;
-  private int[] starts = NO_STARTS;
-  private int blocks;
+  private ImmutableLongArray.Builder ids = ImmutableLongArray.builder();
+  private ImmutableIntArray.Builder starts = ImmutableIntArray.builder();
 
   private int made;
 
@@ -111,18 +110,11 @@ final class ListBuilder {
     if (bytes.length < used + length) {
       bytes = Arrays.copyOf(bytes, Math.max(FIRST_BYTES, 2 * (used + length)));
     }
-    if (blocks + 2 > starts.length) {
-      int most = Math.max(8, 2 * blocks);
-      ids = Arrays.copyOf(ids, 2 * most);
-      starts = Arrays.copyOf(starts, most + 1);
-    }
     block.get(block.position(), bytes, used, length);
-    ids[2 * blocks] = idHi;
-    ids[2 * blocks + 1] = idLo;
-    starts[blocks] = used;
+    ids.add(idHi).add(idLo);
+    starts.add(used);
     places.put(new ContentDigest(idHi, idLo), new Place(null, slabs.size(), used));
     used += length;
-    blocks++;
     made++;
   }
 
@@ -134,10 +126,10 @@ final class ListBuilder {
   private void closeSlab() {
     ByteBuffer slab = memory.allocate(used);
     slab.put(0, bytes, 0, used);
-    starts[blocks] = used;
-    slabs.add(new Slab(slab, Arrays.copyOf(ids, 2 * blocks), Arrays.copyOf(starts, blocks + 1)));
+    slabs.add(new Slab(slab, ids.build().toArray(), starts.add(used).build().toArray()));
     used = 0;
-    blocks = 0;
+    ids = ImmutableLongArray.builder();
+    starts = ImmutableIntArray.builder();
   }
 
   /**
@@ -148,7 +140,7 @@ final class ListBuilder {
    * @param onDisk whether the root and all blocks are on disk
    */
   ParsedRefs finish(Root root, @Nullable ParsedRefs old, boolean onDisk) {
-    if (blocks > 0) {
+    if (used > 0) {
       closeSlab();
     }
     slabs.forEach(slab -> slab.onDisk = onDisk);

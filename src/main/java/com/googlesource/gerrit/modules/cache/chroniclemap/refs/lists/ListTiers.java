@@ -118,8 +118,9 @@ public final class ListTiers {
   }
 
   /** Whether a block is in memory or on disk. */
-  boolean mayKnow(long idHi, long idLo) {
-    return memory.find(idHi, idLo) != null || (disk.isPresent() && disk.get().has(idHi, idLo));
+  boolean mayKnow(ContentDigest block) {
+    return memory.find(block.hi(), block.lo()) != null
+        || (disk.isPresent() && disk.get().has(block.hi(), block.lo()));
   }
 
   /** Finds the list of a content that was parsed before; null if there is none. */

@@ -20,6 +20,7 @@ import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.channels.ReadableByteChannel;
 import java.util.Arrays;
+import java.util.function.Predicate;
 import org.eclipse.jgit.annotations.Nullable;
 
 /**
@@ -109,13 +110,7 @@ final class PackedRefsReader {
    * @param from at its start
    */
   ContentDigest digest(TextSource from) throws IOException {
-    return digestIfKnown(from, (idHi, idLo) -> true);
-  }
-
-  /** Tells whether a block may be in memory or on disk. */
-  @FunctionalInterface
-  interface Known {
-    boolean isKnown(long idHi, long idLo);
+    return digestIfKnown(from, block -> true);
   }
 
   /**
@@ -123,9 +118,10 @@ final class PackedRefsReader {
    * not known either, and can be parsed at once instead of being read twice.
    *
    * @param from at its start
+   * @param known tells whether the block of an id may be in memory or on disk
    */
   @Nullable
-  ContentDigest digestIfKnown(TextSource from, Known first) throws IOException {
+  ContentDigest digestIfKnown(TextSource from, Predicate<ContentDigest> known) throws IOException {
     open(from);
     rootWriter.start();
     int flags = 0;
@@ -138,7 +134,7 @@ final class PackedRefsReader {
       copyToHeap();
       int chunkEnd = Chunks.end(key, window, position, end);
       hash.of(direct, position, chunkEnd - position, flags);
-      if (rootWriter.blocks == 0 && !first.isKnown(hash.hi, hash.lo)) {
+      if (rootWriter.blocks == 0 && !known.test(new ContentDigest(hash.hi, hash.lo))) {
         return null;
       }
       var unused = rootWriter.add(hash.hi, hash.lo, 0, 0, 0, 0);

@@ -338,7 +338,7 @@ public final class ParsedRefs {
 
   /** The only block that may have the name; -1 if the name precedes all blocks. */
   private int blockOf(Lookup lookup) {
-    return size() == 0 ? -1 : root.blockOf(lookup.target, lookup.length);
+    return size() == 0 ? -1 : root.blockOf(lookup.target, lookup.length, root.utf16);
   }
 
   private Lookup read(int block, Lookup lookup, Lookup.Task task) {

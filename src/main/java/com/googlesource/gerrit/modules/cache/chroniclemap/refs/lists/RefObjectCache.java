@@ -60,20 +60,18 @@ final class RefObjectCache {
 
   /** Keeps the refs of a block, if there is room. */
   void keep(int block, Ref[] refs) {
-    if (!memory.reserveMade((long) refs.length * BYTES_A_REF)) {
-      return;
+    if (memory.reserveMade((long) refs.length * BYTES_A_REF)) {
+      made().set(block, refs);
     }
+  }
+
+  private synchronized AtomicReferenceArray<Ref[]> made() {
     AtomicReferenceArray<Ref[]> all = made;
     if (all == null) {
-      synchronized (this) {
-        all = made;
-        if (all == null) {
-          all = new AtomicReferenceArray<>(blocks);
-          made = all;
-        }
-      }
+      all = new AtomicReferenceArray<>(blocks);
+      made = all;
     }
-    all.set(block, refs);
+    return all;
   }
 
   /**

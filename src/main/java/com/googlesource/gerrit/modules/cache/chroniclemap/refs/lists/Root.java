@@ -179,12 +179,12 @@ final class Root {
     System.arraycopy(bytes, namesAt + fence(block), target, offset, fenceLength(block));
   }
 
-  /** Finds the last block whose first name is not after the target; -1 if there is none. */
-  int blockOf(byte[] target, int length) {
-    return blockOf(target, length, utf16);
-  }
-
-  private int blockOf(byte[] target, int length, boolean inUtf16) {
+  /**
+   * Finds the last block whose first name is not after the target; -1 if there is none.
+   *
+   * @param inUtf16 the order of the names
+   */
+  int blockOf(byte[] target, int length, boolean inUtf16) {
     int from = 0;
     int to = blocks;
     int lowMatch = 0;

@@ -527,10 +527,10 @@ class PackedRefsReaderTest {
     byte[] text = Lists.text(1, 3000);
     PackedRefsReader reader = new PackedRefsReader(Differential.KEY);
     ParsedRefs list = new Lists().parse(new ListMemory(1 << 30), text, null);
-    PackedRefsReader.Known first = (hi, lo) -> hi == list.root.idHi(0) && lo == list.root.idLo(0);
-    assertThat(reader.digestIfKnown(new MemoryText(text), first)).isEqualTo(list.digest());
-    assertThat(reader.digestIfKnown(new MemoryText(text), (hi, lo) -> false)).isNull();
-    assertThat(reader.digestIfKnown(new MemoryText(new byte[0]), (hi, lo) -> false))
+    ContentDigest first = new ContentDigest(list.root.idHi(0), list.root.idLo(0));
+    assertThat(reader.digestIfKnown(new MemoryText(text), first::equals)).isEqualTo(list.digest());
+    assertThat(reader.digestIfKnown(new MemoryText(text), block -> false)).isNull();
+    assertThat(reader.digestIfKnown(new MemoryText(new byte[0]), block -> false))
         .isEqualTo(ListBuilder.none().digest());
   }
 }
