@@ -68,10 +68,6 @@ final class Seal {
     new SecureRandom().nextBytes(run);
   }
 
-  private SecretKey keyOf(byte[] name) {
-    return new SecretKeySpec(mac(Bytes.concat(LABEL.getBytes(UTF_8), name)), "AES");
-  }
-
   private byte[] mac(byte[] input) {
     try {
       Mac mac = Mac.getInstance("HmacSHA256");
@@ -94,7 +90,9 @@ final class Seal {
     byte[] nonce = Arrays.copyOfRange(head, HEAD_LENGTH - 12, HEAD_LENGTH);
     Arrays.fill(nonce, 0, 4, (byte) 0);
     Cipher cipher = Cipher.getInstance("AES/GCM/NoPadding");
-    cipher.init(mode, keyOf(name), new GCMParameterSpec(8 * TAG_BYTES, nonce));
+    byte[] key = mac(Bytes.concat(LABEL.getBytes(UTF_8), name));
+    SecretKey ofRun = new SecretKeySpec(key, "AES");
+    cipher.init(mode, ofRun, new GCMParameterSpec(8 * TAG_BYTES, nonce));
     cipher.updateAAD(head);
     cipher.updateAAD(log);
     return cipher;

@@ -92,11 +92,10 @@ public record LooseRefs(
     File file = paths.loose(name);
     Ref ref = null;
     if (paths.mayBeLoose(name)
-        && (trust == TrustStat.ALWAYS || refreshFolders(name, known != null))) {
-      // A stat is cheaper than an exception.
-      if (known != null || LooseFile.isThere(file)) {
-        ref = isRemembered(name) ? read(name, file, known) : readNow(name, file);
-      }
+        && (trust == TrustStat.ALWAYS || refreshFolders(name, known != null))
+        // A stat is cheaper than an exception.
+        && (known != null || LooseFile.isThere(file))) {
+      ref = isRemembered(name) ? read(name, file, known) : readNow(name, file);
     }
     if (ref == null) {
       memory.sound(name, null);

@@ -20,9 +20,7 @@ import java.io.IOException;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.SynchronousQueue;
-import java.util.concurrent.ThreadPoolExecutor;
-import java.util.concurrent.TimeUnit;
+import java.util.concurrent.Executors;
 
 /**
  * Threads without interrupts, in which JGit reads and writes reftables. JGit opens each table once,
@@ -31,13 +29,7 @@ import java.util.concurrent.TimeUnit;
  */
 final class UninterruptedThreads {
   private static final ExecutorService THREADS =
-      new ThreadPoolExecutor(
-          /* corePoolSize= */ 0,
-          Integer.MAX_VALUE,
-          10,
-          TimeUnit.SECONDS,
-          new SynchronousQueue<>(),
-          Thread.ofPlatform().daemon().name("reftable-", 0).factory());
+      Executors.newCachedThreadPool(Thread.ofPlatform().daemon().name("reftable-", 0).factory());
 
   /** Whether the current thread is one of these. */
   private static final ThreadLocal<Boolean> IS_ONE = ThreadLocal.withInitial(() -> false);

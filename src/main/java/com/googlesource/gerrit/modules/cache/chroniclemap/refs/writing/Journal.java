@@ -142,13 +142,9 @@ final class Journal implements Closeable {
   private static byte[] text(Origin origin, List<Entry> entries) {
     ByteArrayOutputStream text = new ByteArrayOutputStream(256 + 96 * entries.size());
     text.writeBytes((TITLE + origin.lines()).getBytes(UTF_8));
-    byte[] id = new byte[Constants.OBJECT_ID_STRING_LENGTH];
     for (Entry entry : entries) {
-      entry.newId().copyTo(id, 0);
-      text.writeBytes(id);
-      text.write(' ');
-      text.writeBytes(entry.name().getBytes(UTF_8));
-      text.write('\n');
+      String line = entry.newId().name() + " " + entry.name() + "\n";
+      text.writeBytes(line.getBytes(UTF_8));
     }
     text.writeBytes((END + crc(text.toByteArray(), text.size()) + "\n").getBytes(US_ASCII));
     return text.toByteArray();

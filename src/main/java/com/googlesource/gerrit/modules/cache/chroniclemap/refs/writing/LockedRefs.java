@@ -391,10 +391,7 @@ final class LockedRefs implements Closeable {
 
   /** Writes the new value of a ref, which {@link #publish} renames into place. */
   void write(int number, ObjectId id) throws IOException {
-    byte[] line = new byte[Constants.OBJECT_ID_STRING_LENGTH + 1];
-    id.copyTo(line, 0);
-    line[line.length - 1] = '\n';
-    write(number, line);
+    write(number, Constants.encodeASCII(id.name() + '\n'));
   }
 
   /** Writes the new content of a loose ref, which {@link #publish} renames into place. */

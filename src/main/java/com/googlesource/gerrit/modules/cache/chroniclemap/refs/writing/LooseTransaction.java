@@ -19,6 +19,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Transactions;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -60,6 +61,11 @@ final class LooseTransaction implements PackedRefsQueue.Request {
   private final List<ReceiveCommand> commands;
   private final boolean durable;
 
+  /** The numbers of the commands that set refs, and of those that delete refs. */
+  private final List<Integer> made = new ArrayList<>();
+
+  private final List<Integer> deleted = new ArrayList<>();
+
   /** The old values of all refs by name; null for a missing ref. */
   private final NavigableMap<String, Ref> oldValues = new TreeMap<>();
 
@@ -84,6 +90,9 @@ final class LooseTransaction implements PackedRefsQueue.Request {
     this.conflicts = conflicts;
     this.commands = conflicts.sorted;
     this.durable = durable;
+    for (int i = 0; i < commands.size(); i++) {
+      (NameConflicts.deletes(commands.get(i)) ? deleted : made).add(i);
+    }
   }
 
   /**
@@ -113,7 +122,7 @@ final class LooseTransaction implements PackedRefsQueue.Request {
 
   private void change() throws IOException {
     try {
-      if (commands.stream().anyMatch(NameConflicts::deletes)) {
+      if (!deleted.isEmpty()) {
         updater.write(this, new PackedRefsQueue.Terms(locks, true, durable));
       } else {
         decide();
@@ -164,10 +173,8 @@ final class LooseTransaction implements PackedRefsQueue.Request {
   }
 
   private void writeNewValues() throws IOException {
-    for (int i = 0; i < commands.size(); i++) {
-      if (!NameConflicts.deletes(commands.get(i))) {
-        locks.write(i, commands.get(i).getNewId());
-      }
+    for (int i : made) {
+      locks.write(i, commands.get(i).getNewId());
     }
   }
 
@@ -177,14 +184,12 @@ final class LooseTransaction implements PackedRefsQueue.Request {
   public void collect(ParsedRefs packed, PackedEdits edits) throws IOException {
     conflicts.refuse(packed);
     removed.clear();
-    for (ReceiveCommand command : commands) {
-      if (!NameConflicts.deletes(command)) {
-        continue;
-      }
-      edits.remove(command.getRefName(), packed);
-      Ref line = packed.exactRef(command.getRefName());
+    for (int i : deleted) {
+      String name = commands.get(i).getRefName();
+      edits.remove(name, packed);
+      Ref line = packed.exactRef(name);
       if (line != null) {
-        removed.put(command.getRefName(), line);
+        removed.put(name, line);
       }
     }
   }
@@ -201,15 +206,11 @@ final class LooseTransaction implements PackedRefsQueue.Request {
 
   @Override
   public void finish() throws IOException {
-    for (int i = 0; i < commands.size(); i++) {
-      if (!NameConflicts.deletes(commands.get(i))) {
-        locks.publish(i);
-      }
+    for (int i : made) {
+      locks.publish(i);
     }
-    for (int i = 0; i < commands.size(); i++) {
-      if (NameConflicts.deletes(commands.get(i))) {
-        locks.deleteLoose(i);
-      }
+    for (int i : deleted) {
+      locks.deleteLoose(i);
     }
     if (durable) {
       locks.syncFolders();
