@@ -47,7 +47,7 @@ final class FollowingMain {
         new Follower(
             seal,
             log,
-            new Reconnection(() -> RedisLog.open(settings, key), counts, "", stopped),
+            new Reconnection(() -> new RedisLog(settings, key), counts, "", stopped),
             new Flushes(folder.resolve("flushes")),
             counts,
             Duration.ofMillis(50),

@@ -109,7 +109,7 @@ class SharedValuesIT {
   @Test
   void aMillionRecordsAreRead() throws Exception {
     Seal other = new Seal("0123456789abcdef0123456789abcdef", KEY);
-    try (RecordLog log = RedisLog.open(SharedSettings.of(Node.config(redis), temp), KEY)) {
+    try (RecordLog log = new RedisLog(SharedSettings.of(Node.config(redis), temp), KEY)) {
       for (int i = 0; i < 1000; i++) {
         byte[] key = ("key" + i).getBytes(UTF_8);
         byte[] value = ("value" + i).getBytes(UTF_8);
@@ -353,8 +353,8 @@ class SharedValuesIT {
   @Test
   void aServerThatPublishesLittleCutsNothingOff() throws Exception {
     SharedSettings settings = SharedSettings.of(Node.config(redis), temp);
-    try (RecordLog quiet = RedisLog.open(settings, KEY);
-        RecordLog busy = RedisLog.open(settings, KEY)) {
+    try (RecordLog quiet = new RedisLog(settings, KEY);
+        RecordLog busy = new RedisLog(settings, KEY)) {
       quiet.append(new byte[100]);
       for (int i = 0; i < 20_000; i++) {
         busy.append(new byte[100]);
@@ -415,7 +415,7 @@ class SharedValuesIT {
         Node b = node("b")) {
       a.compute("key", "value");
       b.await("key", "value");
-      try (RecordLog log = RedisLog.open(SharedSettings.of(Node.config(redis), temp), KEY)) {
+      try (RecordLog log = new RedisLog(SharedSettings.of(Node.config(redis), temp), KEY)) {
         byte[] record = log.read(Position.START, 1).get(0).bytes();
         for (int i = 0; i < record.length; i++) {
           byte[] changed = record.clone();
@@ -430,7 +430,7 @@ class SharedValuesIT {
       // A record of one log is not valid in another, such as that of another version of Gerrit.
       String elsewhere = KEY.replace("3.13", "3.14");
       redis.cli("copy", KEY, elsewhere);
-      try (RecordLog log = RedisLog.open(SharedSettings.of(Node.config(redis), temp), elsewhere)) {
+      try (RecordLog log = new RedisLog(SharedSettings.of(Node.config(redis), temp), elsewhere)) {
         Seal seal = new Seal("0123456789abcdef0123456789abcdef", elsewhere);
         for (RecordLog.Entry entry : log.read(Position.START, 9)) {
           assertThat(seal.open(entry.bytes())).isEmpty();

@@ -42,17 +42,14 @@ final class RefsCommand extends DocumentedCommand {
     if (whyNone.isPresent()) {
       throw die(whyNone.get());
     }
-    List<ProjectRefs> reports = select();
+    List<ProjectRefs> reports =
+        project == null
+            ? refs.of(user)
+            : List.of(refs.of(user, project).orElseThrow(() -> die(VisibleRefs.whyNot(project))));
     RefsTotals totals = refs.totals();
     Figures figures = refs.figures(totals);
     print(
         () -> RefsJson.of(figures, totals, reports),
         out -> RefsTable.print(out, figures, totals, reports));
-  }
-
-  private List<ProjectRefs> select() throws UnloggedFailure {
-    return project == null
-        ? refs.of(user)
-        : List.of(refs.of(user, project).orElseThrow(() -> die(VisibleRefs.whyNot(project))));
   }
 }

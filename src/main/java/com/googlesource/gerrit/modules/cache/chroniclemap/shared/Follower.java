@@ -241,7 +241,8 @@ final class Follower implements Runnable {
     List<RecordLog.Entry> entries = open.read(position, RECORDS);
     connection.succeeded();
     for (RecordLog.Entry entry : entries) {
-      countTry(entry.position());
+      tries = entry.position().equals(taking) ? tries + 1 : 1;
+      taking = entry.position();
       if (tries <= MAX_TRIES) {
         take(entry);
       } else {
@@ -263,11 +264,6 @@ final class Follower implements Runnable {
     if (entries.size() < RECORDS) {
       var unused = stopped.await(REST_MILLIS, TimeUnit.MILLISECONDS);
     }
-  }
-
-  private void countTry(Position record) {
-    tries = record.equals(taking) ? tries + 1 : 1;
-    taking = record;
   }
 
   private void moveTo(Position read) {

@@ -90,6 +90,7 @@ final class Reconnection implements AutoCloseable {
     }
   }
 
+  /** Notes that a call has failed, and waits before the next attempt. */
   private void fail(Throwable e) throws InterruptedException {
     try {
       if (!(e instanceof IOException)) {
@@ -97,7 +98,19 @@ final class Reconnection implements AutoCloseable {
             "Values could not be shared");
         var unused = stopped.await(TROUBLE_MILLIS, TimeUnit.MILLISECONDS);
       }
-      failed(e);
+      close();
+      if (stopped.getCount() == 0) {
+        return;
+      }
+      counts.failures.increment();
+      failure = e.getMessage() == null ? e.toString() : e.getMessage();
+      logger.atWarning().atMostEvery(10, TimeUnit.MINUTES).log(
+          "Values are not shared with other servers for now, so each server computes all of them: %s",
+          failure);
+      // Not all servers at the same moment, when the log is back.
+      long millis = pause / 2 + ThreadLocalRandom.current().nextLong(pause / 2 + 1);
+      pause = Math.min(2 * pause, MAX_PAUSE_MILLIS);
+      var unused = stopped.await(millis, TimeUnit.MILLISECONDS);
     } catch (RuntimeException | Error again) {
       var unused = stopped.await(TROUBLE_MILLIS, TimeUnit.MILLISECONDS);
     }
@@ -133,23 +146,6 @@ final class Reconnection implements AutoCloseable {
     wasOpen = true;
     failure = "";
     pause = MIN_PAUSE_MILLIS;
-  }
-
-  /** Notes that a call has failed, and waits before the next attempt. */
-  private void failed(Throwable e) throws InterruptedException {
-    close();
-    if (stopped.getCount() == 0) {
-      return;
-    }
-    counts.failures.increment();
-    failure = e.getMessage() == null ? e.toString() : e.getMessage();
-    logger.atWarning().atMostEvery(10, TimeUnit.MINUTES).log(
-        "Values are not shared with other servers for now, so each server computes all of them: %s",
-        failure);
-    // Not all servers at the same moment, when the log is back.
-    long millis = pause / 2 + ThreadLocalRandom.current().nextLong(pause / 2 + 1);
-    pause = Math.min(2 * pause, MAX_PAUSE_MILLIS);
-    var unused = stopped.await(millis, TimeUnit.MILLISECONDS);
   }
 
   @Override

@@ -110,20 +110,17 @@ final class RedisLog implements RecordLog {
   private long nextRenewal = System.nanoTime();
   private long nextShrink = System.nanoTime();
 
-  private RedisLog(SharedSettings settings, String key, UnifiedJedis client) {
-    this.settings = settings;
-    this.key = key;
-    this.keyBytes = key.getBytes(UTF_8);
-    this.client = client;
-  }
-
   /**
    * Connects to a stream.
    *
    * @param key of the stream
+   * @throws IOException if the server cannot be reached
    */
-  static RecordLog open(SharedSettings settings, String key) throws IOException {
-    return call(settings, () -> new RedisLog(settings, key, client(settings)));
+  RedisLog(SharedSettings settings, String key) throws IOException {
+    this.settings = settings;
+    this.key = key;
+    this.keyBytes = key.getBytes(UTF_8);
+    this.client = call(() -> client(settings));
   }
 
   private static UnifiedJedis client(SharedSettings settings)
@@ -210,7 +207,7 @@ final class RedisLog implements RecordLog {
     return bytes.toByteArray();
   }
 
-  private static <T> T call(SharedSettings settings, Callable<T> call) throws IOException {
+  private <T> T call(Callable<T> call) throws IOException {
     try {
       return call.call();
     } catch (IOException e) {
@@ -237,11 +234,11 @@ final class RedisLog implements RecordLog {
     untilMeasured -= record.length;
     XAddParams trimmed = XAddParams.xAddParams().maxLen(maxRecords).approximateTrimming();
     try {
-      call(settings, () -> client.xadd(keyBytes, trimmed, Map.of(FIELD, record)));
-      call(settings, this::postponeEnd);
+      call(() -> client.xadd(keyBytes, trimmed, Map.of(FIELD, record)));
+      call(this::postponeEnd);
     } catch (FullException e) {
       try {
-        call(settings, this::shrink);
+        call(this::shrink);
       } catch (IOException again) {
         e.addSuppressed(again);
       }
@@ -270,7 +267,7 @@ final class RedisLog implements RecordLog {
 
   private void measure() throws IOException {
     long records = state().records();
-    long bytes = call(settings, () -> bytes(MANY_SAMPLES));
+    long bytes = call(() -> bytes(MANY_SAMPLES));
     if (records == 0 || (bytes > 0 && bytes < settings.bytes() / 2)) {
       // The records may be of another size when it is full.
       maxRecords = Long.MAX_VALUE;
@@ -301,7 +298,6 @@ final class RedisLog implements RecordLog {
     XReadParams params = XReadParams.xReadParams().count(most).block(PATIENCE_MILLIS);
     StreamEntryID from = new StreamEntryID(after.millis(), after.number());
     return call(
-        settings,
         () -> {
           List<Map.Entry<byte[], List<StreamEntryBinary>>> streams =
               client.xreadBinary(params, Map.of(keyBytes, from));
@@ -332,7 +328,6 @@ final class RedisLog implements RecordLog {
   @Override
   public State state() throws IOException {
     return call(
-        settings,
         () -> {
           try {
             StreamInfo info = client.xinfoStream(key);
@@ -398,7 +393,6 @@ final class RedisLog implements RecordLog {
     byte[] trial = (key + ":check").getBytes(UTF_8);
     try {
       call(
-          settings,
           () -> {
             if (settings.publishes()) {
               XAddParams one = XAddParams.xAddParams().maxLen(1);

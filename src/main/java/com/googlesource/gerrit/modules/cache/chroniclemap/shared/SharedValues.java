@@ -111,7 +111,7 @@ public final class SharedValues {
     SharedSettings settings = SharedSettings.of(config, etc);
     String key = "cache-chroniclemap:" + settings.site() + ":" + gerrit + ":" + FORMAT;
     return Optional.of(
-        new SharedValues(settings, key, () -> RedisLog.open(settings, key), folder, caches));
+        new SharedValues(settings, key, () -> new RedisLog(settings, key), folder, caches));
   }
 
   /** Adds a cache, which takes in values from now on. */

@@ -76,15 +76,8 @@ public final class LooseFile {
     } catch (InvalidPathException e) {
       return file.isFile(); // File accepts more names than Path
     }
-    try {
-      BasicFileAttributes found = attributesIfThere(path);
-      return found != null && found.isRegularFile();
-    } catch (IOException e) {
-      if (mayBeThere(path)) {
-        throw e;
-      }
-      return false;
-    }
+    BasicFileAttributes found = attributesOrNone(path);
+    return found != null && found.isRegularFile();
   }
 
   /**
@@ -93,14 +86,20 @@ public final class LooseFile {
    * @throws IOException if the disk does not tell
    */
   static boolean isNoFolder(Path folder) throws IOException {
+    BasicFileAttributes found = attributesOrNone(folder);
+    return found == null || !found.isDirectory();
+  }
+
+  /** Returns null if there is certainly no such file, also because there can be none. */
+  @Nullable
+  private static BasicFileAttributes attributesOrNone(Path path) throws IOException {
     try {
-      BasicFileAttributes found = attributesIfThere(folder);
-      return found == null || !found.isDirectory();
+      return attributesIfThere(path);
     } catch (IOException e) {
-      if (mayBeThere(folder)) {
+      if (mayBeThere(path)) {
         throw e;
       }
-      return true;
+      return null;
     }
   }
 

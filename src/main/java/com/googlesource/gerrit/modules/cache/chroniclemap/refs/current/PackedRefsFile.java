@@ -437,7 +437,12 @@ public final class PackedRefsFile implements ListMemory.Holder {
           return stamp == null ? before : new State(stamp, content);
         }
         if (content.leftToJGit()) {
-          leaveToJGit();
+          counts.notParsable.increment();
+          if (!isLogged) {
+            isLogged = true;
+            logger.atWarning().log(
+                "%s is left to JGit, as without this module: %s", file, IRREGULAR);
+          }
         }
         return new State(stamp, content);
       } catch (IOException e) {
@@ -448,14 +453,6 @@ public final class PackedRefsFile implements ListMemory.Holder {
           throw LooseFile.unreadable(file, e);
         }
       }
-    }
-  }
-
-  private void leaveToJGit() {
-    counts.notParsable.increment();
-    if (!isLogged) {
-      isLogged = true;
-      logger.atWarning().log("%s is left to JGit, as without this module: %s", file, IRREGULAR);
     }
   }
 }

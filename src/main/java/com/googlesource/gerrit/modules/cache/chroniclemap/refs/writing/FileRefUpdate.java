@@ -135,13 +135,9 @@ final class FileRefUpdate extends RefUpdate {
     }
     try {
       if (conflicts != null) {
-        conflicts.refuse(null);
+        conflicts.refuse(packed);
       }
-      if (packed == null) {
-        return refs.jgit.isNameConflicting(locks.names.get(0));
-      }
-      conflicts.refuse(packed);
-      return false;
+      return packed == null && refs.jgit.isNameConflicting(locks.names.get(0));
     } catch (NameConflicts.RefusedException e) {
       return true;
     }

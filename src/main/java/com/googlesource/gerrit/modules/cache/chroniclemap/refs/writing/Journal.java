@@ -18,6 +18,7 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.base.CharMatcher;
+import com.google.common.hash.Hashing;
 import java.io.ByteArrayOutputStream;
 import java.io.Closeable;
 import java.io.IOException;
@@ -31,7 +32,6 @@ import java.util.Collection;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.zip.CRC32C;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.ObjectId;
@@ -151,9 +151,7 @@ final class Journal implements Closeable {
   }
 
   private static String crc(byte[] text, int length) {
-    CRC32C crc = new CRC32C();
-    crc.update(text, 0, length);
-    return HexFormat.of().toHexDigits((int) crc.getValue());
+    return HexFormat.of().toHexDigits(Hashing.crc32c().hashBytes(text, 0, length).asInt());
   }
 
   /** Identifies a file by more than its name; two links to one file have the same key. */

@@ -143,7 +143,10 @@ final class JournalOwner implements Closeable {
         return null;
       }
     } catch (IOException | OverlappingFileLockException e) {
-      tellOfNoLocks(file, e);
+      logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
+          "%s can't be locked: if this process is killed, the locks of refs that it leaves have to"
+              + " be deleted by hand",
+          file);
     }
     // That process may also have deleted the file already.
     return key != null && key.equals(key(file))
@@ -159,13 +162,6 @@ final class JournalOwner implements Closeable {
     } catch (NoSuchFileException e) {
       return null;
     }
-  }
-
-  private static void tellOfNoLocks(Path file, Exception why) {
-    logger.atWarning().withCause(why).atMostEvery(1, TimeUnit.HOURS).log(
-        "%s can't be locked: if this process is killed, the locks of refs that it leaves have to"
-            + " be deleted by hand",
-        file);
   }
 
   /** Whether the file is still there, and not deleted or replaced. */
