@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.transport;
 
+import com.google.common.collect.Sets;
 import com.google.common.flogger.FluentLogger;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.entities.RefNames;
@@ -155,11 +156,7 @@ final class LocalConnectivityChecker implements ConnectivityChecker {
           "Cannot check a push against a few refs; all advertised refs are used");
     }
     counts.fullChecks.increment();
-    Set<ObjectId> all = advertised;
-    if (isByName()) {
-      all = new HashSet<>(advertised);
-      all.addAll(advertisement.ids());
-    }
+    Set<ObjectId> all = isByName() ? Sets.union(advertised, advertisement.ids()) : advertised;
     full.checkConnectivity(push, all, progress);
   }
 

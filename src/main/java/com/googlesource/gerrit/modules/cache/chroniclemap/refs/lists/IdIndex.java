@@ -21,6 +21,7 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Word
 import java.nio.ByteBuffer;
 import java.security.SecureRandom;
 import java.util.Arrays;
+import java.util.stream.IntStream;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.AnyObjectId;
 
@@ -72,10 +73,7 @@ record IdIndex(ByteBuffer memory, int buckets, int blocks) {
             next[bucket(hashes[i], buckets)]++;
           }
         });
-    long entries = 0;
-    for (int count : next) {
-      entries += count;
-    }
+    long entries = IntStream.of(next).asLongStream().sum();
     ByteBuffer memory =
         allocator.allocateIdIndex((buckets + 1L) * Integer.BYTES + entries * ENTRY_BYTES + PADDING);
     if (memory == null) {

@@ -429,11 +429,7 @@ public final class ListMemory {
   }
 
   private static int newBlocks(ListBlocks blocks) {
-    int count = 0;
-    for (Slab slab : blocks.slabs) {
-      count += slab.users == 0 ? slab.blocks() : 0;
-    }
-    return count;
+    return Arrays.stream(blocks.slabs).filter(slab -> slab.users == 0).mapToInt(Slab::blocks).sum();
   }
 
   private void enter(ListBlocks blocks) {

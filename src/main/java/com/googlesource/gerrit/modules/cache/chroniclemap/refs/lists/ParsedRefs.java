@@ -90,11 +90,9 @@ public final class ParsedRefs {
 
   /** Bytes of the blocks. */
   public long blockBytes() {
-    long bytes = 0;
-    for (int i = 0; i < blocks(); i++) {
-      bytes += held.slab(i).lengthAt(held.start(i));
-    }
-    return bytes;
+    return IntStream.range(0, blocks())
+        .mapToLong(block -> held.slab(block).lengthAt(held.start(block)))
+        .sum();
   }
 
   /** Returns the ref of that name, or null. */

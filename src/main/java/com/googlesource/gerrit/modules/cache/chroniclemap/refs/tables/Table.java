@@ -22,6 +22,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.stream.IntStream;
 import java.util.zip.CRC32;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.AnyObjectId;
@@ -163,12 +164,7 @@ final class Table {
   }
 
   private static int firstOf(int... places) {
-    for (int place : places) {
-      if (place > 0) {
-        return place;
-      }
-    }
-    throw new AssertionError();
+    return IntStream.of(places).filter(place -> place > 0).findFirst().orElseThrow();
   }
 
   IOException broken(String what) {

@@ -196,11 +196,9 @@ final class FileBatchUpdate extends BatchRefUpdate {
     try {
       apply(walk, conflicts, names, config);
     } catch (LockedRefs.Refused e) {
-      reject(command(sorted, e.name), LOCK_FAILURE, null);
-      return;
+      throw new NameConflicts.RefusedException(command(sorted, e.name));
     } catch (LockFailedException e) {
-      reject(pending.get(0), LOCK_FAILURE, null);
-      return;
+      throw new NameConflicts.RefusedException(pending.get(0));
     } finally {
       // Deleted and packed refs and locks leave empty folders. Those of loose refs are not empty.
       updater.refs.paths.deleteEmptyParents(names);
