@@ -29,7 +29,9 @@ record CacheCase(CacheOperation operation, int valueBytes, int threads) implemen
   }
 
   String size() {
-    return valueBytes % 1024 == 0 ? valueBytes / 1024 + " KB" : valueBytes + " B";
+    return valueBytes % (1 << 20) == 0
+        ? (valueBytes >> 20) + " MB"
+        : valueBytes % 1024 == 0 ? valueBytes / 1024 + " KB" : valueBytes + " B";
   }
 
   /** Says of a measured quantity where it was measured, such as {@code get, 10 KB, 8 threads}. */

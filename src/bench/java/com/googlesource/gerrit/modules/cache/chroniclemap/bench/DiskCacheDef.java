@@ -66,15 +66,16 @@ final class DiskCacheDef<K> implements PersistentCacheDef<K, byte[]> {
   }
 
   /**
-   * A cache of the benchmarks' own.
+   * A cache of the benchmarks' own, or with the name of one of Gerrit's, which says how it is
+   * stored.
    *
    * @param diskLimit bytes
    * @param heapEntries how many values are kept on the heap; 0 so that each get is answered from
    *     disk
    */
-  static DiskCacheDef<String> withTextKeys(long diskLimit, long heapEntries) {
+  static DiskCacheDef<String> withTextKeys(String name, long diskLimit, long heapEntries) {
     return new DiskCacheDef<>(
-        "benchmark",
+        name,
         1,
         diskLimit,
         heapEntries,

@@ -24,29 +24,54 @@ import java.util.Random;
  * noticed. The values are random bytes: neither cache could make them smaller.
  */
 final class Entries {
-  /** Number of entries. */
-  static final int COUNT = 10_000;
+  private static final int MOST_ENTRIES = 10_000;
+
+  /** Bytes of all values: those of 10 KB that are as many as that. */
+  private static final int MOST_BYTES = 10 * 1024 * MOST_ENTRIES;
 
   private static final int KEY_CHARS = 36;
 
-  /** Puts after which {@link #putAllTo} waits: less than what a cache may keep in a queue. */
-  private static final int BATCH = 256;
+  /** Bytes after which {@link #putAllTo} waits: less than what a cache may keep in a queue. */
+  private static final int BATCH_BYTES = 5 << 20;
+
+  private static final int MOST_IN_A_BATCH = 256;
 
   private static final int ROUNDS = 10;
 
+  /** Number of entries. */
+  final int count;
+
   private final int valueBytes;
-  private final String[] keys = new String[COUNT];
-  private final byte[][] values = new byte[COUNT][];
+  private final int batch;
+  private final String[] keys;
+  private final byte[][] values;
 
   Entries(int valueBytes) {
     this.valueBytes = valueBytes;
+    count = count(valueBytes);
+    batch = Math.clamp(BATCH_BYTES / valueBytes, 1, MOST_IN_A_BATCH);
+    keys = new String[count];
+    values = new byte[count][];
     Random random = new Random(1);
-    for (int i = 0; i < COUNT; i++) {
+    for (int i = 0; i < count; i++) {
       keys[i] = Hashing.sha256().hashInt(i).toString().substring(0, KEY_CHARS);
       values[i] = new byte[valueBytes];
       random.nextBytes(values[i]);
       System.arraycopy(Ints.toByteArray(i), 0, values[i], 0, Ints.BYTES);
     }
+  }
+
+  /** The number of entries with values of so many bytes. */
+  static int count(int valueBytes) {
+    return Math.min(MOST_ENTRIES, MOST_BYTES / valueBytes);
+  }
+
+  /**
+   * The cache to put them to. Most values of megabytes are diffs, in a cache whose keys determine
+   * their values; only in other caches are such values cut by their content.
+   */
+  String cacheName() {
+    return valueBytes < 1 << 20 ? "benchmark" : "gerrit_file_diff";
   }
 
   /**
@@ -56,13 +81,13 @@ final class Entries {
    * @throws IllegalStateException if there is no room for them
    */
   void putAllTo(OpenCache cache) {
-    for (int round = 0; cache.entriesOnDisk() != COUNT; round++) {
+    for (int round = 0; cache.entriesOnDisk() != count; round++) {
       if (round == ROUNDS) {
         throw new IllegalStateException("entries on disk: " + cache.entriesOnDisk());
       }
-      for (int i = 0; i < COUNT; i++) {
+      for (int i = 0; i < count; i++) {
         cache.put(keys[i], values[i]);
-        if (i % BATCH == 0) {
+        if (i % batch == 0) {
           cache.drain();
         }
       }
@@ -72,9 +97,9 @@ final class Entries {
 
   /** Removes all entries, as slowly. */
   void removeAllFrom(OpenCache cache) {
-    for (int i = 0; i < COUNT; i++) {
+    for (int i = 0; i < count; i++) {
       cache.remove(keys[i]);
-      if (i % BATCH == 0) {
+      if (i % batch == 0) {
         cache.drain();
       }
     }

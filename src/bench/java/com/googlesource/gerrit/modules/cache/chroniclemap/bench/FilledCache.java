@@ -41,7 +41,7 @@ public class FilledCache {
 
   @Param CachePeer peer;
 
-  @Param({"10240", "200"})
+  @Param({"10240", "200", "102400", "5242880"})
   int valueBytes;
 
   private Entries entries;
@@ -52,14 +52,14 @@ public class FilledCache {
   public void fill(BenchmarkParams params) throws IOException, ExecutionException {
     entries = new Entries(valueBytes);
     site = Folders.newSite();
-    try (OpenCache filling = new OpenCache(peer, site)) {
+    try (OpenCache filling = new OpenCache(peer, site, entries)) {
       entries.putAllTo(filling);
     }
-    cache = new OpenCache(peer, site);
-    if (cache.entriesOnDisk() != Entries.COUNT) {
+    cache = new OpenCache(peer, site, entries);
+    if (cache.entriesOnDisk() != entries.count) {
       throw new IllegalStateException("entries on disk: " + cache.entriesOnDisk());
     }
-    for (int i = 0; i < Entries.COUNT; i++) {
+    for (int i = 0; i < entries.count; i++) {
       entries.checkAll(i, cache.get(entries.key(i)));
     }
     boolean mixed = CacheOperation.MIXED.isMeasuredBy(params.getBenchmark());
@@ -94,14 +94,14 @@ public class FilledCache {
 
   /** Reads a random key from disk. */
   byte[] get() throws ExecutionException {
-    int i = ThreadLocalRandom.current().nextInt(Entries.COUNT);
+    int i = ThreadLocalRandom.current().nextInt(entries.count);
     return entries.check(i, cache.get(entries.key(i)));
   }
 
   /** 95 of 100 calls are gets, the others replace the value of a key. */
   byte[] mixed() throws ExecutionException {
     ThreadLocalRandom random = ThreadLocalRandom.current();
-    int i = random.nextInt(Entries.COUNT);
+    int i = random.nextInt(entries.count);
     if (random.nextInt(ONE_PUT_IN) == 0) {
       byte[] value = entries.value(i);
       cache.put(entries.key(i), value);

@@ -101,7 +101,7 @@ final class Fork {
     Result<?> primary = result.getPrimaryResult();
     if (scenario.operation() == CacheOperation.PUT) {
       samples.add(
-          Entries.COUNT * NANOS_PER_SECOND / primary.getScore(),
+          Entries.count(scenario.valueBytes()) * NANOS_PER_SECOND / primary.getScore(),
           result.getSecondaryResults().get(PutCalls.LABEL).getStatistics());
     } else {
       // Each thread makes one call after the other, so this is the throughput.

@@ -210,7 +210,7 @@ public final class LoadsBench {
   private OpenCache open(CachePeer peer, Sleeper source) throws IOException {
     Path site = Files.createTempDirectory(folder, "site");
     return new OpenCache(
-        peer, site, DiskCacheDef.withTextKeys(DISK_LIMIT, 10L * WARM_ENTRIES), source);
+        peer, site, DiskCacheDef.withTextKeys("benchmark", DISK_LIMIT, 10L * WARM_ENTRIES), source);
   }
 
   private static byte[] get(OpenCache cache, String key) {

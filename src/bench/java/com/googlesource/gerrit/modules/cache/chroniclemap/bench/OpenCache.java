@@ -43,18 +43,18 @@ public final class OpenCache implements AutoCloseable {
   private final LifecycleManager lifecycle = new LifecycleManager();
   private final long begun;
 
-  /** Opens the cache of a site, which is made if it is not there. */
-  OpenCache(CachePeer peer, Path site) {
-    this(peer, site, DISK_LIMIT);
+  /** Opens the cache of a site, which is made if it is not there, for these entries. */
+  OpenCache(CachePeer peer, Path site, Entries entries) {
+    this(peer, site, DiskCacheDef.withTextKeys(entries.cacheName(), DISK_LIMIT, 0), NO_SOURCE);
   }
 
   /**
-   * Opens the cache of a site as above.
+   * Opens the cache of a site, which is made if it is not there.
    *
    * @param diskLimit bytes
    */
   public OpenCache(CachePeer peer, Path site, long diskLimit) {
-    this(peer, site, DiskCacheDef.withTextKeys(diskLimit, 0), NO_SOURCE);
+    this(peer, site, DiskCacheDef.withTextKeys("benchmark", diskLimit, 0), NO_SOURCE);
   }
 
   /** Opens a cache with a loader of its own, which may keep values on the heap. */

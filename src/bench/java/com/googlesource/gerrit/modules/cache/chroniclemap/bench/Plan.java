@@ -36,6 +36,10 @@ record Plan(
     int putIterations,
     TimeValue time) {
   private static final List<Integer> VALUE_BYTES = List.of(10 << 10, 200);
+  private static final List<Integer> LARGE_VALUE_BYTES = List.of(100 << 10, 5 << 20);
+
+  /** As many threads as a large server answers requests by. */
+  private static final int MANY_THREADS = 64;
 
   static Plan full() {
     return new Plan(List.of(1, 2, 8), 2, 3, 3, 12, TimeValue.milliseconds(1500));
@@ -52,6 +56,14 @@ record Plan(
     for (CacheOperation operation : CacheOperation.values()) {
       for (int valueBytes : VALUE_BYTES) {
         for (int count : threads) {
+          all.add(new CacheCase(operation, valueBytes, count));
+        }
+        all.add(new CacheCase(operation, valueBytes, MANY_THREADS));
+      }
+    }
+    for (CacheOperation operation : List.of(CacheOperation.GET, CacheOperation.PUT)) {
+      for (int valueBytes : LARGE_VALUE_BYTES) {
+        for (int count : List.of(threads.getFirst(), threads.getLast())) {
           all.add(new CacheCase(operation, valueBytes, count));
         }
       }

@@ -40,7 +40,7 @@ import org.openjdk.jmh.annotations.TearDown;
 public class PutBenchmark {
   @Param CachePeer peer;
 
-  @Param({"10240", "200"})
+  @Param({"10240", "200", "102400", "5242880"})
   int valueBytes;
 
   @Param({"1", "2", "8"})
@@ -56,7 +56,7 @@ public class PutBenchmark {
     entries = new Entries(valueBytes);
     threads = new Putters(putters);
     site = Folders.newSite();
-    cache = new OpenCache(peer, site);
+    cache = new OpenCache(peer, site, entries);
     entries.putAllTo(cache);
     WarmUp.until(this::putFor);
   }
@@ -70,7 +70,7 @@ public class PutBenchmark {
       long start = System.nanoTime();
       var unused = threads.putAll(entries, cache);
       taken += System.nanoTime() - start;
-      puts += Entries.COUNT;
+      puts += entries.count;
     }
     return puts / (taken / 1e9);
   }
@@ -89,10 +89,10 @@ public class PutBenchmark {
 
   @TearDown(Level.Iteration)
   public void check() throws ExecutionException {
-    if (cache.entriesOnDisk() != Entries.COUNT) {
+    if (cache.entriesOnDisk() != entries.count) {
       throw new IllegalStateException("entries on disk: " + cache.entriesOnDisk());
     }
-    for (int i = 0; i < Entries.COUNT; i += 97) {
+    for (int i = 0; i < entries.count; i += 1 + entries.count / 100) {
       entries.checkAll(i, cache.get(entries.key(i)));
     }
   }

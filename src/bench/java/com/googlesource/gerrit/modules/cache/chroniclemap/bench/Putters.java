@@ -51,7 +51,7 @@ final class Putters implements AutoCloseable {
 
   private SampleBuffer putPart(Entries entries, OpenCache cache, int first) {
     SampleBuffer calls = new SampleBuffer();
-    for (int i = first; i < Entries.COUNT; i += count) {
+    for (int i = first; i < entries.count; i += count) {
       long start = System.nanoTime();
       cache.put(entries.key(i), entries.value(i));
       calls.add(System.nanoTime() - start);
