@@ -44,7 +44,7 @@ final class LmdbCache<K, V> extends AbstractLoadingCache<K, V> implements Persis
   /** What the map may take: an overwritten value leaves its pages to later transactions. */
   private static final int MAP_SIZE_IN_LIMITS = 2;
 
-  private static final int MAX_READERS = 128;
+  private static final int MAX_READERS = 192;
 
   private final CacheSerializer<K> keySerializer;
   private final CacheSerializer<V> valueSerializer;

@@ -32,7 +32,8 @@ import org.kohsuke.args4j.Option;
 
 /**
  * An SSH command that prints a table or JSON, and whose help names its page of the documentation. A
- * command requires these rights unless it names others.
+ * command requires one of these rights unless it names others by the same annotation: Gerrit
+ * refuses everybody a command that has another one as well.
  */
 @RequiresAnyCapability(
     value = {VIEW_CACHES, MAINTAIN_SERVER},

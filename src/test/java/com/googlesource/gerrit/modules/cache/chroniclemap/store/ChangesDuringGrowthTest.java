@@ -45,12 +45,21 @@ class ChangesDuringGrowthTest {
   private Store store;
   private int fillers;
 
+  /** Whether a file was created since this was set to false. */
+  private volatile boolean isCreated;
+
   /** Runs a step when a file was forced by a growth, once. */
-  private static class HookedDisk extends FolderDisk {
+  private class HookedDisk extends FolderDisk {
     volatile Runnable whenForced = () -> {};
 
     HookedDisk() {
       super(Disk.REAL);
+    }
+
+    @Override
+    public void create(Path file) throws IOException {
+      super.create(file);
+      isCreated = true;
     }
 
     @Override
@@ -80,9 +89,15 @@ class ChangesDuringGrowthTest {
 
   private void grow() throws Exception {
     long before = store.stats().counts().growths.sum();
+    isCreated = false;
     while (store.stats().counts().growths.sum() == before
         && store.stats().state() == StoreState.READY) {
-      store.put(key(- ++fillers), new byte[10_000], System.currentTimeMillis());
+      if (isCreated) {
+        // More of them might take the room of others before the growth is through.
+        Thread.onSpinWait();
+      } else {
+        store.put(key(- ++fillers), new byte[10_000], System.currentTimeMillis());
+      }
     }
     store.flush();
     TestStores.awaitRebuilt(store);

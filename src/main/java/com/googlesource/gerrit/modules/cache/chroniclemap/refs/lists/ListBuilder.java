@@ -38,7 +38,7 @@ final class ListBuilder {
 
   private static final int FIRST_BYTES = 8 << 10;
 
-  // Replaced on demand, as most drafts stay empty: their content has not changed.
+  // Replaced on demand, as most drafts stay empty because nothing has changed.
   private static final byte[] NO_BYTES = {};
 
   private final ListMemory memory;

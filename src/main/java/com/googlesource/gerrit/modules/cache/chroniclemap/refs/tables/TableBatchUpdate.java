@@ -52,7 +52,10 @@ final class TableBatchUpdate extends BatchRefUpdate {
   /** What JGit says of the first command where it has caught an exception. */
   static final String IO_ERROR = "io error";
 
-  /** How long an update is tried that others keep from the list. Native git gives up earlier. */
+  /**
+   * How long an update is tried again while others hold the list's lock or change the ref. Native
+   * git gives up earlier.
+   */
   static final Duration MAX_TRIED = Duration.ofSeconds(1);
 
   static final Duration PAUSE = Duration.ofMillis(1);

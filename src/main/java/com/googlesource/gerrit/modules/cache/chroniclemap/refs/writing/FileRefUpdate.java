@@ -59,7 +59,7 @@ final class FileRefUpdate extends RefUpdate {
 
   @Nullable private ParsedRefs packed;
 
-  /** Whether the change has to survive a crash of the machine. Known once the ref is written. */
+  /** Whether the change has to survive a crash of the machine. Set before it. */
   private boolean durable;
 
   /**
