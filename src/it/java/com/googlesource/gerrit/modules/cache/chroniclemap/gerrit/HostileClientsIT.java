@@ -25,6 +25,8 @@ import com.google.gson.JsonElement;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.AtOnce;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.BuildFolder;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.DaemonMeter;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Deadline;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.ErrorLog;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Gerrit;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritDaemon;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritSite;
@@ -38,6 +40,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyPair;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -197,6 +200,11 @@ class HostileClientsIT {
               ours = Server.start(copy, true);
               return null;
             }));
+    // The module reads its whole jar some seconds after the start, which is no cost of a request.
+    Deadline.in(Duration.ofMinutes(1))
+        .await(
+            () -> ErrorLog.of(copy).has("cache-chroniclemap.jar are loaded"),
+            "the classes are loaded");
   }
 
   @AfterAll
