@@ -83,7 +83,7 @@ final class LocalConnectivityChecker implements ConnectivityChecker {
   private final ConnectivityChecker full;
   private final TransportCounts counts;
 
-  /** Is told what was received; null if nobody has to be. */
+  /** Is notified of what was received; null for none. */
   @Nullable private final PushView view;
 
   /** Finds the advertised refs by name; null if JGit has all of them. */
@@ -115,7 +115,7 @@ final class LocalConnectivityChecker implements ConnectivityChecker {
   /**
    * Installs this checker for a push, unless it has another checker than JGit's usual one.
    *
-   * @param view is told what the push has received; null if nobody has to be
+   * @param view is notified of what the push has received; null for none
    */
   static void install(ReceivePack push, TransportCounts counts, @Nullable PushView view) {
     if (CHECKER != null && CHECKER.get(push) instanceof FullConnectivityChecker full) {
