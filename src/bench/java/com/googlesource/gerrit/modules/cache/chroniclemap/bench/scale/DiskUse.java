@@ -26,8 +26,13 @@ final class DiskUse {
   /** The limit of a cache, as a multiple of the bytes of its values. */
   static final double LIMIT_FACTOR = 1.6;
 
-  /** Room that is needed, as the same: a file of half the limit beside one of all of it. */
-  static final double ROOM_FACTOR = 2.5;
+  /** As the same: a file of half the limit beside one of all of it. */
+  private static final double ROOM_FACTOR = 2.5;
+
+  /** Above this limit a file grows in place, once it was copied for the last time. */
+  private static final double IN_PLACE_GIGABYTES = 16;
+
+  private static final double LAST_COPY_GIGABYTES = 4;
 
   /** Room for a file of H2, which gives room back late. */
   static final double H2_ROOM_FACTOR = 5;
@@ -40,7 +45,13 @@ final class DiskUse {
 
   private DiskUse() {}
 
-  /** Bytes of all files in a folder and those below. */
+  /** Room that a cache of this module with so many GB of values needs at most, in GB. */
+  static double room(double gigabytes) {
+    double limit = gigabytes * LIMIT_FACTOR;
+    return limit > IN_PLACE_GIGABYTES ? limit + LAST_COPY_GIGABYTES : gigabytes * ROOM_FACTOR;
+  }
+
+  /** Bytes of all files in a folder and those below, with their holes. */
   static long bytes(Path folder) throws IOException {
     long bytes = 0;
     for (Path file : files(folder)) {

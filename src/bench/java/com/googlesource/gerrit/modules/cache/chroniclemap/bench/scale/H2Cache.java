@@ -18,15 +18,18 @@ import com.google.common.util.concurrent.UncheckedExecutionException;
 import com.google.gerrit.common.Nullable;
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.CachePeer;
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.OpenCache;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.concurrent.ExecutionException;
 
 /** Gerrit's own cache, as its daemon makes, starts and stops it, with nothing kept on the heap. */
 final class H2Cache implements ScaledCache {
+  private final Path site;
   private final OpenCache cache;
 
   /** Opens it; returns when its filter of known keys is built: until then it finds nothing. */
   H2Cache(Path site, long maxBytes) {
+    this.site = site;
     cache = new OpenCache(CachePeer.H2, site, maxBytes);
   }
 
@@ -75,6 +78,11 @@ final class H2Cache implements ScaledCache {
   @Override
   public long entries() {
     return cache.entriesOnDisk();
+  }
+
+  @Override
+  public long diskBytes() throws IOException {
+    return DiskUse.bytes(site);
   }
 
   /** It keeps all that it cannot write yet on the heap. */

@@ -108,6 +108,11 @@ final class OurCache implements ScaledCache {
   }
 
   @Override
+  public long diskBytes() {
+    return store.stats().diskBytes();
+  }
+
+  @Override
   public long lost() {
     return store.stats().counts().notStored.sum();
   }

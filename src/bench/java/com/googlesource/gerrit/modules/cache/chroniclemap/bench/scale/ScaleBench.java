@@ -71,7 +71,7 @@ public final class ScaleBench {
           room =
               Math.max(
                   room,
-                  size * (peer == CachePeer.OURS ? DiskUse.ROOM_FACTOR : DiskUse.H2_ROOM_FACTOR));
+                  peer == CachePeer.OURS ? DiskUse.room(size) : size * DiskUse.H2_ROOM_FACTOR);
         }
       }
     }

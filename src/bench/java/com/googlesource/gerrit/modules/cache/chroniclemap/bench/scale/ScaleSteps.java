@@ -87,7 +87,8 @@ final class ScaleSteps {
       double seconds = fill.figure("seconds");
       cache.more("fill, values", "values/s", cache.count() / seconds);
       cache.more("fill, bytes", "MB/s", Memory.megabytes(fill.figure("bytes")) / seconds);
-      cache.less("disk after the fill", "MB", Memory.megabytes(DiskUse.bytes(cache.folder())));
+      cache.less("disk after the fill", "MB", Memory.megabytes(fill.figure("disk")));
+      cache.less("most disk during the fill", "MB", Memory.megabytes(fill.figure("disk.most")));
       cache.more("values there after the fill", "%", 100 * fill.figure("entries") / cache.count());
       cache.waits("fill", fill);
       cache.stop(child, "stop right after the fill");

@@ -165,9 +165,15 @@ final class ScaleWorker {
 
   private Answer fill() throws Exception {
     Requests reads = Requests.begin(cache, values, load::filled, Requests.Changes.NONE);
+    MostDisk most = new MostDisk(cache);
+    most.start();
     Answer answer = load.fill();
     reads.end(answer);
-    return answer.add("entries", cache.entries());
+    long disk = cache.diskBytes();
+    return answer
+        .add("entries", cache.entries())
+        .add("disk", disk)
+        .add("disk.most", Math.max(disk, most.end()));
   }
 
   /** Reads of random keys one after the other, and what became dirty by them. */

@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench.scale;
 
 import com.google.gerrit.common.Nullable;
+import java.io.IOException;
 
 /** A persistent cache that is open, of this module or of a peer. */
 interface ScaledCache extends AutoCloseable {
@@ -46,6 +47,9 @@ interface ScaledCache extends AutoCloseable {
 
   /** Number of values. */
   long entries();
+
+  /** What its files take of the disk, without holes. */
+  long diskBytes() throws IOException;
 
   /** Number of values that were put and not stored, for lack of room in a queue. */
   long lost();
