@@ -82,6 +82,13 @@ public final class ScaleBench {
       minutes += 4 + 3 * full;
       room = Math.max(room, full * DiskUse.H2_ROOM_FACTOR);
     }
+    for (CachePeer peer : List.of(CachePeer.OURS, CachePeer.H2)) {
+      if (peer == CachePeer.OURS || mostH2 > 0) {
+        Path folder = session.folder().resolve(peer.name());
+        caches.add(new OneValueSteps(peer, folder, results).steps());
+        minutes++;
+      }
+    }
     checkRoom(session.folder(), room);
     Child.beginLog();
     List<ScaleSteps.Step> steps = chosen(session, caches);

@@ -31,6 +31,7 @@ import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
 
@@ -48,6 +49,11 @@ final class ScaleWorker {
   /** As many puts as a queue takes. */
   private static final int FEW = 256;
 
+  private static final int MEGABYTE = 1 << 20;
+
+  /** What one more change takes in the value of its project, about. */
+  private static final int NEW_BYTES = 28;
+
   private static final double NANOS_PER_MILLI = 1e6;
 
   /** No value becomes as old in a benchmark, unless it is told to be. */
@@ -62,6 +68,9 @@ final class ScaleWorker {
   private ScaledCache cache;
   private Load load;
   private long heapBefore;
+
+  /** The large value, of which a little changes. */
+  private byte[] one;
 
   private ScaleWorker(CachePeer peer, Path folder, long maxBytes, int count) {
     this.peer = peer;
@@ -113,6 +122,9 @@ final class ScaleWorker {
       case "verify" -> verify();
       case "check" -> check();
       case "clear" -> clear();
+      case "first" -> first(Integer.parseInt(request.get(1)));
+      case "next" -> next();
+      case "readOne" -> readOne(Integer.parseInt(request.get(1)));
       case "memory" -> memory();
       case "close" -> close();
       default -> throw new IllegalArgumentException("unknown request: " + request);
@@ -312,6 +324,53 @@ final class ScaleWorker {
               Thread.sleep(2000);
             });
     return answer.add("took", took[0]);
+  }
+
+  /** Puts one large value. */
+  private Answer first(int megabytes) {
+    one = new byte[megabytes * MEGABYTE];
+    random.nextBytes(one);
+    return putOne();
+  }
+
+  /** Puts the large value once more, with a few new bytes somewhere. */
+  private Answer next() {
+    byte[] more = new byte[NEW_BYTES];
+    random.nextBytes(more);
+    int at = random.nextInt(one.length);
+    byte[] longer = Arrays.copyOf(one, one.length + NEW_BYTES);
+    System.arraycopy(one, at, longer, at + NEW_BYTES, one.length - at);
+    System.arraycopy(more, 0, longer, at, NEW_BYTES);
+    one = longer;
+    return putOne();
+  }
+
+  private Answer putOne() {
+    double before = Memory.writtenBytes();
+    long begun = System.nanoTime();
+    cache.put(oneNumber(), one);
+    cache.drain();
+    long took = System.nanoTime() - begun;
+    double written = before < 0 ? -1 : Memory.writtenBytes() - before;
+    return new Answer()
+        .add("took", took / NANOS_PER_MILLI)
+        .add("written", written)
+        .add("hash", Integer.toString(Arrays.hashCode(one)));
+  }
+
+  private Answer readOne(int hash) {
+    long begun = System.nanoTime();
+    byte[] found = cache.read(oneNumber());
+    long took = System.nanoTime() - begun;
+    if (Arrays.hashCode(found) != hash) {
+      throw new IllegalStateException("the value is not the one that was put last");
+    }
+    return new Answer().add("took", took / NANOS_PER_MILLI);
+  }
+
+  /** Of no other value. */
+  private int oneNumber() {
+    return count;
   }
 
   private Answer memory() {
