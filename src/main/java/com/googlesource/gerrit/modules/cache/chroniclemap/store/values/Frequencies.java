@@ -212,6 +212,15 @@ final class Frequencies {
     }
   }
 
+  /** The requests that the counters hold. Grows with the number of slices, as a sum of them. */
+  long requests() {
+    long sum = 0;
+    for (int each : requests) {
+      sum += each;
+    }
+    return sum;
+  }
+
   private void halve(int slice) {
     int first = slice * WORDS_PER_SLICE;
     for (int i = first; i < first + WORDS_PER_SLICE; i++) {

@@ -50,6 +50,9 @@ public final class Usage {
   /** For up to this many values, memory is allocated in less than a millisecond. */
   private static final long MAX_MADE_AT_ONCE = 100_000;
 
+  /** Usage is saved when there were requests for one of so many values. */
+  private static final int FEW = 32;
+
   private final LongSupplier clock;
   private final Executor background;
   private final Disk disk;
@@ -59,6 +62,9 @@ public final class Usage {
 
   /** Since when reads are counted, in milliseconds since the epoch; 0 if by earlier processes. */
   private volatile long countedSince;
+
+  /** The requests in {@link #frequencies} when they were last saved or loaded, or -1. */
+  private long requestsSaved = -1;
 
   /** Held briefly, while the saved file is renamed. */
   private final Object naming = new Object();
@@ -171,6 +177,7 @@ public final class Usage {
         ByteBuffer bytes = ByteBuffer.allocateDirect((int) channel.size());
         if (SegmentReader.readFully(channel, 0, bytes)) {
           frequencies = Frequencies.load(bytes).orElse(null);
+          requestsSaved = frequencies == null ? -1 : frequencies.requests();
         }
       }
     } catch (NoSuchFileException e) {
@@ -183,6 +190,8 @@ public final class Usage {
 
   /**
    * Saves the frequencies if there are any, with fewer counters if they would take too much disk.
+   * All of them are written, up to 256 MB, so this waits until there were requests for one of
+   * {@value #FEW} values.
    *
    * @param storeBytes the bytes that the store may take
    */
@@ -195,6 +204,13 @@ public final class Usage {
       }
       Frequencies counts = frequencies;
       if (counts == null) {
+        return;
+      }
+      long requests = counts.requests();
+      if (requestsSaved >= 0
+          && Math.abs(requests - requestsSaved) < counts.entries / FEW
+          && disk.exists(saved)
+          && disk.size(saved) <= maxSavedBytes) {
         return;
       }
       ByteBuffer bytes = counts.save(maxSavedBytes);
@@ -213,6 +229,7 @@ public final class Usage {
           disk.delete(next);
         } else {
           disk.move(next, saved);
+          requestsSaved = requests;
         }
       }
     } catch (IOException | OutOfMemoryError e) {
