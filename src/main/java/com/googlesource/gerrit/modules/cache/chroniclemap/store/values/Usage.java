@@ -53,6 +53,8 @@ public final class Usage {
   /** Usage is saved when there were requests for one of so many values. */
   private static final int FEW = 32;
 
+  private static final int PIECE_BYTES = 1 << 20;
+
   private final LongSupplier clock;
   private final Executor background;
   private final Disk disk;
@@ -222,7 +224,7 @@ public final class Usage {
       disk.delete(next);
       disk.create(next);
       try (FileChannel channel = disk.open(next, Set.of(StandardOpenOption.WRITE))) {
-        SegmentReader.writeFully(channel, 0, bytes);
+        writeInPieces(channel, bytes);
       }
       synchronized (naming) {
         if (closed) {
@@ -237,6 +239,17 @@ public final class Usage {
       if (!closed) {
         faults.warn(e, "the usage statistics of its values are not saved: cannot write", saved);
       }
+    }
+  }
+
+  /** Lets no reader of the disk wait behind all of a large file. */
+  private static void writeInPieces(FileChannel channel, ByteBuffer bytes) throws IOException {
+    int end = bytes.limit();
+    for (int at = 0; at < end; at += PIECE_BYTES) {
+      if (at > 0) {
+        channel.force(false);
+      }
+      SegmentReader.writeFully(channel, at, bytes.limit(Math.min(end, at + PIECE_BYTES)));
     }
   }
 }
