@@ -91,8 +91,8 @@ final class RefsTable {
                 + " up by name, {pushes_left} left to Gerrit; {checks_near} checked against the"
                 + " commits that they build on, {checks_full} against all advertised refs. Fetches"
                 + " by id: {fetches_by_tip} of visible refs, {fetches_by_walk} checked by JGit."
-                + " Gerrit's filter was not called for {branches_by_rules} branches, as it had"
-                + " decided on another branch with the same access rules."));
+                + " For {branches_by_rules} branches, Gerrit's decision on another branch with the"
+                + " same access rules was used."));
     String reftables = "Reftables: those of {reftables} projects, {table_bytes}, were looked into";
     addIfAny(notes, all, "reftables", reftables + " {table_lookups} times.");
     totals.memoryOnlyReason().ifPresent(why -> notes.add("Lists are kept in memory only: " + why));
