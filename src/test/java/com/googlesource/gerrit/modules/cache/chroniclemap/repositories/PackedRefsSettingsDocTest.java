@@ -56,6 +56,7 @@ class PackedRefsSettingsDocTest {
     assertThat(settings.isEnabled()).isTrue();
     assertThat(settings.isPerRequest()).isTrue();
     assertThat(settings.settings().folder()).isEmpty();
+    assertThat(settings.settings().diskLimit()).isEqualTo(1 << 30);
     assertThat(settings.updates()).isEqualTo(UpdateSettings.DEFAULT);
     assertThat(PackedRefsConfig.isEnabled(config)).isTrue();
     // Gerrit's own settings.
@@ -65,7 +66,6 @@ class PackedRefsSettingsDocTest {
     String page = Files.readString(PAGE);
     assertThat(page).contains("(#packedrefsmaxloose) | " + settings.updates().maxLoose() + " |");
     assertThat(page).contains("(#cachepacked_refsdisklimit) | 1g |");
-    assertThat(settings.settings().diskLimit()).isEqualTo(1 << 30);
 
     Set<String> documented = new TreeSet<>();
     Matcher matcher = ROW.matcher(page);
