@@ -57,11 +57,7 @@ class SharedSettingsDocTest {
     assertThat(settings.publishes()).isTrue();
 
     Set<String> documented = new TreeSet<>();
-    ROW
-        .matcher(page)
-        .results()
-        .map((MatchResult row) -> row.group(1))
-        .forEach(documented::add);
+    ROW.matcher(page).results().map((MatchResult row) -> row.group(1)).forEach(documented::add);
     assertThat(documented).isEqualTo(config.asked);
   }
 }
