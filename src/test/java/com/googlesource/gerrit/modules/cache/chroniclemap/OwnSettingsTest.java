@@ -40,9 +40,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 @Tag("locale")
 class OwnSettingsTest {
   private static final Path PAGE = Path.of("resources/Documentation/config.md");
-  private static final Pattern HEADING =
+  private static final Pattern ROW =
       Pattern.compile(
-          "^### ((?:packedRefs|cache-chroniclemap|cache\\.packed_refs)\\.\\w+)$",
+          "^\\| \\[?`((?:packedRefs|cache-chroniclemap|cache\\.packed_refs)\\.\\w+)`",
           Pattern.MULTILINE);
 
   @TempDir Path temp;
@@ -139,7 +139,7 @@ class OwnSettingsTest {
   @Test
   void allThatAreDocumentedAreChecked() throws Exception {
     Set<String> documented = new TreeSet<>();
-    Matcher matcher = HEADING.matcher(Files.readString(PAGE));
+    Matcher matcher = ROW.matcher(Files.readString(PAGE));
     while (matcher.find()) {
       documented.add(matcher.group(1));
     }

@@ -89,10 +89,10 @@ final class RefsTable {
         all.fill(
             "Pushes: {pushes} lists of refs made without those of changes, {pushes_by_name} looked"
                 + " up by name, {pushes_left} left to Gerrit; {checks_near} checked against the"
-                + " refs that they build on, {checks_full} against all advertised refs. Fetches by"
-                + " id: {fetches_by_tip} of visible refs, {fetches_by_walk} checked by JGit."
-                + " {branches_by_rules} branches took the answer for another one under the same"
-                + " access rules."));
+                + " commits that they build on, {checks_full} against all advertised refs. Fetches"
+                + " by id: {fetches_by_tip} of visible refs, {fetches_by_walk} checked by JGit."
+                + " For {branches_by_rules} branches, Gerrit's decision on another branch with the"
+                + " same access rules was used."));
     String reftables = "Reftables: those of {reftables} projects, {table_bytes}, were looked into";
     addIfAny(notes, all, "reftables", reftables + " {table_lookups} times.");
     totals.memoryOnlyReason().ifPresent(why -> notes.add("Lists are kept in memory only: " + why));

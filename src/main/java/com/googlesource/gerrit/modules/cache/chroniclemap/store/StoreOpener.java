@@ -145,8 +145,8 @@ final class StoreOpener {
         state.release();
         return replace(
             new LostContentException(
-                "it may lack its last changes: the machine stopped before it was closed and on"
-                    + " disk, or it is a copy"));
+                "it may lack its last changes: the machine crashed before the file was closed and"
+                    + " on disk, or the file is a copy"));
       }
       getsDiskInSteps = state.room() != 0 && Holes.canAllocate();
       if (isCopy && !getsDiskInSteps) {
@@ -177,8 +177,8 @@ final class StoreOpener {
     }
     StartReport.Kind kind = StartReport.Kind.RECOVERED;
     String detail =
-        "the machine stopped before it was closed and on disk, or it was changed since: what is in"
-            + " it is checked when it is first used";
+        "the machine crashed before the file was closed and on disk, or the file was changed since;"
+            + " its values are checked when they are first used";
     if (context.settings.maxBytes() < found.bytes()) {
       kind = StartReport.Kind.SHRUNK;
       detail = lenientFormat("cache.%s.diskLimit is less than it was", context.settings.name());
@@ -189,7 +189,7 @@ final class StoreOpener {
       detail = "it was not closed";
     } else if (isCopy) {
       kind = StartReport.Kind.COPY;
-      detail = "what is in it is checked when it is first used";
+      detail = "its values are checked when they are first used";
     }
     return new Opened(file, report(kind, detail, file.values.entries()));
   }

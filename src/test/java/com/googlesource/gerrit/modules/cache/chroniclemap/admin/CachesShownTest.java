@@ -31,6 +31,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -133,6 +134,13 @@ class CachesShownTest {
     assertThat(lines.get(5)).endsWith("clean");
     assertThat(lines.get(6)).endsWith("new");
     assertThat(lines.get(8)).startsWith("2 caches");
+  }
+
+  @Test
+  void theSampleOfThePageHasThisHead() throws Exception {
+    List<String> lines = table(Optional.empty(), List.of());
+    assertThat(Files.readString(Path.of("resources/Documentation/cmd-show.md")))
+        .contains(String.join("\n", lines.subList(2, 5)) + "\n");
   }
 
   @Test

@@ -31,9 +31,12 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.transport.TransportCou
 import java.io.File;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -154,6 +157,12 @@ class RefsShownTest {
     assertThat(table).containsMatch("away +- +- +- +- +0");
     assertThat(table).contains("2 projects");
     assertThat(table).contains("another process has the folder");
+  }
+
+  @Test
+  void theSampleOfThePageHasThisHead() throws Exception {
+    String head = table(totals(0, 0)).lines().limit(3).collect(Collectors.joining("\n")) + "\n";
+    assertThat(Files.readString(Path.of("resources/Documentation/cmd-refs.md"))).contains(head);
   }
 
   @Test

@@ -26,8 +26,11 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -82,6 +85,21 @@ class UpkeepFormatTest {
       UpkeepResult refused = work.refused().apply("a", "busy");
       assertThat(refused.failure()).startsWith("a was not ");
       assertThat(refused.detail()).isEqualTo("busy");
+    }
+  }
+
+  @Test
+  void theSamplesOfThePagesHaveTheseHeads() throws Exception {
+    Map<String, UpkeepResult> samples =
+        Map.of(
+            "verify",
+            verified("a", 0, false, true),
+            "import",
+            ImportWork.result(ImportReport.of("a", State.NOTHING, ""), false));
+    for (String command : samples.keySet()) {
+      List<String> lines = table(List.of(samples.get(command)));
+      assertThat(Files.readString(Path.of("resources/Documentation/cmd-" + command + ".md")))
+          .contains(lines.get(0) + "\n" + lines.get(1) + "\n");
     }
   }
 

@@ -36,8 +36,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** Each setting that is read is documented, and each one documented is read. */
 class SettingsDocTest {
   private static final Path PAGE = Path.of("resources/Documentation/config.md");
-  private static final Pattern HEADING =
-      Pattern.compile("^### (cache\\.[\\w.]+)$", Pattern.MULTILINE);
+  private static final Pattern ROW =
+      Pattern.compile("^\\| \\[?`(cache\\.[\\w.]+)`", Pattern.MULTILINE);
 
   /** Notes what it is asked for. */
   private static final class NotingConfig extends Config {
@@ -70,7 +70,7 @@ class SettingsDocTest {
     config.asked.stream().filter(name -> name.startsWith("cache.")).forEach(read::add);
 
     Set<String> documented = new TreeSet<>();
-    Matcher matcher = HEADING.matcher(Files.readString(PAGE));
+    Matcher matcher = ROW.matcher(Files.readString(PAGE));
     while (matcher.find()) {
       // Those are another module's; see PackedRefsSettingsDocTest.
       if (!matcher.group(1).startsWith("cache.packed_refs.")) {

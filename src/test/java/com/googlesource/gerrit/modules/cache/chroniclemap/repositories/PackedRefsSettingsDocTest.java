@@ -31,9 +31,9 @@ import org.junit.jupiter.api.io.TempDir;
 /** Each setting of parsed ref lists that is read is documented, and each one documented is read. */
 class PackedRefsSettingsDocTest {
   private static final Path PAGE = Path.of("resources/Documentation/config.md");
-  private static final Pattern HEADING =
+  private static final Pattern ROW =
       Pattern.compile(
-          "^### ((?:cache\\.packed_refs|packedRefs|cache-chroniclemap)\\.\\w+)$",
+          "^\\| \\[?`((?:cache\\.packed_refs|packedRefs|cache-chroniclemap)\\.\\w+)`",
           Pattern.MULTILINE);
 
   @TempDir Path temp;
@@ -56,14 +56,19 @@ class PackedRefsSettingsDocTest {
     assertThat(settings.isEnabled()).isTrue();
     assertThat(settings.isPerRequest()).isTrue();
     assertThat(settings.settings().folder()).isEmpty();
+    assertThat(settings.settings().diskLimit()).isEqualTo(1 << 30);
     assertThat(settings.updates()).isEqualTo(UpdateSettings.DEFAULT);
     assertThat(PackedRefsConfig.isEnabled(config)).isTrue();
     // Gerrit's own settings.
     assertThat(config.asked.remove("core.usePerRequestRefCache")).isTrue();
     assertThat(config.asked.remove("cache.directory")).isTrue();
 
+    String page = Files.readString(PAGE);
+    assertThat(page).contains("(#packedrefsmaxloose) | " + settings.updates().maxLoose() + " |");
+    assertThat(page).contains("(#cachepacked_refsdisklimit) | 1g |");
+
     Set<String> documented = new TreeSet<>();
-    Matcher matcher = HEADING.matcher(Files.readString(PAGE));
+    Matcher matcher = ROW.matcher(page);
     while (matcher.find()) {
       documented.add(matcher.group(1));
     }

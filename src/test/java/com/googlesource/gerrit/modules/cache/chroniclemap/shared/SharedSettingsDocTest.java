@@ -28,8 +28,8 @@ import org.junit.jupiter.api.Test;
 /** Each setting of shared values that is read is documented, and each one documented is read. */
 class SharedSettingsDocTest {
   private static final Path PAGE = Path.of("resources/Documentation/config.md");
-  private static final Pattern HEADING =
-      Pattern.compile("^### (cache-chroniclemap\\.shared\\w+)$", Pattern.MULTILINE);
+  private static final Pattern ROW =
+      Pattern.compile("^\\| \\[?`(cache-chroniclemap\\.shared\\w+)`", Pattern.MULTILINE);
 
   /** Notes what it is asked for. */
   private static final class NotingConfig extends Config {
@@ -50,12 +50,14 @@ class SharedSettingsDocTest {
     SharedSettings settings = SharedSettings.of(config, Path.of("etc"));
     assertThat(settings.server()).isEqualTo("example.com:6379");
 
+    String page = Files.readString(PAGE);
+    assertThat(page).contains("sharedsite) | `" + settings.site() + "` |");
+    assertThat(page).contains("sharedbytes) | 1g |");
+    assertThat(settings.bytes()).isEqualTo(1 << 30);
+    assertThat(settings.publishes()).isTrue();
+
     Set<String> documented = new TreeSet<>();
-    HEADING
-        .matcher(Files.readString(PAGE))
-        .results()
-        .map((MatchResult heading) -> heading.group(1))
-        .forEach(documented::add);
+    ROW.matcher(page).results().map((MatchResult row) -> row.group(1)).forEach(documented::add);
     assertThat(documented).isEqualTo(config.asked);
   }
 }

@@ -174,8 +174,8 @@ public final class H2Imports {
       case DOUBT ->
           Optional.of(
               ledger.doubt
-                  + ", so invalidations may be missing; for the same reason nothing is imported"
-                  + " from H2");
+                  + ", so they may still have values that were invalidated meanwhile; for the same"
+                  + " reason nothing is imported from H2");
     };
   }
 
