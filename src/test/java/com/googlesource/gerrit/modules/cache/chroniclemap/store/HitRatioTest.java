@@ -33,7 +33,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * What a real store keeps, beside what an exact LRU of as many values keeps. The simulation by
- * which the policy was chosen is in {@code resources/Documentation/benchmarks-caches.md}.
+ * which the policy was chosen is in {@code resources/Documentation/benchmarks-tables.md}.
  */
 class HitRatioTest {
   private static final int REQUESTS = 200_000;

@@ -67,7 +67,7 @@ final class RefPacker {
    * writes the whole list, about 70 bytes for each packed ref. With this ratio, it reads and writes
    * 70 KB for each new loose ref, however long the list is, and less beside a short list. In a
    * listing, a loose ref costs as much as 70 packed ones (5.4 and 0.08 microseconds in
-   * benchmarks-refs.md, Loose refs beside packed ones). So loose refs make a listing of all refs
+   * benchmarks-tables.md, Loose refs beside packed ones). So loose refs make a listing of all refs
    * slower by a fourteenth at most, if the list is long enough for this ratio to count.
    */
   private static final int PACKED_FOR_ONE_LOOSE = 1000;

@@ -35,7 +35,7 @@ import java.util.zip.CRC32C;
  * its applications" (2005); Estan and Varghese, "New directions in traffic measurement and
  * accounting" (2002) for incrementing only the smallest counters; Einziger, Friedman and Manes,
  * "TinyLFU: a highly efficient cache admission policy" (2017) for halving. The sizes were chosen by
- * simulation, whose table is in {@code resources/Documentation/benchmarks-caches.md}.
+ * simulation: see the decisions in {@code CONTRIBUTING.md}.
  *
  * <p>Safe for any thread. Of two concurrent increments one may be lost, which does no harm.
  */
