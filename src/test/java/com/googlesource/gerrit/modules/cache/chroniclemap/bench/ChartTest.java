@@ -33,7 +33,8 @@ class ChartTest {
     assertThat(Files.readString(DOCS.resolve("benchmarks.svg"))).isEqualTo(Chart.svg(figures));
     List<List<Double>> rows =
         Pattern.compile(
-                "\\| ([0-9.,]+)(?: [a-z%]+)? \\| [^|]* ([0-9.,]+)(?: [a-z%]+)? \\| ([0-9.,]+)× \\|")
+                "\\| ([\\d.,]+)(?: [a-z%]+)? \\| [^|]* ([\\d.,]+)(?: [a-z%]+)?"
+                    + " \\| ([\\d.,]+)× \\|")
             .matcher(Files.readString(DOCS.resolve("benchmarks.md")))
             .results()
             .map(row -> List.of(number(row, 1), number(row, 2), number(row, 3)))

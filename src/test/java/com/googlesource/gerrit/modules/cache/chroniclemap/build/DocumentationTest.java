@@ -42,6 +42,8 @@ class DocumentationTest {
 
   private static final Pattern LINK = Pattern.compile("\\]\\(([^)# ]*)(?:#([^) ]*))?\\)");
 
+  private static final String WAY_BACK = "[All pages](index.md).";
+
   private static final Pattern NUMBER = Pattern.compile("\\d(?:[\\d.,]*\\d)?");
 
   /** What README says of speed: {@code 97 ms}, or {@code 1.8 to 2.3 times}. */
@@ -124,12 +126,41 @@ class DocumentationTest {
         .collect(Collectors.toSet());
   }
 
-  /** The anchors that GitHub and Gerrit make of headings. */
+  /** Gerrit serves the pages without a way back and without a table of contents. */
+  @Test
+  void pagesLeadBackAndToTheirSections() throws IOException {
+    for (Path page : pages()) {
+      String text = Files.readString(page);
+      if (page.startsWith(FOLDER) && text.contains("\n" + WAY_BACK)) {
+        assertWithMessage("%s", page).that(text).contains(".\n\n" + contents(text) + "\n\n");
+      }
+    }
+  }
+
+  private static String contents(String page) {
+    List<String> links =
+        Pattern.compile("^## (.*)$", Pattern.MULTILINE)
+            .matcher(page)
+            .results()
+            .map(title -> "[" + title.group(1) + "](#" + anchor(title.group(1)) + ")")
+            .toList();
+    return links.size() < 2
+        ? WAY_BACK
+        : WAY_BACK + " On this page: " + String.join(", ", links) + ".";
+  }
+
   private static Set<String> anchors(Path page) throws IOException {
     return Files.readAllLines(page).stream()
         .filter(line -> line.startsWith("#"))
-        .map(line -> line.replaceFirst("^#+ ", "").toLowerCase(Locale.ROOT))
-        .map(title -> title.replaceAll("[^\\p{L}\\p{N} _-]", "").replace(' ', '-'))
+        .map(line -> anchor(line.replaceFirst("^#+ ", "")))
         .collect(Collectors.toSet());
+  }
+
+  /** The anchor that GitHub and Gerrit make of a heading. */
+  private static String anchor(String title) {
+    return title
+        .toLowerCase(Locale.ROOT)
+        .replaceAll("[^\\p{L}\\p{N} _-]", "")
+        .replace(' ', '-');
   }
 }
