@@ -158,9 +158,6 @@ class DocumentationTest {
 
   /** The anchor that GitHub and Gerrit make of a heading. */
   private static String anchor(String title) {
-    return title
-        .toLowerCase(Locale.ROOT)
-        .replaceAll("[^\\p{L}\\p{N} _-]", "")
-        .replace(' ', '-');
+    return title.toLowerCase(Locale.ROOT).replaceAll("[^\\p{L}\\p{N} _-]", "").replace(' ', '-');
   }
 }
