@@ -103,6 +103,14 @@ class ConfigLinesCheckTest {
     assertThat(refused(PackedRefsModule.class)).contains("more than once");
   }
 
+  /** Gerrit takes the first of two modules of a kind, and both are the same. */
+  @Test
+  void theCachesLineMayBeThereTwice() {
+    set("installModule", CACHES, CACHES);
+    set("installBatchModule", CACHES, CACHES);
+    new ConfigLinesCheck(config).checkCacheModule(ChronicleMapCacheModule.class);
+  }
+
   @Test
   void anEmptyLineIsNothing() throws Exception {
     config.fromText("[gerrit]\n\tinstallBatchModule =\n\tinstallModule = " + CACHES + "\n");

@@ -20,6 +20,7 @@ import com.google.common.base.Splitter;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
@@ -29,7 +30,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** The pages of the documentation: what they link to, and how long it takes to read them. */
+/** The pages of the documentation: links, contents, figures, and how long it takes to read them. */
 class DocumentationTest {
   private static final Path FOLDER = Path.of("resources/Documentation");
 
@@ -40,6 +41,14 @@ class DocumentationTest {
       Pattern.compile("^Reading time: (\\d+) minutes?\\.$", Pattern.MULTILINE);
 
   private static final Pattern LINK = Pattern.compile("\\]\\(([^)# ]*)(?:#([^) ]*))?\\)");
+
+  private static final String WAY_BACK = "[All pages](index.md).";
+
+  private static final Pattern NUMBER = Pattern.compile("\\d(?:[\\d.,]*\\d)?");
+
+  /** What README says of speed: {@code 97 ms}, or {@code 1.8 to 2.3 times}. */
+  private static final Pattern FIGURE =
+      Pattern.compile("(" + NUMBER + ")(?= (?:to [\\d.,]+ )?(?:us|ms|times)\\b)");
 
   private static List<Path> pages() throws IOException {
     try (Stream<Path> files = Files.list(FOLDER)) {
@@ -84,12 +93,71 @@ class DocumentationTest {
     }
   }
 
-  /** The anchors that GitHub and Gerrit make of headings. */
+  /** The figures of a sentence, or of a row, of README are those of one row of a benchmark. */
+  @Test
+  void theFiguresOfTheReadmeAreMeasured() throws IOException {
+    List<Set<String>> measured = new ArrayList<>();
+    for (Path page : pages()) {
+      if (page.getFileName().toString().startsWith("benchmarks")) {
+        for (String line : Files.readAllLines(page)) {
+          if (line.startsWith("| ")) {
+            measured.add(numbers(NUMBER, line));
+          }
+        }
+      }
+    }
+    int checked = 0;
+    String readme = Files.readString(Path.of("README.md"));
+    for (String part : Splitter.onPattern("\\. |; |\n").split(readme)) {
+      Set<String> figures = numbers(FIGURE, part);
+      checked += figures.size();
+      assertWithMessage("a row of a benchmark with the figures of: %s", part)
+          .that(measured.stream().anyMatch(row -> row.containsAll(figures)))
+          .isTrue();
+    }
+    assertWithMessage("figures of README").that(checked).isAtLeast(8);
+  }
+
+  private static Set<String> numbers(Pattern pattern, String text) {
+    return pattern
+        .matcher(text)
+        .results()
+        .map(number -> number.group().replace(",", ""))
+        .collect(Collectors.toSet());
+  }
+
+  /** Gerrit serves the pages without a way back and without a table of contents. */
+  @Test
+  void pagesLeadBackAndToTheirSections() throws IOException {
+    for (Path page : pages()) {
+      String text = Files.readString(page);
+      if (page.startsWith(FOLDER) && text.contains("\n" + WAY_BACK)) {
+        assertWithMessage("%s", page).that(text).contains(".\n\n" + contents(text) + "\n\n");
+      }
+    }
+  }
+
+  private static String contents(String page) {
+    List<String> links =
+        Pattern.compile("^## (.*)$", Pattern.MULTILINE)
+            .matcher(page)
+            .results()
+            .map(title -> "[" + title.group(1) + "](#" + anchor(title.group(1)) + ")")
+            .toList();
+    return links.size() < 2
+        ? WAY_BACK
+        : WAY_BACK + " On this page: " + String.join(", ", links) + ".";
+  }
+
   private static Set<String> anchors(Path page) throws IOException {
     return Files.readAllLines(page).stream()
         .filter(line -> line.startsWith("#"))
-        .map(line -> line.replaceFirst("^#+ ", "").toLowerCase(Locale.ROOT))
-        .map(title -> title.replaceAll("[^\\p{L}\\p{N} _-]", "").replace(' ', '-'))
+        .map(line -> anchor(line.replaceFirst("^#+ ", "")))
         .collect(Collectors.toSet());
+  }
+
+  /** The anchor that GitHub and Gerrit make of a heading. */
+  private static String anchor(String title) {
+    return title.toLowerCase(Locale.ROOT).replaceAll("[^\\p{L}\\p{N} _-]", "").replace(' ', '-');
   }
 }
