@@ -362,10 +362,10 @@ final class ScaleWorker {
     long begun = System.nanoTime();
     byte[] found = cache.read(oneNumber());
     long took = System.nanoTime() - begun;
-    if (Arrays.hashCode(found) != hash) {
+    if (found != null && Arrays.hashCode(found) != hash) {
       throw new IllegalStateException("the value is not the one that was put last");
     }
-    return new Answer().add("took", took / NANOS_PER_MILLI);
+    return new Answer().add("took", took / NANOS_PER_MILLI).add("found", found == null ? 0L : 100L);
   }
 
   /** Of no other value. */
