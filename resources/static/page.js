@@ -1,3 +1,6 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Keeps the page up to date, draws the charts, and sends the work that the buttons ask for.
 'use strict';
 
@@ -9,17 +12,24 @@
   const POWERS_OF_TWO = Array.from({length: 50}, (_, i) => 2 ** i);
   const main = document.getElementById('main');
   const cache = main.dataset.cache;
+  const hours = Number(main.dataset.hours);
   const status = document.getElementById('status');
+  const age = document.getElementById('age');
+  const pause = document.getElementById('pause');
+  const DASHES = [[], [8, 3], [2, 3], [8, 3, 2, 3]];
+  const LEGEND = ['solid', 'dashed', 'dotted', 'double'];
+  let paused = false;
+  let updated = Date.now();
 
   // How each figure of the history becomes a line: "rate" is its rise per second.
   const CHARTS = [
     {
       into: 'cache-charts',
       group: 'caches',
-      title: 'Reads per second',
+      title: 'Lookups per second',
       format: count,
       lines: [
-        ['heap hits', 'heap_hits', 'rate'],
+        ['memory hits', 'heap_hits', 'rate'],
         ['disk hits', 'hits', 'rate'],
         ['misses', 'misses', 'rate'],
       ],
@@ -50,7 +60,7 @@
       title: cache ? 'Latency, 99th percentile' : 'Latency of the slowest cache, 99th percentile',
       format: nanos,
       lines: [
-        ['read', 'read_latency_p99', 1],
+        ['read from disk', 'read_latency_p99', 1],
         ['put', 'put_latency_p99', 1000],
       ],
     },
@@ -120,6 +130,7 @@
     return JSON.parse((await response.text()).slice(4));
   }
 
+  // Returns what Gerrit answers, if that is JSON.
   async function send(method, url, body) {
     const headers = {'X-Gerrit-Auth': main.dataset.token};
     if (body) {
@@ -129,6 +140,8 @@
     if (!response.ok) {
       throw new Error((await response.text()).trim() || `status ${response.status}`);
     }
+    const text = await response.text();
+    return text.startsWith(')]}') ? JSON.parse(text.slice(4)) : {};
   }
 
   function say(text) {
@@ -188,6 +201,7 @@
     if (!response.ok || token === undefined) {
       throw new Error(response.status >= 500 ? `status ${response.status}` : 'reload the page, and sign in again');
     }
+    updated = Date.now();
     main.dataset.token = token;
     localTimes(fresh);
     for (const section of document.querySelectorAll('[data-refresh]')) {
@@ -233,6 +247,12 @@
     };
   }
 
+  // Whether somebody chose a part of the time with the mouse. A double click shows all again.
+  function isZoomed(plot) {
+    const times = plot.data[0];
+    return plot.scales.x.min > times[0] || plot.scales.x.max < times[times.length - 1];
+  }
+
   function draw(chart, data) {
     const value = (plot, raw) => (raw === null || raw === undefined ? '–' : chart.format(raw));
     chart.plot?.destroy();
@@ -240,7 +260,9 @@
       {
         width: widthOf(chart.place),
         height: 200,
-        cursor: {drag: {x: false, y: false}},
+        cursor: {drag: {x: true, y: false}, sync: {key: 'time'}},
+        legend: {markers: {width: 3, stroke: (plot, i) => colour(`--series-${i}`), dash: (plot, i) => LEGEND[i - 1], fill: 'none'}},
+        hooks: {setScale: [(plot, scale) => scale === 'x' && (chart.zoomed = isZoomed(plot))]},
         series: [
           {label: 'time', value: (plot, raw) => (raw ? new Date(raw * 1000).toLocaleTimeString() : '–')},
           ...chart.lines.map(([label], i) => ({
@@ -248,11 +270,13 @@
             value,
             stroke: colour(`--series-${i + 1}`),
             width: 2,
-            dash: [[], [8, 3], [2, 3], [8, 3, 2, 3]][i],
+            dash: DASHES[i],
             points: {show: false},
           })),
         ],
-        scales: {y: {range: (plot, low, high) => [0, high > 0 ? high * 1.1 : 1]}},
+        scales: {
+          y: {range: (plot, low, high) => [0, high > 0 ? high * 1.1 : 1]},
+        },
         axes: [
           axis({}),
           axis({
@@ -294,11 +318,16 @@
           }
         }).observe(chart.place);
       }
-      const data = [history.times.map((millis) => millis / 1000)].concat(
-        chart.lines.map((line) => values(history, chart, line)),
-      );
+      const from = history.times[history.times.length - 1] - hours * 3600000;
+      const first = history.times.findIndex((millis) => millis >= from);
+      const data = [history.times.map((millis) => millis / 1000)]
+        .concat(chart.lines.map((line) => values(history, chart, line)))
+        .map((all) => all.slice(first));
       if (chart.plot) {
-        chart.plot.setData(data);
+        chart.plot.setData(data, !chart.zoomed);
+        if (chart.zoomed) {
+          chart.plot.redraw();
+        }
       } else {
         draw(chart, data);
       }
@@ -319,8 +348,7 @@
 
   async function act(button) {
     // Taken now, as a refresh may change the button.
-    const {action, cancel} = button.dataset;
-    const label = button.textContent;
+    const {action, cancel, cache: subject} = button.dataset;
     if (!(await confirmed(button))) {
       return;
     }
@@ -329,14 +357,33 @@
       say('The task is cancelled.');
     } else if (action === 'flush') {
       // Gerrit writes the cache of a plugin with a dash, this module with a dot.
-      const name = encodeURIComponent(cache.replace(/\.(?=[^.]*$)/, '-'));
+      const name = encodeURIComponent(subject.replace(/\.(?=[^.]*$)/, '-'));
       await send('POST', `${SERVER}caches/${name}/flush`);
-      say(`${cache} is flushed.`);
+      say(`${subject} is flushed.`);
     } else {
-      await send('POST', `${API}caches/${encodeURIComponent(cache)}/${action}`, '{}');
-      say(`${label} of ${cache} is started.`);
+      const repair = action === 'repair';
+      // A repair is a verify that drops what it finds damaged.
+      const work = repair ? 'verify' : action;
+      const url = `${API}caches/${encodeURIComponent(subject)}/${work}`;
+      const {id} = await send('POST', url, JSON.stringify(repair ? {repair} : {}));
+      say(`The ${work} of ${subject} is queued.`);
+      document.getElementById('tasks').scrollIntoView({block: 'nearest'});
+      follow(id, work, subject).catch((error) => say(`${OUT_OF_DATE}: ${error.message}`));
     }
     await refresh();
+  }
+
+  // Says when a task has ended, which its row in the table of tasks shows with what came of it.
+  async function follow(id, work, subject) {
+    for (let running = true; running; ) {
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+      await refresh();
+      running = document.querySelector(`#tasks [data-task="${id}"]`) !== null;
+    }
+    const ended = [...document.querySelectorAll('#tasks tbody tr')]
+      .map((row) => [...row.children].map((cell) => cell.textContent.trim()))
+      .find((cells) => cells[0] === work && cells[1] === subject && cells[4] !== '');
+    say(`The ${work} of ${subject} has ended: ${ended ? ended[5] : 'see what happened'}`);
   }
 
   document.addEventListener('click', (event) => {
@@ -349,7 +396,7 @@
 
   async function forever(work, millis) {
     let wait = millis;
-    if (!document.hidden) {
+    if (!document.hidden && !paused) {
       try {
         wait = (await work()) || millis;
         if (status.textContent.startsWith(OUT_OF_DATE)) {
@@ -361,6 +408,15 @@
     }
     setTimeout(() => forever(work, millis), wait);
   }
+
+  pause.addEventListener('click', () => {
+    paused = !paused;
+    pause.setAttribute('aria-pressed', String(paused));
+  });
+  setInterval(() => {
+    const seconds = Math.round((Date.now() - updated) / 1000);
+    age.textContent = `updated ${seconds} s ago${paused ? ', paused' : ''}`;
+  }, 1000);
 
   document.documentElement.classList.add('script');
   localTimes(document);

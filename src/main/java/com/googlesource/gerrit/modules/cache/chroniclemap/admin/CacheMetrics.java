@@ -68,8 +68,16 @@ public final class CacheMetrics extends PublishedMetrics {
       new Metric.Table<CacheReport>("", "")
           .addAll(ALL, report -> report)
           .gauge("heap_entries", "values on the heap", "entries", CacheReport::heapEntries)
-          .count("heap_hits", "reads that found a value", "reads", r -> r.heap().hitCount())
-          .count("heap_misses", "reads that found none", "reads", r -> r.heap().missCount())
+          .count(
+              "heap_hits",
+              "lookups that found a value in memory",
+              "lookups",
+              r -> r.heap().hitCount())
+          .count(
+              "heap_misses",
+              "lookups that found none in memory",
+              "lookups",
+              r -> r.heap().missCount())
           .all();
 
   /** The only metric that is not of a single cache: if it is 1, there are no others. */

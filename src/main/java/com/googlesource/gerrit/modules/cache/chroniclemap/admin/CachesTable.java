@@ -60,7 +60,10 @@ final class CachesTable {
         notes.add(report.name() + ": " + damaged + " in the file: run verify --repair");
       }
     }
-    inventory.shared().ifPresent(report -> notes.addAll(SharedTable.problems(report)));
+    inventory
+        .shared()
+        .map(SharedTable::problems)
+        .ifPresent(some -> some.forEach(problem -> notes.add("Shared values: " + problem)));
     table.notes(notes);
   }
 

@@ -17,7 +17,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
-import com.google.common.collect.Maps;
 import com.google.common.collect.Streams;
 import com.google.gerrit.common.Nullable;
 import com.google.gson.JsonObject;
@@ -51,6 +50,7 @@ final class Events {
           .put("failed", "file failed: the values are on the heap only")
           .put("growths", "files replaced, by growth or upkeep")
           .put("evicted", "evicted to make room")
+          .put("flushes", "flushed, with all values")
           .put("damaged", "damaged entries found")
           .put("faults", "errors of the disk")
           .put("not_stored", "values without room")
@@ -62,17 +62,7 @@ final class Events {
 
   /** Kinds of events in the course of normal work. */
   private static final ImmutableSet<String> NORMAL =
-      ImmutableSet.of("growths", "evicted", "verify", "import");
-
-  /**
-   * Figures that are a problem as long as they are not 0. A damaged entry that a read has found is
-   * no problem, as it is dropped.
-   */
-  private static final ImmutableMap<String, String> PROBLEMS =
-      ImmutableMap.<String, String>builder()
-          .putAll(Maps.filterKeys(RISES, kind -> !NORMAL.contains(kind) && !kind.equals("damaged")))
-          .put("unrepaired", "damaged entries in the file: run verify --repair")
-          .buildOrThrow();
+      ImmutableSet.of("growths", "evicted", "flushes", "verify", "import");
 
   private static final ImmutableMap<StartReport.Kind, String> STARTS =
       ImmutableMap.of(
@@ -109,19 +99,6 @@ final class Events {
 
   private final Deque<Event> all = new ArrayDeque<>();
   private final Map<String, StartReport> starts = new HashMap<>();
-
-  /** Returns the problems among some figures, in sentences. */
-  static List<String> problems(String subject, Figures now) {
-    return PROBLEMS.keySet().stream()
-        .filter(kind -> now.get(kind) > 0)
-        .map(kind -> subject + ": " + Units.count(now.get(kind)) + " " + PROBLEMS.get(kind))
-        .toList();
-  }
-
-  /** Returns the sum of the problems among some figures. */
-  static long countProblems(Figures now) {
-    return PROBLEMS.keySet().stream().mapToLong(now::get).filter(count -> count > 0).sum();
-  }
 
   /** Adds the events that a sample shows. */
   void find(@Nullable Sample before, Sample now, List<CacheReport> reports) {

@@ -49,6 +49,11 @@ record Metric<R>(
     return name.substring(name.lastIndexOf('/') + 1);
   }
 
+  /** The meaning without its subject, such as {@code Disk cache: }. */
+  String shortMeaning() {
+    return meaning.substring(meaning.indexOf(": ") < 0 ? 0 : meaning.indexOf(": ") + 2);
+  }
+
   /** Whether the last part of the name is this. */
   boolean isNamed(String last) {
     int start = name.length() - last.length();

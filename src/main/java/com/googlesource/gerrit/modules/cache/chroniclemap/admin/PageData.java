@@ -19,15 +19,11 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.admin.PageTable
 import static com.googlesource.gerrit.modules.cache.chroniclemap.admin.PageTable.cell;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.admin.PageTable.count;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.admin.PageTable.figure;
-import static com.googlesource.gerrit.modules.cache.chroniclemap.admin.PageTable.link;
-import static com.googlesource.gerrit.modules.cache.chroniclemap.admin.PageTable.nanos;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.admin.PageTable.time;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
-import com.google.common.collect.Iterables;
 import com.google.common.collect.Lists;
-import com.google.common.net.UrlEscapers;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.server.CurrentUser;
 import com.google.gerrit.server.git.WorkQueue.Task.State;
@@ -36,26 +32,19 @@ import com.google.inject.Inject;
 import com.google.inject.Provider;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.DiskOperation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
 import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.ProjectRefs;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
-import java.util.function.LongFunction;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /** The data of the page for one user at one moment, as the template takes it. */
 final class PageData {
   /** The projects with most lookups that are considered, and shown if the user may see them. */
   private static final int MAX_PROJECTS = 100;
 
-  /** The rows of the history, which the charts show in full. */
-  private static final int HISTORY_ROWS = 16;
+  private static final ImmutableList<Integer> HOURS = ImmutableList.of(1, 3, PageQuery.ALL_HOURS);
 
   @Inject private Optional<CacheInventory> inventory;
   @Inject private VisibleRefs refs;
@@ -81,10 +70,12 @@ final class PageData {
   /**
    * Returns all that is shown.
    *
-   * @param selected the name of a cache, or empty for all
+   * @param query what is asked for
    * @param token for requests that change something
    */
-  Map<String, ?> of(String selected, String token) {
+  Map<String, ?> of(PageQuery query, String token) {
+    String selected = query.cache();
+    PageHistory shown = PageHistory.last(samples, query.hours());
     ImmutableMap.Builder<String, Object> out = ImmutableMap.builder();
     out.put("version", nullToEmpty(PageData.class.getPackage().getImplementationVersion()));
     out.put("selected", selected);
@@ -93,143 +84,120 @@ final class PageData {
     boolean sessions = selected.equals("web_sessions");
     out.put("sessions", sessions);
     out.put("mayFlush", rights.has(sessions ? Rights.MAINTAIN : Rights.FLUSH));
+    out.put("home", query.ofCache(""));
+    out.put("hours", query.hours());
+    out.put("ranges", HOURS.stream().map(hours -> range(query, hours)).toList());
     Optional<String> noRefs = refs.whyNone();
     out.put("noRefs", noRefs.orElse(""));
     @Nullable RefsTotals totals = noRefs.isPresent() ? null : refs.totals();
     @Nullable Figures figures = totals == null ? null : refs.figures(totals);
     Sample now =
         Sample.of(System.currentTimeMillis(), inventory.isPresent() ? caches : null, figures);
+    Problems problems = problems(now, totals);
+    List<Problems.Problem> ofPage = selected.isEmpty() ? problems.all() : problems.of(selected);
+    out.put("verdict", Problems.verdict(ofPage));
+    out.put("problems", Lists.transform(ofPage, problem -> problem(query, problem)));
     inventory.ifPresent(
         installed -> {
           out.put("directory", installed.directory().map(Object::toString).orElse(""));
-          out.put("memoryOnly", installed.memoryOnlyReason().orElse(""));
-          out.put("caches", caches(selected, now).data());
-          out.put("cacheNote", CachesTable.activity(Figures.ofAll(CacheMetrics.ALL, caches)));
-          out.put("cacheHistory", cacheHistory(selected).data());
-          out.put("tasks", Lists.transform(queue.get().tasks(), PageData::task));
-          out.put("mayCancel", rights.has(Rights.KILL) && rights.has(Rights.VIEW_QUEUE));
+          if (selected.isEmpty()) {
+            PageCaches table = new PageCaches(query, shown, caches, problems);
+            out.put("caches", table.table().data());
+            out.put("folding", table.folding());
+            out.put("cacheNote", PageCaches.sums(caches, Figures.ofAll(CacheMetrics.ALL, caches)));
+          }
+          out.put("filter", query.filter());
+          out.put("sort", query.sort());
+          out.put("cacheHistory", shown.ofCaches(ofCache(selected)).data());
+          out.put("tasks", tasks(selected).data());
         });
     caches.stream()
         .filter(report -> report.name().equals(selected))
         .findAny()
-        .ifPresent(report -> out.put("figures", figures(report).data()));
+        .ifPresent(
+            report -> {
+              out.put("figures", figures(report).data());
+              out.put("summary", summary(report, shown).data());
+            });
     out.put("events", events(selected).data());
-    out.put("problems", problems(now, totals));
     if (selected.isEmpty()) {
       if (totals != null) {
         List<ProjectRefs> projects = refs.busiest(user, MAX_PROJECTS);
         out.put("projects", projects(projects).data());
         out.put("refsNotes", RefsTable.notes(figures, totals, projects));
-        out.put("refsHistory", refsHistory().data());
+        out.put("refsHistory", shown.ofRefs().data());
       }
       out.put("memory", memory(now).data());
     }
     return out.buildOrThrow();
   }
 
-  /** The problems that an administrator should know, in sentences. */
-  private List<String> problems(Sample now, @Nullable RefsTotals totals) {
-    List<String> all = new ArrayList<>();
-    now.caches().forEach((name, figures) -> all.addAll(Events.problems(name, figures)));
-    inventory
-        .flatMap(CacheInventory::shared)
-        .ifPresent(shared -> all.addAll(SharedTable.problems(shared)));
-    for (CacheReport report : caches) {
-      CachesTable.failure(report).ifPresent(why -> all.add(report.name() + ": " + why));
-    }
+  private static Function<Sample, Figures> ofCache(String selected) {
+    return selected.isEmpty() ? Sample::all : sample -> sample.caches().get(selected);
+  }
+
+  /** Returns all samples of a cache, or of all caches together, as CSV. */
+  String csv(PageQuery query) {
+    return new PageHistory(samples).csv(ofCache(query.cache()));
+  }
+
+  private static Map<String, ?> range(PageQuery query, int hours) {
+    return Map.of(
+        "text", Units.counted(hours, "hour", "hours"),
+        "href", query.ofHours(hours),
+        "current", query.hours() == hours);
+  }
+
+  private Problems problems(Sample now, @Nullable RefsTotals totals) {
+    Problems all = new Problems(now.millis(), samples, history.events());
+    inventory.flatMap(CacheInventory::memoryOnlyReason).ifPresent(all::findMemoryOnly);
+    inventory.flatMap(CacheInventory::shared).ifPresent(all::findIn);
+    caches.forEach(report -> all.findIn(report, Figures.of(CacheMetrics.ALL, report)));
     if (totals != null) {
-      all.addAll(Events.problems(Events.REFS, now.refs()));
-      totals
-          .disk()
-          .filter(disk -> disk.state() == StoreState.FAILED || disk.unrepaired() > 0)
-          .map(disk -> ": the file failed, or has damaged entries. " + disk.start().detail())
-          .ifPresent(text -> all.add(Events.REFS + text));
+      all.findIn(totals, now.refs());
     }
-    @Nullable Sample last = Iterables.getLast(samples, null);
-    if (last != null && now.millis() - last.millis() > 3 * History.INTERVAL.toMillis()) {
-      all.add("No sample was taken for minutes, so rates and charts are outdated; see the log");
-    }
+    all.findMissingSamples();
     return all;
   }
 
-  private PageTable caches(String selected, Sample now) {
+  private Map<String, ?> problem(PageQuery query, Problems.Problem problem) {
+    boolean isCache = has(problem.subject());
+    return ImmutableMap.<String, Object>builder()
+        .put("level", CachesJson.lower(problem.level()))
+        .put("shown", problem.level().shown)
+        .put("subject", problem.subject())
+        .put("href", isCache ? query.ofCache(problem.subject()) : "")
+        .put("text", problem.text())
+        .put("meaning", problem.meaning())
+        .put("paragraph", problem.paragraph())
+        .put("repair", problem.action() == Problems.Action.REPAIR && rights.has(Rights.MAINTAIN))
+        .put("last", PageTable.time(problem.last()).data())
+        .buildOrThrow();
+  }
+
+  /** What counts most of one cache. */
+  private static PageTable summary(CacheReport report, PageHistory history) {
+    Figures figures = Figures.of(CacheMetrics.WITH_HEAP, report);
+    Function<Sample, Figures> subject = sample -> sample.caches().get(report.name());
     PageTable table =
         new PageTable(
-            "Cache|#Entries|Live, on disk, limit|#Heap hits|#Disk hits|#Reads/s|#Puts/s"
-                + "|#Read, 99 %|#Put, 99 %|#Evicted|#Problems|Last start");
-    for (CacheReport report : caches) {
-      Figures figures = Figures.of(CacheMetrics.WITH_HEAP, report);
-      boolean current = report.name().equals(selected);
-      Function<Sample, Figures> one = sample -> sample.caches().get(report.name());
-      String escaped = UrlEscapers.urlFormParameterEscaper().escape(report.name());
-      table.row(
-          link(report.name(), "?cache=" + escaped, current),
-          figure(figures, "entries"),
-          bar(figures),
-          percent(figures, "heap_hits", "heap_misses"),
-          percent(figures, "hits", "misses"),
-          rate(one, "heap_hits", "heap_misses"),
-          rate(one, "puts"),
-          nanos(report.latencies().get(DiskOperation.READ).p99()),
-          nanos(report.latencies().get(DiskOperation.PUT).p99()),
-          figure(figures, "evicted"),
-          count(Events.countProblems(figures)),
-          cell(CachesTable.startOf(report.disk())));
-    }
+            List.of(
+                PageTable.Head.text("Size", "live / on disk / limit", ""),
+                PageTable.Head.figure("Entries", "on disk", ""),
+                PageTable.Head.figure("Lookups", "a second, 30 s", ""),
+                PageTable.Head.figure("Memory hits", "since the start", ""),
+                PageTable.Head.figure("Disk hits", "since the start", ""),
+                PageTable.Head.figure("Evicted", "since the start", ""),
+                PageTable.Head.text("Start", "", "")));
     table.row(
-        cell(Units.counted(caches.size(), "cache", "caches")),
-        figure(now.all(), "entries"),
-        cell(now.all().fill("{live_bytes} / {disk_bytes}")),
-        percent(now.all(), "heap_hits", "heap_misses"),
-        percent(now.all(), "hits", "misses"),
-        rate(Sample::all, "heap_hits", "heap_misses"),
-        rate(Sample::all, "puts"),
-        cell(""),
-        cell(""),
-        figure(now.all(), "evicted"),
-        count(Events.countProblems(now.all())),
-        cell(""));
+        PageCaches.bar(figures),
+        PageTable.figure(figures, "entries"),
+        PageHistory.rateCell(history.rate(subject, "heap_hits", "heap_misses")),
+        PageCaches.percent(figures, "heap_hits", "heap_misses"),
+        PageCaches.percent(figures, "hits", "misses"),
+        PageTable.figure(figures, "evicted"),
+        cell(CachesTable.startOf(report.disk())));
     return table;
-  }
-
-  private static PageTable.Cell percent(Figures figures, String hits, String misses) {
-    long found = figures.get(hits);
-    return cell(found, Units.percent(found, found + figures.get(misses)));
-  }
-
-  /** A bar as wide as the limit, or as the file while a second one takes its place. */
-  private static PageTable.Cell bar(Figures disk) {
-    long onDisk = disk.get("disk_bytes");
-    long whole = Math.max(1, Math.max(disk.get("limit_bytes"), onDisk));
-    return new PageTable.Cell(
-        Map.of(
-            "text",
-            disk.fill("{live_bytes} / {disk_bytes} / {limit_bytes}"),
-            "live",
-            100 * disk.get("live_bytes") / whole,
-            "disk",
-            100 * onDisk / whole));
-  }
-
-  /** The rise of counts in the last interval, per second. */
-  private PageTable.Cell rate(Function<Sample, Figures> subject, String... names) {
-    int last = samples.size() - 1;
-    return last < 1 ? cell("") : rate(last - 1, last, subject, names);
-  }
-
-  private PageTable.Cell rate(
-      int from, int to, Function<Sample, Figures> subject, String... names) {
-    @Nullable Figures before = subject.apply(samples.get(from));
-    @Nullable Figures after = subject.apply(samples.get(to));
-    long millis = samples.get(to).millis() - samples.get(from).millis();
-    if (before == null || after == null || millis <= 0) {
-      return cell("");
-    }
-    long rise = 0;
-    for (String name : names) {
-      rise += Math.max(0, after.get(name) - before.get(name));
-    }
-    return cell(Units.perSecond(1000.0 * rise / millis));
   }
 
   /** All figures of one cache, by their names in the metrics. */
@@ -241,76 +209,14 @@ final class PageData {
                 table.row(
                     cell(metric.shortName()),
                     cell(value, metric.format(value)),
-                    cell(metric.meaning())));
-    return table;
-  }
-
-  private PageTable cacheHistory(String selected) {
-    return history(
-        selected.isEmpty() ? Sample::all : sample -> sample.caches().get(selected),
-        rises("Heap hits/s", "heap_hits"),
-        rises("Disk hits/s", "hits"),
-        rises("Misses/s", "misses"),
-        rises("Puts/s", "puts"),
-        rises("Evicted/s", "evicted"),
-        last("Live", "live_bytes", PageTable::bytes),
-        last("On disk", "disk_bytes", PageTable::bytes),
-        last("Read, 99 %", "read_latency_p99", PageTable::nanos),
-        last("Put, 99 %", "put_latency_p99", micros -> nanos(1000 * micros)));
-  }
-
-  private PageTable refsHistory() {
-    return history(
-        Sample::refs,
-        rises("Lookups/s", "lookups"),
-        rises("Files read/s", "checks"),
-        rises("Lists parsed/s", "parses"),
-        rises("Pushes/s", "pushes", "pushes_left"),
-        rises("Fetches by id/s", "fetches_by_tip", "fetches_by_walk"),
-        last("Lists, off heap", "memory_bytes", PageTable::bytes),
-        last("Lists, heap", "heap_bytes", PageTable::bytes));
-  }
-
-  /** A column of a history, whose cells show what changed between two samples. */
-  private record Column(String title, Period cell) {}
-
-  private interface Period {
-    PageTable.Cell cell(int from, int to, Function<Sample, Figures> subject);
-  }
-
-  private Column rises(String title, String... names) {
-    return new Column(title, (from, to, subject) -> rate(from, to, subject, names));
-  }
-
-  private Column last(String title, String name, LongFunction<PageTable.Cell> cell) {
-    return new Column(
-        title, (from, to, subject) -> cell.apply(subject.apply(samples.get(to)).get(name)));
-  }
-
-  /** Splits the samples into the rows of a table, the newest one first. */
-  private PageTable history(Function<Sample, Figures> subject, Column... columns) {
-    String titles = Stream.of(columns).map(Column::title).collect(Collectors.joining("|#"));
-    PageTable table = new PageTable("From|#" + titles);
-    int last = samples.size() - 1;
-    int rows = Math.min(HISTORY_ROWS, last);
-    for (int row = rows; row > 0; row--) {
-      int from = (row - 1) * last / rows;
-      int to = row * last / rows;
-      if (subject.apply(samples.get(to)) != null) {
-        table.row(
-            Stream.concat(
-                    Stream.of(time(samples.get(from).millis())),
-                    Stream.of(columns).map(column -> column.cell.cell(from, to, subject)))
-                .toArray(PageTable.Cell[]::new));
-      }
-    }
+                    cell(metric.shortMeaning())));
     return table;
   }
 
   private PageTable events(String selected) {
     PageTable table = new PageTable("Last seen|First seen|Where|#Count|What");
     for (Events.Event event : history.events()) {
-      if (selected.isEmpty() || event.subject().equals(selected)) {
+      if (isShown(selected, event.subject())) {
         table.row(
             time(event.to()),
             time(event.from()),
@@ -362,8 +268,49 @@ final class PageData {
     table.row(cell(title), bytes(figures.get(used)), most < 0 ? cell("") : bytes(most));
   }
 
-  private static Map<String, ?> task(TaskInfo task) {
-    boolean running = task.state == State.RUNNING;
-    return Map.of("id", task.id, "text", task.command, "running", running);
+  /** The work that is queued, running or ended, the newest one first. */
+  private PageTable tasks(String selected) {
+    boolean mayCancel = rights.has(Rights.KILL) && rights.has(Rights.VIEW_QUEUE);
+    PageTable table = new PageTable("Work|Cache|User|Start|End|Result");
+    for (UpkeepQueue.Queued queued : queue.get().queued().reverse()) {
+      UpkeepQueue.Run run = queued.run();
+      if (isShown(selected, run.cache())) {
+        TaskInfo info = queued.info();
+        boolean running = info.state == State.RUNNING;
+        String name = run.work().name();
+        table.row(
+            cell(name),
+            cell(run.cache()),
+            cell(run.by()),
+            time(info.startTime.getTime()),
+            cell(""),
+            new PageTable.Cell(
+                Map.of(
+                    "text",
+                    running ? "running " + run.progress() : "queued",
+                    "task",
+                    info.id,
+                    "cancel",
+                    mayCancel ? info.id : "",
+                    "what",
+                    name + " of " + run.cache())));
+      }
+    }
+    for (UpkeepQueue.Ended ended : queue.get().ended()) {
+      if (isShown(selected, ended.cache())) {
+        table.row(
+            cell(ended.work()),
+            cell(ended.cache()),
+            cell(ended.by()),
+            time(ended.from()),
+            time(ended.to()),
+            cell(ended.outcome()));
+      }
+    }
+    return table;
+  }
+
+  private static boolean isShown(String selected, String cache) {
+    return selected.isEmpty() || selected.equals(cache);
   }
 }

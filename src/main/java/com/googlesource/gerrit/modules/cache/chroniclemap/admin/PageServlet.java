@@ -51,7 +51,7 @@ final class PageServlet extends HttpServlet {
   /** Forbids content of other hosts, and scripts within the page. */
   private static final String POLICY =
       "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
-          + " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+          + " connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
   private static final String FILES = filesHash();
 
@@ -79,12 +79,14 @@ final class PageServlet extends HttpServlet {
       refuse(response, HttpServletResponse.SC_FORBIDDEN, title, text, !known);
     } else {
       PageData shown = data.get();
-      String cache = Strings.nullToEmpty(request.getParameter("cache"));
-      if (cache.isEmpty() || shown.has(cache)) {
-        send(response, HttpServletResponse.SC_OK, "page", shown.of(cache, token()));
-      } else {
-        String text = "There is no cache \"" + cache + "\" on disk.";
+      PageQuery query = PageQuery.of(request);
+      if (!query.cache().isEmpty() && !shown.has(query.cache())) {
+        String text = "There is no cache \"" + query.cache() + "\" on disk.";
         refuse(response, HttpServletResponse.SC_NOT_FOUND, "No such cache", text, false);
+      } else if ("csv".equals(request.getParameter("format"))) {
+        sendCsv(response, shown.csv(query));
+      } else {
+        send(response, HttpServletResponse.SC_OK, "page", shown.of(query, token()));
       }
     }
   }
@@ -108,13 +110,24 @@ final class PageServlet extends HttpServlet {
       throws IOException {
     String html = html(templates.get(), template, parameters);
     response.setStatus(status);
-    response.setContentType("text/html");
-    response.setCharacterEncoding(UTF_8.name());
-    response.setHeader("Cache-Control", "private, no-store");
     response.setHeader("Content-Security-Policy", POLICY);
     response.setHeader("Referrer-Policy", "same-origin");
+    write(response, "text/html", html);
+  }
+
+  private static void sendCsv(HttpServletResponse response, String csv) throws IOException {
+    response.setHeader(
+        "Content-Disposition", "attachment; filename=\"" + AdminPlugin.NAME + ".csv\"");
+    write(response, "text/csv", csv);
+  }
+
+  private static void write(HttpServletResponse response, String type, String text)
+      throws IOException {
+    response.setContentType(type);
+    response.setCharacterEncoding(UTF_8.name());
+    response.setHeader("Cache-Control", "private, no-store");
     response.setHeader("X-Content-Type-Options", "nosniff");
-    response.getOutputStream().write(html.getBytes(UTF_8));
+    response.getOutputStream().write(text.getBytes(UTF_8));
   }
 
   static SoySauce compile() {

@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import com.google.common.base.Splitter;
+import com.google.common.collect.ImmutableMap;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -26,6 +27,35 @@ final class PageTable {
   /** A cell: its text and other values for the template. */
   record Cell(Map<String, ?> data) {}
 
+  /** The head of a column: its title and other values for the template. */
+  record Head(ImmutableMap<String, ?> data) {
+    private static Head of(String title, boolean number, String unit, String meaning) {
+      return new Head(
+          ImmutableMap.of("text", title, "number", number, "unit", unit, "meaning", meaning));
+    }
+
+    /** A column of texts. */
+    static Head text(String title, String unit, String meaning) {
+      return of(title, false, unit, meaning);
+    }
+
+    /**
+     * A column of figures.
+     *
+     * @param unit and the time over which the figures were counted
+     * @param meaning what they are, in a sentence
+     */
+    static Head figure(String title, String unit, String meaning) {
+      return of(title, true, unit, meaning);
+    }
+
+    /** The same, with a value more. */
+    Head with(String name, Object value) {
+      return new Head(
+          ImmutableMap.<String, Object>builder().putAll(data).put(name, value).buildOrThrow());
+    }
+  }
+
   private final List<Map<String, ?>> head = new ArrayList<>();
   private final List<List<Map<String, ?>>> rows = new ArrayList<>();
 
@@ -35,10 +65,20 @@ final class PageTable {
    * @param titles of the columns, with a line between them; columns of figures start with #
    */
   PageTable(String titles) {
-    for (String title : Splitter.on('|').split(titles)) {
-      boolean number = title.startsWith("#");
-      head.add(Map.of("text", number ? title.substring(1) : title, "number", number));
-    }
+    this(
+        Splitter.on('|')
+            .splitToStream(titles)
+            .map(
+                title ->
+                    title.startsWith("#")
+                        ? Head.figure(title.substring(1), "", "")
+                        : Head.text(title, "", ""))
+            .toList());
+  }
+
+  /** Makes a table without rows. */
+  PageTable(List<Head> heads) {
+    heads.forEach(each -> head.add(each.data));
   }
 
   /** Adds a row, whose first cell names it. */
@@ -75,8 +115,8 @@ final class PageTable {
     return cell(value, value == 0 ? "" : Units.nanos(value));
   }
 
-  static Cell link(String text, String href, boolean current) {
-    return new Cell(Map.of("text", text, "href", href, "current", current));
+  static Cell link(String text, String href) {
+    return new Cell(Map.of("text", text, "href", href));
   }
 
   static Cell time(long millis) {

@@ -38,7 +38,7 @@ final class SharedTable {
                 out.println(
                     padEnd(metric.shortName(), 18, ' ')
                         + padEnd(metric.format(value), 10, ' ')
-                        + metric.meaning().substring(metric.meaning().indexOf(':') + 2)));
+                        + metric.shortMeaning()));
     List<String> problems = problems(report);
     if (!problems.isEmpty()) {
       out.println();
@@ -50,17 +50,15 @@ final class SharedTable {
   static List<String> problems(SharedReport report) {
     List<String> all = new ArrayList<>();
     if (!report.failure().isEmpty()) {
-      all.add(
-          "Shared values: no connection, so each value is computed on each server: "
-              + report.failure());
+      all.add("no connection, so each value is computed on each server: " + report.failure());
     } else if (report.isFull()) {
       all.add(
-          "Shared values: the server is full, so what is computed here does not reach the others;"
+          "the server is full, so what is computed here does not reach the others;"
               + " run shared --check");
     }
     if (report.isRefusing()) {
       all.add(
-          "Shared values: records were refused within the last hour; all servers of the site need"
+          "records were refused within the last hour; all servers of the site need"
               + " the same sharedSecret");
     }
     return all;

@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
+import com.google.common.collect.ImmutableList;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.extensions.events.LifecycleListener;
 import com.google.gerrit.extensions.restapi.ResourceConflictException;
@@ -23,8 +24,9 @@ import com.google.gson.JsonObject;
 import com.google.inject.Inject;
 import com.google.inject.Singleton;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ExecutorService;
 
@@ -34,11 +36,32 @@ import java.util.concurrent.ExecutorService;
  */
 @Singleton
 final class UpkeepQueue implements LifecycleListener {
+  private static final int MAX_ENDED = 50;
+
   private final ExecutorService queue;
   private final History history;
 
   /** The work that is queued or running, by its name. Guarded by this. */
-  private final Map<String, WorkQueue.Task<?>> tasks = new LinkedHashMap<>();
+  private final Map<String, Queued> tasks = new LinkedHashMap<>();
+
+  /** The work that has ended, the last one first. Guarded by this. */
+  private final Deque<Ended> ended = new ArrayDeque<>();
+
+  /** Work that is queued or running. */
+  record Queued(WorkQueue.Task<?> task, Run run) {
+    /** As Gerrit's own REST API shows it. */
+    TaskInfo info() {
+      return new TaskInfo(task);
+    }
+  }
+
+  /**
+   * Work that has ended.
+   *
+   * @param from when it began, and when it ended, in milliseconds since the epoch
+   * @param outcome for people
+   */
+  record Ended(String work, String cache, String by, long from, long to, String outcome) {}
 
   @Inject
   UpkeepQueue(WorkQueue queues, History history) {
@@ -65,25 +88,45 @@ final class UpkeepQueue implements LifecycleListener {
    */
   synchronized TaskInfo start(UpkeepWork work, String cache, String by)
       throws ResourceConflictException {
-    tasks.values().removeIf(WorkQueue.Task::isDone);
+    removeDone();
     String name = work.name() + " " + cache;
     if (tasks.containsKey(name)) {
       throw new ResourceConflictException(name + " is queued or running already");
     }
-    Run run = new Run(history, work, cache, by, new WatchedRun());
+    Run run = new Run(this, work, cache, by, new WatchedRun());
     WorkQueue.Task<?> task = (WorkQueue.Task<?>) queue.submit(run);
-    tasks.put(name, task);
+    tasks.put(name, new Queued(task, run));
     return new TaskInfo(task);
   }
 
   /** Returns the work that is queued or running, in the order of its start. */
-  synchronized List<TaskInfo> tasks() {
-    tasks.values().removeIf(WorkQueue.Task::isDone);
-    return tasks.values().stream().map(TaskInfo::new).toList();
+  synchronized ImmutableList<Queued> queued() {
+    removeDone();
+    return ImmutableList.copyOf(tasks.values());
+  }
+
+  /** Returns the last work that has ended, the last one first. */
+  synchronized ImmutableList<Ended> ended() {
+    return ImmutableList.copyOf(ended);
+  }
+
+  private void removeDone() {
+    tasks.values().removeIf(queued -> queued.task.isDone());
+  }
+
+  private void end(Ended work, @Nullable JsonObject result) {
+    synchronized (this) {
+      ended.addFirst(work);
+      if (ended.size() > MAX_ENDED) {
+        ended.removeLast();
+      }
+    }
+    String text = work.work + " by " + work.by + ": " + work.outcome;
+    history.add(new Events.Event(work.from, work.to, work.cache, work.work, text, 1, result));
   }
 
   /** Work on one cache. Gerrit lists it by its string, and interrupts it to cancel it. */
-  private record Run(History history, UpkeepWork work, String cache, String by, WatchedRun watched)
+  record Run(UpkeepQueue queue, UpkeepWork work, String cache, String by, WatchedRun watched)
       implements WorkQueue.CancelableRunnable {
     @Override
     public void run() {
@@ -100,17 +143,19 @@ final class UpkeepQueue implements LifecycleListener {
     }
 
     private void end(long begun, String outcome, @Nullable JsonObject result) {
-      String text = work.name() + " by " + by + ": " + outcome;
       long now = System.currentTimeMillis();
-      history.add(new Events.Event(begun, now, cache, work.name(), text, 1, result));
+      queue.end(new Ended(work.name(), cache, by, begun, now, outcome), result);
+    }
+
+    /** How much of it is done; empty if that is unknown. */
+    String progress() {
+      return Units.percent(watched.steps.done(), watched.steps.total());
     }
 
     /** As Gerrit shows an SSH command, and how much of it is done. */
     @Override
     public String toString() {
-      WatchedRun.Steps steps = watched.steps;
-      String done = Units.percent(steps.done(), steps.total());
-      return (AdminPlugin.NAME + " " + work.name() + " " + cache + " (" + by + ") " + done)
+      return (AdminPlugin.NAME + " " + work.name() + " " + cache + " (" + by + ") " + progress())
           .stripTrailing();
     }
   }

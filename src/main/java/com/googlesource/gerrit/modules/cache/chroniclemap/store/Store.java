@@ -336,6 +336,7 @@ public final class Store {
 
   /** Removes all values. On return they are not found any more. */
   public void clear() {
+    context.counts.flushes.increment();
     current.awaitOpenBriefly();
     context.counts.invalidated.increment();
     Store next = null;

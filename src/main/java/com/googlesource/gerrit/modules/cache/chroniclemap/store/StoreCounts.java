@@ -30,6 +30,8 @@ public final class StoreCounts extends Counters {
   /** Removals; a clear counts as one. */
   public final Counter invalidated = counter("invalidated", "keys removed on request", "entries");
 
+  public final Counter flushes = counter("flushes", "removals of all values at once", "flushes");
+
   /** Entries that a read, a check, a repair or a rebuild found damaged, each counted once. */
   public final Counter damaged = counter("damaged", "damaged entries found", "entries");
 

@@ -16,17 +16,10 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import static com.google.common.truth.Truth.assertThat;
 
-import com.google.common.cache.CacheStats;
-import com.google.common.collect.ImmutableMap;
-import com.google.common.collect.Maps;
 import com.google.gson.JsonObject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.DiskOperation;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Latency;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreCounts;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -40,26 +33,6 @@ class HistoryTest {
   private final List<CacheReport> reports = new ArrayList<>();
   private final History history = new History(() -> reports, () -> null, () -> now);
 
-  private static CacheReport report(
-      String name, StoreState state, StartReport.Kind kind, long hits, long evicted, long damaged) {
-    StoreCounts counts = new StoreCounts();
-    counts.hits.add(hits);
-    counts.damaged.add(damaged);
-    counts.evicted.add(evicted);
-    String detail = kind == StartReport.Kind.RECOVERED ? "killed" : "";
-    StoreStats disk =
-        new StoreStats(
-            state, new StartReport(kind, detail, 1, 2), counts, 10, 20, 30, 40, 0, damaged);
-    Latency latency = new Latency(1, 2, hits, 4, 5);
-    return new CacheReport(
-        name,
-        1,
-        new CacheStats(hits, 0, 0, 0, 0, 0),
-        disk,
-        0,
-        ImmutableMap.copyOf(Maps.toMap(List.of(DiskOperation.values()), operation -> latency)));
-  }
-
   private void sample(CacheReport... all) {
     reports.clear();
     reports.addAll(List.of(all));
@@ -68,7 +41,7 @@ class HistoryTest {
   }
 
   private static CacheReport quiet(String name, long hits) {
-    return report(name, StoreState.READY, StartReport.Kind.CLEAN, hits, 0, 0);
+    return TestCaches.report(name, StoreState.READY, StartReport.Kind.CLEAN, hits, 0, 0);
   }
 
   @Test
@@ -103,7 +76,9 @@ class HistoryTest {
             "unrepaired",
             "faults",
             "not_stored",
-            "serializer_errors");
+            "serializer_errors",
+            "queued",
+            "flushes");
     assertThat(all.getAsJsonObject("refs").size()).isEqualTo(0);
     assertThat(all.getAsJsonObject("process").getAsJsonArray("heap_bytes").get(1).getAsLong())
         .isGreaterThan(0);
@@ -121,10 +96,10 @@ class HistoryTest {
 
   @Test
   void whatIsNormalLeavesBeforeWhatIsNot() {
-    sample(report("a", StoreState.READY, StartReport.Kind.CLEAN, 1, 0, 1));
+    sample(TestCaches.report("a", StoreState.READY, StartReport.Kind.CLEAN, 1, 0, 1));
     for (int i = 1; i <= Events.MAX_EVENTS + 5; i++) {
       now += Duration.ofHours(1).toMillis();
-      sample(report("a", StoreState.READY, StartReport.Kind.CLEAN, 1, i, 1));
+      sample(TestCaches.report("a", StoreState.READY, StartReport.Kind.CLEAN, 1, i, 1));
     }
     assertThat(history.events()).hasSize(Events.MAX_EVENTS);
     assertThat(history.events().get(Events.MAX_EVENTS - 1).kind()).isEqualTo("damaged");
@@ -144,25 +119,25 @@ class HistoryTest {
     sample(quiet("a", 1), quiet("b", 1));
     assertThat(history.events()).isEmpty();
     sample(
-        report("a", StoreState.READY, StartReport.Kind.CLEAN, 1, 3, 0),
-        report("b", StoreState.FAILED, StartReport.Kind.CLEAN, 1, 0, 2));
+        TestCaches.report("a", StoreState.READY, StartReport.Kind.CLEAN, 1, 3, 0),
+        TestCaches.report("b", StoreState.FAILED, StartReport.Kind.CLEAN, 1, 0, 2));
     assertThat(history.events().stream().map(e -> e.subject() + " " + e.kind() + " " + e.count()))
         .containsExactly("a evicted 3", "b failed 1", "b damaged 2");
     // The next ones of the same kind soon after are the same event.
     sample(
-        report("a", StoreState.READY, StartReport.Kind.CLEAN, 1, 10, 0),
-        report("b", StoreState.FAILED, StartReport.Kind.CLEAN, 1, 0, 2));
+        TestCaches.report("a", StoreState.READY, StartReport.Kind.CLEAN, 1, 10, 0),
+        TestCaches.report("b", StoreState.FAILED, StartReport.Kind.CLEAN, 1, 0, 2));
     Events.Event evicted = history.events().get(0);
     assertThat(evicted.kind()).isEqualTo("evicted");
     assertThat(evicted.count()).isEqualTo(10);
     assertThat(evicted.from()).isEqualTo(1_030_000);
     assertThat(evicted.to()).isEqualTo(1_060_000);
     now += Duration.ofHours(1).toMillis();
-    sample(report("a", StoreState.READY, StartReport.Kind.CLEAN, 1, 11, 0));
+    sample(TestCaches.report("a", StoreState.READY, StartReport.Kind.CLEAN, 1, 11, 0));
     assertThat(history.events().get(0).count()).isEqualTo(1);
     assertThat(history.events()).hasSize(4);
     // The cache of a plugin that was loaded again starts from 0.
-    sample(report("a", StoreState.READY, StartReport.Kind.CLEAN, 1, 2, 0));
+    sample(TestCaches.report("a", StoreState.READY, StartReport.Kind.CLEAN, 1, 2, 0));
     assertThat(history.events().get(0).count()).isEqualTo(3);
     assertThat(history.json("a").getAsJsonArray("events").size()).isEqualTo(2);
     assertThat(history.json().getAsJsonArray("events").size()).isEqualTo(4);
@@ -170,26 +145,25 @@ class HistoryTest {
 
   @Test
   void unusualStartsAreEvents() {
-    sample(report("a", StoreState.OPENING, StartReport.Kind.PENDING, 0, 0, 0), quiet("b", 0));
+    sample(
+        TestCaches.report("a", StoreState.OPENING, StartReport.Kind.PENDING, 0, 0, 0),
+        quiet("b", 0));
     assertThat(history.events()).isEmpty();
-    sample(report("a", StoreState.READY, StartReport.Kind.RECOVERED, 0, 0, 0), quiet("b", 0));
-    sample(report("a", StoreState.READY, StartReport.Kind.RECOVERED, 0, 0, 0), quiet("b", 0));
+    sample(
+        TestCaches.report("a", StoreState.READY, StartReport.Kind.RECOVERED, 0, 0, 0),
+        quiet("b", 0));
+    sample(
+        TestCaches.report("a", StoreState.READY, StartReport.Kind.RECOVERED, 0, 0, 0),
+        quiet("b", 0));
     assertThat(history.events()).hasSize(1);
     assertThat(history.events().get(0).text()).isEqualTo("recovered after a crash: killed");
-  }
-
-  @Test
-  void problemsAreSentences() {
-    sample(report("a", StoreState.READY, StartReport.Kind.CLEAN, 1, 3, 2));
-    assertThat(Events.problems("a", history.samples().get(0).caches().get("a")))
-        .containsExactly("a: 2 damaged entries in the file: run verify --repair");
   }
 
   @Test
   void theNumberOfEventsIsBounded() {
     for (int i = 1; i <= Events.MAX_EVENTS + 5; i++) {
       now += Duration.ofHours(1).toMillis();
-      sample(report("a", StoreState.READY, StartReport.Kind.CLEAN, 1, i, 0));
+      sample(TestCaches.report("a", StoreState.READY, StartReport.Kind.CLEAN, 1, i, 0));
     }
     assertThat(history.events()).hasSize(Events.MAX_EVENTS);
   }

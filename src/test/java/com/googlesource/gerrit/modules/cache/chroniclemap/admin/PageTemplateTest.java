@@ -35,9 +35,40 @@ class PageTemplateTest {
 
   private static Map<String, ?> table() {
     PageTable table = new PageTable(MARKUP + "|#n");
-    table.row(PageTable.link(MARKUP, "?cache=x", true), PageTable.cell(7, MARKUP));
+    table.row(PageTable.link(MARKUP, "?cache=x"), PageTable.cell(7, MARKUP));
     table.row(PageTable.cell(MARKUP), PageTable.time(1));
     return table.data();
+  }
+
+  private static PageTable tasks(String cancel) {
+    PageTable table = new PageTable("Work|Result");
+    table.row(
+        PageTable.cell(MARKUP),
+        new PageTable.Cell(
+            Map.of("text", MARKUP, "task", MARKUP, "cancel", cancel, "what", MARKUP)));
+    return table;
+  }
+
+  private static Map<String, ?> problem() {
+    return Map.of(
+        "level",
+        "now",
+        "shown",
+        MARKUP,
+        "subject",
+        MARKUP,
+        "href",
+        "?cache=x",
+        "text",
+        MARKUP,
+        "meaning",
+        MARKUP,
+        "paragraph",
+        "state",
+        "repair",
+        true,
+        "last",
+        PageTable.time(1).data());
   }
 
   /** The parameters of a page in which each text is markup. */
@@ -49,17 +80,29 @@ class PageTemplateTest {
     all.put("mayMaintain", true);
     all.put("mayFlush", true);
     all.put("sessions", false);
-    all.put("problems", List.of(MARKUP));
+    all.put("verdict", "now");
+    all.put("home", "./");
+    all.put("hours", 8);
+    all.put("ranges", List.of(Map.of("text", MARKUP, "href", "?hours=1", "current", true)));
+    all.put("problems", List.of(problem()));
     all.put("directory", MARKUP);
-    all.put("memoryOnly", MARKUP);
+    all.put("filter", MARKUP);
+    all.put("sort", MARKUP);
+    all.put("folding", Map.of("unused", 1, "filtered", 1, "href", "?all=1", "open", true));
     all.put("cacheNote", MARKUP);
     all.put("noRefs", "");
     all.put("refsNotes", List.of(MARKUP));
-    all.put("mayCancel", true);
-    all.put("tasks", List.of(Map.of("id", MARKUP, "text", MARKUP, "running", false)));
+    all.put("tasks", tasks(MARKUP).data());
     for (String name :
         List.of(
-            "caches", "cacheHistory", "figures", "events", "projects", "refsHistory", "memory")) {
+            "caches",
+            "cacheHistory",
+            "summary",
+            "figures",
+            "events",
+            "projects",
+            "refsHistory",
+            "memory")) {
       all.put(name, table());
     }
     return all;
@@ -79,7 +122,7 @@ class PageTemplateTest {
     Map<String, Object> page = page("change_notes");
     assertThat(PageServlet.html(TEMPLATES, "page", page)).contains("data-action=\"import\"");
     assertThat(PageServlet.html(TEMPLATES, "page", page)).contains("data-cancel=");
-    page.put("mayCancel", false);
+    page.put("tasks", tasks("").data());
     page.put("mayMaintain", false);
     page.put("mayFlush", false);
     String html = PageServlet.html(TEMPLATES, "page", page);
@@ -101,11 +144,12 @@ class PageTemplateTest {
   void worksWithoutCaches() {
     Map<String, Object> page = page("");
     for (String name :
-        List.of("caches", "cacheNote", "cacheHistory", "figures", "tasks", "directory")) {
+        List.of(
+            "caches", "cacheNote", "cacheHistory", "figures", "tasks", "directory", "folding")) {
       page.remove(name);
     }
     String html = PageServlet.html(TEMPLATES, "page", page);
     assertThat(html).contains("Parsed ref lists");
-    assertThat(html).doesNotContain("Stores in");
+    assertThat(html).doesNotContain("Files in");
   }
 }

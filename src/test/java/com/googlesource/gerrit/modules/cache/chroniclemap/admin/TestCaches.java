@@ -14,12 +14,21 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
+import com.google.common.cache.CacheStats;
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.Maps;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.DiskOperation;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Latency;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.shared.CheckReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.shared.SharedReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreCounts;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
 import java.nio.file.Path;
 import java.util.List;
@@ -29,6 +38,27 @@ import java.util.Optional;
 record TestCaches(
     Optional<Path> directory, Optional<String> memoryOnlyReason, List<CacheReport> reports)
     implements CacheInventory {
+  /** A cache with such figures; others are as they may be. */
+  static CacheReport report(
+      String name, StoreState state, StartReport.Kind kind, long hits, long evicted, long damaged) {
+    StoreCounts counts = new StoreCounts();
+    counts.hits.add(hits);
+    counts.damaged.add(damaged);
+    counts.evicted.add(evicted);
+    String detail = kind == StartReport.Kind.RECOVERED ? "killed" : "";
+    StoreStats disk =
+        new StoreStats(
+            state, new StartReport(kind, detail, 1, 2), counts, 10, 20, 30, 40, 0, damaged);
+    Latency latency = new Latency(1, 2, hits, 4, 5);
+    return new CacheReport(
+        name,
+        1,
+        new CacheStats(hits, 0, 0, 0, 0, 0),
+        disk,
+        0,
+        ImmutableMap.copyOf(Maps.toMap(List.of(DiskOperation.values()), operation -> latency)));
+  }
+
   @Override
   public Optional<SharedReport> shared() {
     return Optional.empty();

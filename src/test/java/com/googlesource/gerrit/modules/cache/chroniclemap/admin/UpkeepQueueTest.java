@@ -111,7 +111,7 @@ class UpkeepQueueTest {
     assertThat(gerrit.getTaskInfos(task -> task.toString()))
         .containsExactly(
             "cache-chroniclemap verify a (somebody) 33%", "cache-chroniclemap verify b (somebody)");
-    assertThat(queue.tasks().stream().map(task -> task.state).toList())
+    assertThat(queue.queued().stream().map(queued -> queued.info().state).toList())
         .containsExactly(WorkQueue.Task.State.RUNNING, WorkQueue.Task.State.READY)
         .inOrder();
 
@@ -124,7 +124,10 @@ class UpkeepQueueTest {
     assertThat(ran.text()).isEqualTo("verify by somebody: ended");
     assertThat(ran.kind()).isEqualTo("verify");
     assertThat(ran.to()).isAtLeast(ran.from());
-    assertThat(queue.tasks()).isEmpty();
+    assertThat(queue.queued()).isEmpty();
+    assertThat(queue.ended().stream().map(e -> e.cache() + " " + e.by() + " " + e.outcome()))
+        .containsExactly("a somebody ended", "b somebody cancelled before it began")
+        .inOrder();
   }
 
   @Test

@@ -1,0 +1,330 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.Iterables;
+import com.google.gerrit.common.Nullable;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
+import com.googlesource.gerrit.modules.cache.chroniclemap.shared.SharedReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+
+/**
+ * What an administrator should know of the caches, the parsed ref lists and the shared values at
+ * one moment: what is wrong, what was wrong since the server's start, and which limits are reached.
+ */
+final class Problems {
+  /** A count that rose within this time is wrong now; an older rise was wrong. */
+  static final Duration RECENT = Duration.ofMinutes(10);
+
+  /** Shared values that are this far behind the newest one are reported. */
+  private static final Duration BEHIND = Duration.ofMinutes(1);
+
+  /** Writes that are queued in so many samples in a row wait for the disk. */
+  private static final int SAMPLES_QUEUED = 4;
+
+  /** How urgent a problem is, the most urgent first. */
+  enum Level {
+    NOW(3, "wrong now"),
+    LIMIT(2, "at its limit"),
+    WAS(1, "was wrong");
+
+    final int severity;
+    final String shown;
+
+    Level(int severity, String shown) {
+      this.severity = severity;
+      this.shown = shown;
+    }
+  }
+
+  /** What an administrator can do about a problem on the page. */
+  enum Action {
+    NONE,
+    REPAIR
+  }
+
+  /**
+   * A problem.
+   *
+   * @param subject a cache, or what else it concerns
+   * @param text what is wrong
+   * @param meaning what that means, and what to do
+   * @param paragraph the paragraph of the page's documentation with the details
+   * @param last when it was last seen, in milliseconds since the epoch; 0 if that is unknown
+   */
+  record Problem(
+      Level level,
+      String subject,
+      String text,
+      String meaning,
+      String paragraph,
+      Action action,
+      long last) {}
+
+  /**
+   * A figure that should be 0.
+   *
+   * @param name of the figure
+   * @param lasts whether the figure is a state, and not a count since the start
+   */
+  private record Kind(
+      String name,
+      boolean lasts,
+      String one,
+      String many,
+      String meaning,
+      String paragraph,
+      Action action) {
+    static Kind count(String name, String one, String many, String meaning, String paragraph) {
+      return new Kind(name, false, one, many, meaning, paragraph, Action.NONE);
+    }
+  }
+
+  private static final String NO_FILE = "caches-without-a-file";
+
+  private static final ImmutableList<Kind> KINDS =
+      ImmutableList.of(
+          new Kind(
+              "unrepaired",
+              true,
+              "damaged entry in the file",
+              "damaged entries in the file",
+              "Reads of it find nothing. Repair drops what is damaged, and keeps the rest.",
+              "damaged-entries",
+              Action.REPAIR),
+          Kind.count(
+              "faults",
+              "error of the disk",
+              "errors of the disk",
+              "The log has the file and the reason. Check the disk.",
+              "errors-of-the-disk"),
+          Kind.count(
+              "not_stored",
+              "value not stored",
+              "values not stored",
+              "It was put faster than the disk writes, or is larger than the limit allows: see the"
+                  + " log.",
+              "values-not-stored"),
+          Kind.count(
+              "serializer_errors",
+              "key or value rejected by its serializer",
+              "keys or values rejected by their serializer",
+              "It is computed again. After an upgrade this is normal once; else flush the cache.",
+              "values-rejected"),
+          Kind.count(
+              "left_to_jgit",
+              "packed-refs file left to JGit",
+              "packed-refs files left to JGit",
+              "Answers are right, but slower. The command refs names the project and the reason.",
+              "refs-left-to-jgit"),
+          Kind.count(
+              "no_memory",
+              "ref list without memory",
+              "ref lists without memory",
+              "JGit answers instead. Raise -XX:MaxDirectMemorySize.",
+              "refs-left-to-jgit"),
+          Kind.count(
+              "failures",
+              "lookup left to JGit by a fault",
+              "lookups left to JGit by a fault",
+              "Answers are right, but slower. The log has the reason.",
+              "refs-left-to-jgit"));
+
+  private final long now;
+  private final ImmutableList<Sample> samples;
+  private final List<Events.Event> events;
+  private final List<Problem> all = new ArrayList<>();
+
+  /**
+   * Starts without any problem.
+   *
+   * @param now the time, in milliseconds since the epoch
+   * @param samples of the figures, the newest one last
+   * @param events since the server's start, the newest one first
+   */
+  Problems(long now, ImmutableList<Sample> samples, List<Events.Event> events) {
+    this.now = now;
+    this.samples = samples;
+    this.events = events;
+  }
+
+  /** Returns those that were found, the most urgent ones first. */
+  ImmutableList<Problem> all() {
+    return ImmutableList.sortedCopyOf(Comparator.comparing(Problem::level), all);
+  }
+
+  /** Returns those of one subject, the most urgent ones first. */
+  ImmutableList<Problem> of(String subject) {
+    return all().stream()
+        .filter(problem -> problem.subject.equals(subject))
+        .collect(ImmutableList.toImmutableList());
+  }
+
+  /** Returns the state in one word: that of the most urgent problem; a limit is none. */
+  static String verdict(List<Problem> some) {
+    return some.stream()
+        .filter(problem -> problem.level != Level.LIMIT)
+        .findFirst()
+        .map(problem -> CachesJson.lower(problem.level))
+        .orElse("fine");
+  }
+
+  void findMemoryOnly(String reason) {
+    add(
+        "all caches",
+        "kept in memory only: " + reason,
+        "Their values are lost at the next stop. Remove the reason, and restart Gerrit.",
+        NO_FILE);
+  }
+
+  void findIn(CacheReport report, Figures figures) {
+    String name = report.name();
+    CachesTable.failure(report)
+        .ifPresent(
+            why ->
+                add(
+                    name,
+                    why,
+                    "Its values are lost at the next stop. Remove the reason, and restart Gerrit.",
+                    NO_FILE));
+    findKinds(name, figures);
+    long evicted = lastRise(name, "evicted", figures);
+    if (isRecent(evicted)) {
+      all.add(
+          new Problem(
+              Level.LIMIT,
+              name,
+              "full: old values are evicted for new ones",
+              "A higher diskLimit keeps more, if its misses cost too much.",
+              "full-caches",
+              Action.NONE,
+              evicted));
+    }
+    if (figures.get("queued") > 0 && wasQueued(name)) {
+      all.add(
+          new Problem(
+              Level.LIMIT,
+              name,
+              figures.fill("{queued} values queued for writing"),
+              "Values are put faster than the disk writes them.",
+              "values-not-stored",
+              Action.NONE,
+              now));
+    }
+  }
+
+  private boolean wasQueued(String cache) {
+    int first = samples.size() - SAMPLES_QUEUED;
+    return first >= 0
+        && samples.subList(first, samples.size()).stream()
+            .map(sample -> sample.caches().get(cache))
+            .allMatch(figures -> figures != null && figures.get("queued") > 0);
+  }
+
+  void findIn(RefsTotals totals, Figures figures) {
+    totals
+        .disk()
+        .filter(disk -> disk.state() == StoreState.FAILED || disk.unrepaired() > 0)
+        .ifPresent(
+            disk ->
+                add(
+                    Events.REFS,
+                    "the file of the ref lists failed, or has damaged entries. "
+                        + disk.start().detail(),
+                    "Lists are parsed again after a restart. Remove the reason, and restart"
+                        + " Gerrit.",
+                    NO_FILE));
+    findKinds(Events.REFS, figures);
+  }
+
+  void findIn(SharedReport shared) {
+    SharedTable.problems(shared)
+        .forEach(text -> add("shared values", text, "Run shared --check.", "shared-values"));
+    if (shared.behindMillis() > BEHIND.toMillis()) {
+      all.add(
+          new Problem(
+              Level.LIMIT,
+              "shared values",
+              "this server is " + Units.millis(shared.behindMillis()) + " behind the others",
+              "It reads the values of the others later than they need them.",
+              "shared-values",
+              Action.NONE,
+              now));
+    }
+  }
+
+  /** Without samples, rates and charts show what was. */
+  void findMissingSamples() {
+    if (!samples.isEmpty()) {
+      long last = samples.get(samples.size() - 1).millis();
+      if (now - last > 3 * History.INTERVAL.toMillis()) {
+        add(
+            "this page",
+            "no sample of the figures was taken for minutes",
+            "Rates and charts are outdated; the log has the reason.",
+            "figures-out-of-date");
+      }
+    }
+  }
+
+  private void add(String subject, String text, String meaning, String paragraph) {
+    all.add(new Problem(Level.NOW, subject, text, meaning, paragraph, Action.NONE, now));
+  }
+
+  private void findKinds(String subject, Figures figures) {
+    for (Kind kind : KINDS) {
+      long count = figures.get(kind.name);
+      if (count > 0) {
+        long last = kind.lasts ? now : lastRise(subject, kind.name, figures);
+        Level level = isRecent(last) ? Level.NOW : Level.WAS;
+        String text = Units.count(count) + " " + (count == 1 ? kind.one : kind.many);
+        String since = kind.lasts ? "" : " since the start";
+        all.add(
+            new Problem(
+                level, subject, text + since, kind.meaning, kind.paragraph, kind.action, last));
+      }
+    }
+  }
+
+  private boolean isRecent(long last) {
+    return now - last <= RECENT.toMillis();
+  }
+
+  /** Returns when a count last rose; 0 if that is unknown. */
+  private long lastRise(String subject, String figure, Figures current) {
+    @Nullable Sample sample = Iterables.getLast(samples, null);
+    @Nullable
+    Figures before =
+        sample == null
+            ? null
+            : subject.equals(Events.REFS) ? sample.refs() : sample.caches().get(subject);
+    if (current.get(figure) > (before == null ? 0 : before.get(figure))) {
+      return now;
+    }
+    @Nullable
+    Events.Event last =
+        events.stream()
+            .filter(event -> event.subject().equals(subject) && event.kind().equals(figure))
+            .findFirst()
+            .orElse(null);
+    return last == null ? 0 : last.to();
+  }
+}
