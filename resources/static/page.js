@@ -18,6 +18,7 @@
   const pause = document.getElementById('pause');
   const DASHES = [[], [8, 3], [2, 3], [8, 3, 2, 3]];
   const LEGEND = ['solid', 'dashed', 'dotted', 'double'];
+  const followed = new Map();
   let paused = false;
   let updated = Date.now();
 
@@ -130,7 +131,6 @@
     return JSON.parse((await response.text()).slice(4));
   }
 
-  // Returns what Gerrit answers, if that is JSON.
   async function send(method, url, body) {
     const headers = {'X-Gerrit-Auth': main.dataset.token};
     if (body) {
@@ -140,8 +140,6 @@
     if (!response.ok) {
       throw new Error((await response.text()).trim() || `status ${response.status}`);
     }
-    const text = await response.text();
-    return text.startsWith(')]}') ? JSON.parse(text.slice(4)) : {};
   }
 
   function say(text) {
@@ -198,6 +196,9 @@
     const response = await fetch(location.href);
     const fresh = new DOMParser().parseFromString(await response.text(), 'text/html');
     const token = fresh.getElementById('main')?.dataset.token;
+    if (response.status === 404) {
+      throw new Error('this cache is gone');
+    }
     if (!response.ok || token === undefined) {
       throw new Error(response.status >= 500 ? `status ${response.status}` : 'reload the page, and sign in again');
     }
@@ -210,6 +211,7 @@
         morph(section, same);
       }
     }
+    sayEnds();
   }
 
   function values(history, chart, [, figure, scale]) {
@@ -365,25 +367,35 @@
       // A repair is a verify that drops what it finds damaged.
       const work = repair ? 'verify' : action;
       const url = `${API}caches/${encodeURIComponent(subject)}/${work}`;
-      const {id} = await send('POST', url, JSON.stringify(repair ? {repair} : {}));
+      const before = lastEnd(work, subject).time;
+      await send('POST', url, JSON.stringify(repair ? {repair} : {}));
       say(`The ${work} of ${subject} is queued.`);
+      followed.set(`${work} of ${subject}`, {work, subject, before});
       document.getElementById('tasks').scrollIntoView({block: 'nearest'});
-      follow(id, work, subject).catch((error) => say(`${OUT_OF_DATE}: ${error.message}`));
     }
     await refresh();
   }
 
-  // Says when a task has ended, which its row in the table of tasks shows with what came of it.
-  async function follow(id, work, subject) {
-    for (let running = true; running; ) {
-      await new Promise((resolve) => setTimeout(resolve, 1000));
-      await refresh();
-      running = document.querySelector(`#tasks [data-task="${id}"]`) !== null;
+  // The last end of such work, as the table of tasks has it.
+  function lastEnd(work, subject) {
+    for (const row of document.querySelectorAll('#tasks tbody tr')) {
+      const cells = [...row.children].map((cell) => cell.textContent.trim());
+      if (cells[0] === work && cells[1] === subject && cells[4] !== '') {
+        return {time: row.children[4].querySelector('time').dateTime, result: cells[5]};
+      }
     }
-    const ended = [...document.querySelectorAll('#tasks tbody tr')]
-      .map((row) => [...row.children].map((cell) => cell.textContent.trim()))
-      .find((cells) => cells[0] === work && cells[1] === subject && cells[4] !== '');
-    say(`The ${work} of ${subject} has ended: ${ended ? ended[5] : 'see what happened'}`);
+    return {};
+  }
+
+  // Says which work that was started here has ended, and what came of it.
+  function sayEnds() {
+    for (const [name, {work, subject, before}] of [...followed]) {
+      const {time, result} = lastEnd(work, subject);
+      if (time !== before) {
+        followed.delete(name);
+        say(`The ${name} has ended: ${result}`);
+      }
+    }
   }
 
   document.addEventListener('click', (event) => {

@@ -61,6 +61,8 @@ final class PageCaches {
       Function<Row, PageTable.Cell> cell,
       Comparator<Row> order) {}
 
+  private static final String NAME = "cache";
+
   private static final Comparator<Row> BY_NAME = Comparator.comparing(row -> row.report.name());
 
   private final PageQuery query;
@@ -126,10 +128,12 @@ final class PageCaches {
   }
 
   private PageTable.Head head(Column column) {
-    boolean descending = query.sort().equals("-" + column.key);
-    boolean ascending = query.sort().equals(column.key);
-    boolean number = (Boolean) column.head.data().get("number");
-    String next = descending || (!ascending && !number) ? column.key : "-" + column.key;
+    String sort = query.sort().isEmpty() ? NAME : query.sort();
+    boolean descending = sort.equals("-" + column.key);
+    boolean ascending = sort.equals(column.key);
+    // Of names the first ones come first, of all others what is most.
+    String next =
+        descending || (!ascending && column.key.equals(NAME)) ? column.key : "-" + column.key;
     return column
         .head
         .with("href", query.sortedBy(next))
@@ -140,7 +144,7 @@ final class PageCaches {
   private ImmutableList<Column> columns() {
     return ImmutableList.of(
         new Column(
-            "cache",
+            NAME,
             PageTable.Head.text("Cache", "", "Choose one for its own page"),
             true,
             row -> link(row.report.name(), query.ofCache(row.report.name())),

@@ -85,6 +85,7 @@ final class PageData {
     out.put("sessions", sessions);
     out.put("mayFlush", rights.has(sessions ? Rights.MAINTAIN : Rights.FLUSH));
     out.put("home", query.ofCache(""));
+    out.put("json", query.jsonOfHistory());
     out.put("hours", query.hours());
     out.put("ranges", HOURS.stream().map(hours -> range(query, hours)).toList());
     Optional<String> noRefs = refs.whyNone();
@@ -94,7 +95,8 @@ final class PageData {
     Sample now =
         Sample.of(System.currentTimeMillis(), inventory.isPresent() ? caches : null, figures);
     Problems problems = problems(now, totals);
-    List<Problems.Problem> ofPage = selected.isEmpty() ? problems.all() : problems.of(selected);
+    List<Problems.Problem> ofPage =
+        selected.isEmpty() ? problems.all() : problems.shownWith(selected);
     out.put("verdict", Problems.verdict(ofPage));
     out.put("problems", Lists.transform(ofPage, problem -> problem(query, problem)));
     inventory.ifPresent(

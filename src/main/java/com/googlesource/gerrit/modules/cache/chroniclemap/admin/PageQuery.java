@@ -49,7 +49,7 @@ record PageQuery(String cache, String sort, String filter, boolean folded, int h
 
   private static String get(HttpServletRequest request, String name) {
     String value = Strings.nullToEmpty(request.getParameter(name));
-    return value.length() > MAX_LENGTH ? value.substring(0, MAX_LENGTH) : value;
+    return value.length() > MAX_LENGTH ? "" : value;
   }
 
   /** Returns the address of the page of a cache, or of all caches, with the same history. */
@@ -72,6 +72,17 @@ record PageQuery(String cache, String sort, String filter, boolean folded, int h
     return new PageQuery(cache, sort, filter, other, hours).address();
   }
 
+  /** Returns the address of the history in Gerrit's REST API. */
+  String jsonOfHistory() {
+    String path = cache.isEmpty() ? "" : "caches/" + escape(cache) + "/";
+    return "../../config/server/" + AdminPlugin.NAME + "~" + path + "history";
+  }
+
+  /** In a path, too, as Gerrit takes a plus there for a space. */
+  private static String escape(String text) {
+    return UrlEscapers.urlFormParameterEscaper().escape(text);
+  }
+
   private String address() {
     StringBuilder out = new StringBuilder("?");
     Map<String, String> given =
@@ -86,7 +97,7 @@ record PageQuery(String cache, String sort, String filter, boolean folded, int h
       String value = given.get(name);
       if (!value.isEmpty()) {
         out.append(out.length() > 1 ? "&" : "").append(name).append('=');
-        out.append(UrlEscapers.urlFormParameterEscaper().escape(value));
+        out.append(escape(value));
       }
     }
     return out.length() == 1 ? "./" : out.toString();

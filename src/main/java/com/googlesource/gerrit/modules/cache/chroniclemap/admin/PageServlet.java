@@ -94,7 +94,9 @@ final class PageServlet extends HttpServlet {
   private void refuse(
       HttpServletResponse response, int status, String title, String text, boolean signIn)
       throws IOException {
-    send(response, status, "refusal", Map.of("title", title, "text", text, "signIn", signIn));
+    boolean back = status == HttpServletResponse.SC_NOT_FOUND;
+    Map<String, ?> shown = Map.of("title", title, "text", text, "signIn", signIn, "back", back);
+    send(response, status, "refusal", shown);
   }
 
   /**

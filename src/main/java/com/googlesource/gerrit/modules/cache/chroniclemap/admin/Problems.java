@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.Iterables;
 import com.google.gerrit.common.Nullable;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
@@ -100,6 +101,13 @@ final class Problems {
 
   private static final String NO_FILE = "caches-without-a-file";
 
+  /** The time of a state, which lasts. */
+  private static final long UNKNOWN = 0;
+
+  private static final String ALL_CACHES = "all caches";
+  private static final String SHARED = "shared values";
+  private static final String PAGE = "this page";
+
   private static final ImmutableList<Kind> KINDS =
       ImmutableList.of(
           new Kind(
@@ -178,6 +186,14 @@ final class Problems {
         .collect(ImmutableList.toImmutableList());
   }
 
+  /** Returns those of a cache and those that concern each cache, the most urgent ones first. */
+  ImmutableList<Problem> shownWith(String cache) {
+    ImmutableSet<String> subjects = ImmutableSet.of(cache, ALL_CACHES, SHARED, PAGE);
+    return all().stream()
+        .filter(problem -> subjects.contains(problem.subject))
+        .collect(ImmutableList.toImmutableList());
+  }
+
   /** Returns the state in one word: that of the most urgent problem; a limit is none. */
   static String verdict(List<Problem> some) {
     return some.stream()
@@ -189,7 +205,7 @@ final class Problems {
 
   void findMemoryOnly(String reason) {
     add(
-        "all caches",
+        ALL_CACHES,
         "kept in memory only: " + reason,
         "Their values are lost at the next stop. Remove the reason, and restart Gerrit.",
         NO_FILE);
@@ -203,7 +219,8 @@ final class Problems {
                 add(
                     name,
                     why,
-                    "Its values are lost at the next stop. Remove the reason, and restart Gerrit.",
+                    "What is put meanwhile is lost at the next stop. Remove the reason; restart"
+                        + " Gerrit if the file is not tried again by itself.",
                     NO_FILE));
     findKinds(name, figures);
     long evicted = lastRise(name, "evicted", figures);
@@ -227,7 +244,7 @@ final class Problems {
               "Values are put faster than the disk writes them.",
               "values-not-stored",
               Action.NONE,
-              now));
+              UNKNOWN));
     }
   }
 
@@ -242,32 +259,39 @@ final class Problems {
   void findIn(RefsTotals totals, Figures figures) {
     totals
         .disk()
-        .filter(disk -> disk.state() == StoreState.FAILED || disk.unrepaired() > 0)
         .ifPresent(
-            disk ->
+            disk -> {
+              if (disk.state() == StoreState.FAILED) {
+                String detail = disk.start().detail();
                 add(
                     Events.REFS,
-                    "the file of the ref lists failed, or has damaged entries. "
-                        + disk.start().detail(),
-                    "Lists are parsed again after a restart. Remove the reason, and restart"
-                        + " Gerrit.",
-                    NO_FILE));
+                    "lists are kept in memory only" + (detail.isEmpty() ? "" : ": " + detail),
+                    "They are parsed again after a restart. Remove the reason, and restart Gerrit.",
+                    NO_FILE);
+              } else if (disk.unrepaired() > 0) {
+                add(
+                    Events.REFS,
+                    "damaged blocks in the file of the lists",
+                    "Lists with such a block are parsed again.",
+                    "refs-left-to-jgit");
+              }
+            });
     findKinds(Events.REFS, figures);
   }
 
   void findIn(SharedReport shared) {
     SharedTable.problems(shared)
-        .forEach(text -> add("shared values", text, "Run shared --check.", "shared-values"));
+        .forEach(text -> add(SHARED, text, "Run shared --check.", "shared-values"));
     if (shared.behindMillis() > BEHIND.toMillis()) {
       all.add(
           new Problem(
               Level.LIMIT,
-              "shared values",
+              SHARED,
               "this server is " + Units.millis(shared.behindMillis()) + " behind the others",
-              "It reads the values of the others later than they need them.",
+              "Values of the others come later than they could.",
               "shared-values",
               Action.NONE,
-              now));
+              UNKNOWN));
     }
   }
 
@@ -277,7 +301,7 @@ final class Problems {
       long last = samples.get(samples.size() - 1).millis();
       if (now - last > 3 * History.INTERVAL.toMillis()) {
         add(
-            "this page",
+            PAGE,
             "no sample of the figures was taken for minutes",
             "Rates and charts are outdated; the log has the reason.",
             "figures-out-of-date");
@@ -286,7 +310,7 @@ final class Problems {
   }
 
   private void add(String subject, String text, String meaning, String paragraph) {
-    all.add(new Problem(Level.NOW, subject, text, meaning, paragraph, Action.NONE, now));
+    all.add(new Problem(Level.NOW, subject, text, meaning, paragraph, Action.NONE, UNKNOWN));
   }
 
   private void findKinds(String subject, Figures figures) {
@@ -299,7 +323,13 @@ final class Problems {
         String since = kind.lasts ? "" : " since the start";
         all.add(
             new Problem(
-                level, subject, text + since, kind.meaning, kind.paragraph, kind.action, last));
+                level,
+                subject,
+                text + since,
+                kind.meaning,
+                kind.paragraph,
+                kind.action,
+                kind.lasts ? UNKNOWN : last));
       }
     }
   }

@@ -52,9 +52,7 @@ final class SharedTable {
     if (!report.failure().isEmpty()) {
       all.add("no connection, so each value is computed on each server: " + report.failure());
     } else if (report.isFull()) {
-      all.add(
-          "the server is full, so what is computed here does not reach the others;"
-              + " run shared --check");
+      all.add("the server is full, so what is computed here does not reach the others");
     }
     if (report.isRefusing()) {
       all.add(

@@ -474,7 +474,7 @@ final class CurrentFile {
   void saveUsage() {
     Generation used = file;
     if (used != null) {
-      context.usage.save(used.bytes());
+      context.usage.save(used.bytes(), /* closing= */ false);
     }
   }
 

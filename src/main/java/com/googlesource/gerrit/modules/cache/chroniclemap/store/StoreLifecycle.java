@@ -325,7 +325,7 @@ final class StoreLifecycle {
   void settle(AtomicBoolean ours) {
     Generation closedFile = closedCleanly;
     if (closedFile != null) {
-      context.usage.save(closedFile.bytes());
+      context.usage.save(closedFile.bytes(), /* closing= */ true);
       try {
         closedFile.settle(ours);
       } catch (IOException | RuntimeException | InternalError | LinkageError e) {

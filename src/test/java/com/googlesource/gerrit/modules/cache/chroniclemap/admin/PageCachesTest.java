@@ -71,7 +71,7 @@ class PageCachesTest {
     assertThat(heads(query("", ""), "evicted")).isEqualTo("?sort=-evicted");
     assertThat(heads(query("-evicted", ""), "evicted")).isEqualTo("?sort=evicted");
     assertThat(heads(query("evicted", ""), "evicted")).isEqualTo("?sort=-evicted");
-    assertThat(heads(query("", "a&b"), "cache")).isEqualTo("?sort=cache&filter=a%26b");
+    assertThat(heads(query("", "a&b"), "cache")).isEqualTo("?sort=-cache&filter=a%26b");
   }
 
   private Object heads(PageQuery query, String title) {

@@ -82,6 +82,7 @@ class PageTemplateTest {
     all.put("sessions", false);
     all.put("verdict", "now");
     all.put("home", "./");
+    all.put("json", MARKUP);
     all.put("hours", 8);
     all.put("ranges", List.of(Map.of("text", MARKUP, "href", "?hours=1", "current", true)));
     all.put("problems", List.of(problem()));
@@ -114,7 +115,9 @@ class PageTemplateTest {
     assertEscaped(PageServlet.html(TEMPLATES, "page", page(MARKUP)));
     assertEscaped(
         PageServlet.html(
-            TEMPLATES, "refusal", Map.of("title", MARKUP, "text", MARKUP, "signIn", false)));
+            TEMPLATES,
+            "refusal",
+            Map.of("title", MARKUP, "text", MARKUP, "signIn", false, "back", true)));
   }
 
   @Test

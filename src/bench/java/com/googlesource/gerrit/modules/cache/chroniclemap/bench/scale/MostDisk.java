@@ -39,7 +39,7 @@ final class MostDisk extends Thread {
       do {
         most = Math.max(most, cache.diskBytes());
       } while (!over.await(PACE_MILLIS, TimeUnit.MILLISECONDS));
-    } catch (IOException | InterruptedException e) {
+    } catch (IOException | RuntimeException | InterruptedException e) {
       failure = e;
     }
   }

@@ -32,6 +32,9 @@ final class OneValueSteps {
   /** Of the cache: room for three of the largest values, as a peer may need. */
   private static final long MAX_BYTES = 1L << 30;
 
+  /** Of the disk, as a peer may keep each version. */
+  static final double ROOM_GIGABYTES = 3;
+
   private static final int PUTS = 5;
 
   private final CachePeer peer;

@@ -87,6 +87,7 @@ public final class ScaleBench {
         Path folder = session.folder().resolve(peer.name());
         caches.add(new OneValueSteps(peer, folder, results).steps());
         minutes++;
+        room = Math.max(room, OneValueSteps.ROOM_GIGABYTES);
       }
     }
     checkRoom(session.folder(), room);

@@ -48,7 +48,7 @@ interface ScaledCache extends AutoCloseable {
   /** Number of values. */
   long entries();
 
-  /** What its files take of the disk, without holes. */
+  /** What its file takes of the disk, without holes; of a peer, all of its files. */
   long diskBytes() throws IOException;
 
   /** Number of values that were put and not stored, for lack of room in a queue. */

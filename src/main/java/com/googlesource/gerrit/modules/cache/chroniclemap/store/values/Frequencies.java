@@ -74,6 +74,9 @@ final class Frequencies {
 
   private final int[] requests;
 
+  /** The requests that {@link #halve} took away. */
+  private long forgotten;
+
   /** The number of values that these frequencies were made for. */
   final long entries;
 
@@ -212,9 +215,12 @@ final class Frequencies {
     }
   }
 
-  /** The requests that the counters hold. Grows with the number of slices, as a sum of them. */
+  /**
+   * The requests since these frequencies were made or loaded, and about those that they began with.
+   * The cost grows with the number of slices.
+   */
   long requests() {
-    long sum = 0;
+    long sum = forgotten;
     for (int each : requests) {
       sum += each;
     }
@@ -226,7 +232,9 @@ final class Frequencies {
     for (int i = first; i < first + WORDS_PER_SLICE; i++) {
       words.put(i, (words.get(i) >>> 1) & HALF_OF_EACH);
     }
-    requests[slice] /= 2;
+    int left = requests[slice] / 2;
+    forgotten += requests[slice] - left;
+    requests[slice] = left;
   }
 
   private int counter(long hash, int row) {

@@ -192,12 +192,14 @@ public final class Usage {
 
   /**
    * Saves the frequencies if there are any, with fewer counters if they would take too much disk.
-   * All of them are written, up to 256 MB, so this waits until there were requests for one of
-   * {@value #FEW} values.
+   * All of them are written, up to 256 MB: while the store is in use, only after requests for one
+   * of {@value #FEW} values, and so that no reader of the disk waits behind all of them; when it is
+   * closed, after any request, and at once.
    *
    * @param storeBytes the bytes that the store may take
+   * @param closing whether the store is being closed
    */
-  public synchronized void save(long storeBytes) {
+  public synchronized void save(long storeBytes, boolean closing) {
     long maxSavedBytes = storeBytes / Geometry.SAVED_SHARE;
     try {
       if (frequencies == null && disk.exists(saved) && disk.size(saved) > maxSavedBytes) {
@@ -210,7 +212,7 @@ public final class Usage {
       }
       long requests = counts.requests();
       if (requestsSaved >= 0
-          && Math.abs(requests - requestsSaved) < counts.entries / FEW
+          && requests - requestsSaved < (closing ? 1 : counts.entries / FEW)
           && disk.exists(saved)
           && disk.size(saved) <= maxSavedBytes) {
         return;
@@ -224,7 +226,11 @@ public final class Usage {
       disk.delete(next);
       disk.create(next);
       try (FileChannel channel = disk.open(next, Set.of(StandardOpenOption.WRITE))) {
-        writeInPieces(channel, bytes);
+        if (closing) {
+          SegmentReader.writeFully(channel, 0, bytes);
+        } else {
+          writeInPieces(channel, bytes);
+        }
       }
       synchronized (naming) {
         if (closed) {
@@ -242,10 +248,10 @@ public final class Usage {
     }
   }
 
-  /** Lets no reader of the disk wait behind all of a large file. */
-  private static void writeInPieces(FileChannel channel, ByteBuffer bytes) throws IOException {
+  /** What was written when the store is closed is deleted. */
+  private void writeInPieces(FileChannel channel, ByteBuffer bytes) throws IOException {
     int end = bytes.limit();
-    for (int at = 0; at < end; at += PIECE_BYTES) {
+    for (int at = 0; at < end && !closed; at += PIECE_BYTES) {
       if (at > 0) {
         channel.force(false);
       }

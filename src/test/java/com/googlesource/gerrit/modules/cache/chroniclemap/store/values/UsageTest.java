@@ -61,10 +61,14 @@ class UsageTest {
 
   /** Saves; whether that wrote the file. */
   private boolean writes(Usage usage, long storeBytes) throws Exception {
+    return writes(usage, storeBytes, /* closing= */ false);
+  }
+
+  private boolean writes(Usage usage, long storeBytes, boolean closing) throws Exception {
     if (Files.exists(saved)) {
       Files.setLastModifiedTime(saved, LONG_AGO);
     }
-    usage.save(storeBytes);
+    usage.save(storeBytes, closing);
     return Files.exists(saved) && !Files.getLastModifiedTime(saved).equals(LONG_AGO);
   }
 
@@ -79,6 +83,30 @@ class UsageTest {
     ask(usage, VALUES / 32);
     assertThat(writes(usage, STORE_BYTES)).isTrue();
     assertThat(writes(usage, STORE_BYTES)).isFalse();
+  }
+
+  /** Counters are halved now and then, each slice at another time. */
+  @Test
+  void isWrittenHoweverMuchWasRead() throws Exception {
+    Usage usage = usage();
+    for (int round = 0; round < 20; round++) {
+      // Other keys each time, as a counter at its maximum stays.
+      for (int i = 0; i < VALUES; i++) {
+        usage.asked(("key " + round + " " + i).getBytes(UTF_8));
+      }
+      assertThat(writes(usage, STORE_BYTES)).isTrue();
+    }
+  }
+
+  @Test
+  void isWrittenAtTheEndIfAnythingWasRead() throws Exception {
+    Usage usage = usage();
+    ask(usage, VALUES);
+    assertThat(writes(usage, STORE_BYTES)).isTrue();
+    assertThat(writes(usage, STORE_BYTES, /* closing= */ true)).isFalse();
+    usage.asked("one more".getBytes(UTF_8));
+    assertThat(writes(usage, STORE_BYTES)).isFalse();
+    assertThat(writes(usage, STORE_BYTES, /* closing= */ true)).isTrue();
   }
 
   @Test
