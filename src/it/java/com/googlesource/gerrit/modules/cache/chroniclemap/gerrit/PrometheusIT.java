@@ -81,6 +81,7 @@ class PrometheusIT {
           "Recoveries",
           "Queue, {{cache}}",
           "Growths, {{cache}}",
+          "Invalidated, {{cache}}, flushes",
           "Evicted, {{cache}}",
           "Expired, {{cache}}",
           "Not stored, {{cache}}",
