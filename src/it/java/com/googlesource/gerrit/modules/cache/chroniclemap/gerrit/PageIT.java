@@ -243,12 +243,13 @@ class PageIT {
     browser.one("#cache-history summary").click();
     assertThat(browser.one("#cache-history table").isDisplayed()).isTrue();
     browser.one("#cache-history a[href*='hours=1']").click();
-    assertThat(browser.one("#cache-history a[aria-current]").getText()).isEqualTo("1 hour");
+    browser.await("#cache-history a[aria-current][href*='hours=1']");
     browser.one(".back a").click();
-    browser.one("#caches th a[href*='sort=-entries']").click();
-    assertThat(browser.one("#caches th[aria-sort='descending']").getText()).contains("Entries");
+    browser.await("#caches th a[href*='sort=-entries']").click();
+    assertThat(browser.await("#caches th[aria-sort='descending']").getText()).contains("Entries");
     browser.one("#caches input[name='filter']").sendKeys("SESSIONS");
     browser.one("#caches form button").click();
+    browser.await("#caches input[value='SESSIONS']");
     assertThat(browser.url()).contains("sort=-entries");
     assertThat(browser.all("#caches tbody tr").stream().map(WebElement::getText).toList())
         .hasSize(1);
