@@ -24,7 +24,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.DiskOperation;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -104,7 +103,7 @@ final class PageCaches {
     return (query.sort().startsWith("-") ? order.reversed() : order).thenComparing(BY_NAME);
   }
 
-  /** What the template shows below the table. */
+  /** What the template shows above the table: how many caches are left out, and a link to them. */
   Map<String, ?> folding() {
     return Map.of(
         "unused",
@@ -266,12 +265,14 @@ final class PageCaches {
   static PageTable.Cell bar(Figures disk) {
     long onDisk = disk.get("disk_bytes");
     long whole = Math.max(1, Math.max(disk.get("limit_bytes"), onDisk));
-    Map<String, Object> data = new HashMap<>();
-    data.put("text", disk.fill("{live_bytes} / {disk_bytes} / {limit_bytes}"));
-    data.put("value", disk.get("live_bytes"));
-    data.put("live", 100.0 * disk.get("live_bytes") / whole);
-    data.put("disk", 100.0 * onDisk / whole);
-    return new PageTable.Cell(data);
+    return new PageTable.Cell(
+        Map.of(
+            "text",
+            disk.fill("{live_bytes} / {disk_bytes} / {limit_bytes}"),
+            "live",
+            100.0 * disk.get("live_bytes") / whole,
+            "disk",
+            100.0 * onDisk / whole));
   }
 
   /** The sums of the columns that have one, in a sentence. */

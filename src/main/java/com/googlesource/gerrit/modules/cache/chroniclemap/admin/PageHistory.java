@@ -20,6 +20,7 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.admin.PageTable
 
 import com.google.common.collect.ImmutableList;
 import com.google.gerrit.common.Nullable;
+import java.time.Instant;
 import java.util.List;
 import java.util.function.Function;
 import java.util.function.LongFunction;
@@ -90,7 +91,7 @@ record PageHistory(ImmutableList<Sample> samples) {
           figures.forEach((metric, value) -> out.append(',').append(metric.shortName()));
           out.append('\n');
         }
-        out.append(java.time.Instant.ofEpochMilli(sample.millis()));
+        out.append(Instant.ofEpochMilli(sample.millis()));
         figures.forEach((metric, value) -> out.append(',').append(value));
         out.append('\n');
       }

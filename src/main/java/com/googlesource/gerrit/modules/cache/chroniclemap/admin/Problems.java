@@ -128,8 +128,8 @@ final class Problems {
               "not_stored",
               "value not stored",
               "values not stored",
-              "It was put faster than the disk writes, or is larger than the limit allows: see the"
-                  + " log.",
+              "Values were put faster than the disk writes, or are larger than the limit allows: see"
+                  + " the log.",
               "values-not-stored"),
           Kind.count(
               "serializer_errors",
