@@ -353,6 +353,40 @@ class PageIT {
     assertThat(browser.console()).isEmpty();
   }
 
+  /** As an administrator would, who has not opened this page before. */
+  @Test
+  void damageIsFoundAndRepairedHere() throws Exception {
+    String description = "a text that is nowhere else";
+    gerrit.createProject("spoiled");
+    JsonObject input = new JsonObject();
+    input.addProperty("description", description);
+    gerrit.rest().put("/projects/spoiled/description", input.toString());
+    assertThat(gerrit.rest().get("/projects/spoiled").body()).contains(description);
+    // From the files, or it is in the memory tier alone.
+    Deadline.in(Duration.ofMinutes(1))
+        .await(
+            () -> get(rest("caches/persisted_projects"), "queued").equals("0"),
+            "the project's values in the file");
+    site.spoil("persisted_projects", description);
+
+    browser.open(page + "?cache=persisted_projects");
+    String signIn = browser.one("a[href*='login']").getDomProperty("href");
+    browser.open(signIn + "?account_id=" + Gerrit.ADMIN_ID);
+    assertThat(browser.url()).isEqualTo(page + "?cache=persisted_projects");
+    browser.await("#cache-charts canvas");
+    click("verify", "The verify of persisted_projects has ended: DAMAGED");
+    assertThat(browser.await("#state .badge").getText()).isEqualTo("Wrong now");
+    assertThat(browser.one("#state").getText()).containsMatch("\\d damaged entr");
+    assertThat(browser.one("#tasks tbody tr").getText()).contains("DAMAGED");
+    click("repair", "The repair of persisted_projects has ended: repaired");
+    assertThat(browser.one("#tasks tbody tr").getText()).contains("repaired");
+    Deadline.in(Duration.ofMinutes(1))
+        .await(
+            () -> !browser.one("#state").getText().contains("damaged entr"), "that it is repaired");
+    click("verify", "The verify of persisted_projects has ended: sound");
+    assertThat(gerrit.rest().get("/projects/spoiled").body()).contains(description);
+  }
+
   @Test
   void othersSeeWhatTheyMay() throws Exception {
     browser.open(page);
@@ -403,6 +437,7 @@ class PageIT {
     RestClient anybody = RestClient.anonymous(site.url());
     String folder = "/plugins/cache-chroniclemap/Documentation/";
     Set<String> seen = new HashSet<>();
+    int pictures = 0;
     Deque<String> todo = new ArrayDeque<>(List.of(folder + "index.html"));
     while (!todo.isEmpty()) {
       String path = todo.pop();
@@ -411,6 +446,7 @@ class PageIT {
       }
       RestClient.Reply reply = anybody.tryGet(path);
       assertWithMessage(path).that(reply.status()).isEqualTo(200);
+      pictures += path.endsWith(".svg") ? 1 : 0;
       if (path.endsWith(".html") || path.endsWith(".md")) {
         links
             .matcher(reply.body())
@@ -421,6 +457,12 @@ class PageIT {
             .forEach(link -> todo.add(link.toString()));
       }
     }
+    assertThat(pictures).isAtLeast(1);
+    browser.open(page + "Documentation/benchmarks.html");
+    // A browser shows what has the type of a picture.
+    Object broken =
+        browser.run("return [...document.images].filter((image) => !image.naturalWidth).length");
+    assertThat((Long) broken).isEqualTo(0);
     for (String name :
         List.of("install", "about", "config", "rest", "metrics", "cmd-show", "page")) {
       assertThat(seen).contains(folder + name + ".md");

@@ -37,9 +37,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SshUser
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.TinyPlugin;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Workload;
 import java.io.IOException;
-import java.io.RandomAccessFile;
 import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermission;
@@ -345,7 +343,7 @@ class RealGerritIT {
     SshUser admin = gerrit.ssh();
     Deadline.in(Duration.ofMinutes(1))
         .await(() -> isWritten(cache), "all values of " + cache + " are in the file");
-    spoil(cache, "File0.txt");
+    site.spoil(cache, "File0.txt");
 
     SshUser.Result found = admin.tryRun("cache-chroniclemap verify " + cache);
     assertThat(found.status()).isEqualTo(1);
@@ -361,24 +359,6 @@ class RealGerritIT {
       return caches.get(0).getAsJsonObject().get("queued").getAsLong() == 0;
     } catch (IOException e) {
       throw new UncheckedIOException(e);
-    }
-  }
-
-  /** Changes a byte of each value that holds a text, where it stands in a cache's file. */
-  private void spoil(String cache, String text) throws IOException {
-    byte[] wanted = text.getBytes(StandardCharsets.UTF_8);
-    List<Path> files =
-        Folders.files(
-            site.cacheFolder(), f -> f.getFileName().toString().matches(cache + "[^a-z_].*\\.chm"));
-    assertThat(files).hasSize(1);
-    byte[] all = Files.readAllBytes(files.get(0));
-    try (RandomAccessFile out = new RandomAccessFile(files.get(0).toFile(), "rw")) {
-      for (int i = 0; i <= all.length - wanted.length; i++) {
-        if (Arrays.equals(all, i, i + wanted.length, wanted, 0, wanted.length)) {
-          out.seek(i);
-          out.write(all[i] ^ 1);
-        }
-      }
     }
   }
 

@@ -95,9 +95,8 @@ final class AdminPlugin extends ServerPlugin {
   }
 
   @Override
-  @Nullable
   public String getVersion() {
-    return AdminPlugin.class.getPackage().getImplementationVersion();
+    return RunningJar.version();
   }
 
   @Override

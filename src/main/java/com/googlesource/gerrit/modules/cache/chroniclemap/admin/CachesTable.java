@@ -28,42 +28,41 @@ import java.util.Optional;
 /** A formatter of caches as a {@link TextTable}. */
 final class CachesTable {
   private static final int NAME_WIDTH = 25;
-  private static final String ROW = "%-" + NAME_WIDTH + "s %7s %7s %7s %7s %6s %4s %7s %7s %6s %7s";
+  private static final String ROW = "%-" + NAME_WIDTH + "s %7s %7s %7s %6s %4s %7s %8s";
 
   private CachesTable() {}
 
-  /** Prints what the inventory tells of all caches together, and some of the caches. */
-  static void print(PrintWriter out, CacheInventory inventory, List<CacheReport> reports) {
+  /**
+   * Prints what the inventory tells of all caches together, and some of the caches.
+   *
+   * @param problems of these caches
+   */
+  static void print(
+      PrintWriter out, CacheInventory inventory, List<CacheReport> reports, Problems problems) {
     Optional<Path> directory = inventory.directory();
     if (directory.isEmpty()) {
       String reason = inventory.memoryOnlyReason().orElse("unknown");
       TextTable.printWrapped(out, "All caches are kept in memory only: " + reason);
       return;
     }
-    out.println("Stores in " + directory.get() + System.lineSeparator());
+    String version = AdminPlugin.NAME + " " + RunningJar.version();
+    TextTable.printWrapped(out, version + ", stores in " + directory.get());
+    out.println();
     TextTable table = new TextTable(out, ROW);
-    table.row("", "|Bytes|Bytes|Disk|Disk||||Not|Last");
-    table.row("Cache", "Entries|live|on disk|limit|reads|Hits|Evicted|Damaged|stored|start");
+    table.row("", "|Bytes|Disk|Disk|||Last");
+    table.row("Cache", "Entries|on disk|limit|reads|Hits|Evicted|start");
     table.rule();
     reports.forEach(report -> addRow(table, report));
     table.rule();
     Figures all = Figures.ofAll(CacheMetrics.ALL, reports);
     String counted = Units.counted(reports.size(), "cache", "caches");
-    table.row(counted, all.fill("{entries}|{live_bytes}|{disk_bytes}"));
+    table.row(counted, all.fill("{entries}|{disk_bytes}"));
     List<String> notes = new ArrayList<>();
     notes.add(activity(all));
     for (CacheReport report : reports) {
-      note(report).ifPresent(note -> notes.add(report.name() + ": " + note));
-      long found = report.disk().unrepaired();
-      if (found > 0) {
-        String damaged = Units.counted(found, "damaged entry", "damaged entries");
-        notes.add(report.name() + ": " + damaged + " in the file: run verify --repair");
-      }
+      note(report.disk().start()).ifPresent(note -> notes.add(report.name() + ": " + note));
     }
-    inventory
-        .shared()
-        .map(SharedTable::problems)
-        .ifPresent(some -> some.forEach(problem -> notes.add("Shared values: " + problem)));
+    problems.all().forEach(problem -> notes.add(problem.line()));
     table.notes(notes);
   }
 
@@ -71,19 +70,17 @@ final class CachesTable {
     Figures figures = Figures.of(CacheMetrics.ALL, report);
     table.row(
         TextTable.shorten(report.name(), NAME_WIDTH),
-        figures.fill("{entries}|{live_bytes}|{disk_bytes}|{limit_bytes}|{reads}|")
+        figures.fill("{entries}|{disk_bytes}|{limit_bytes}|{reads}|")
             + Units.percent(figures.get("hits"), figures.get("reads"))
-            + figures.fill("|{evicted}|{damaged}|")
-            + Units.count(figures.get("not_stored") + figures.get("serializer_errors"))
-            + "|"
+            + figures.fill("|{evicted}|")
             + startOf(report.disk()));
   }
 
   /** The totals of figures that have no column. The JSON output has them for each cache. */
   static String activity(Figures all) {
     return all.fill(
-        "Since the start, {expired} values have expired and {growths} files have been replaced, by"
-            + " growth or upkeep. {queued} values are queued for writing.");
+        "Since the start: expired values {expired}, files replaced by growth or upkeep {growths}."
+            + " Queued for writing: {queued}.");
   }
 
   static String startOf(StoreStats stats) {
@@ -110,20 +107,16 @@ final class CachesTable {
         : Optional.empty();
   }
 
-  private static Optional<String> note(CacheReport report) {
-    StartReport start = report.disk().start();
+  /** How a file was found, where that is not as usual. */
+  private static Optional<String> note(StartReport start) {
     String entries = Units.counted(start.entries(), "entry", "entries");
-    String recovered = "recovered after a crash in " + start.millis() + " ms, " + entries + " kept";
-    return failure(report)
-        .or(
-            () ->
-                switch (start.kind()) {
-                  case RECOVERED -> Optional.of(recovered);
-                  case COPY -> Optional.of("a copy of its file, with " + entries);
-                  case SHRUNK ->
-                      Optional.of("had " + entries + " and was made smaller: " + start.detail());
-                  case REPLACED -> Optional.of("started empty: " + start.detail());
-                  default -> Optional.empty();
-                });
+    return switch (start.kind()) {
+      case RECOVERED ->
+          Optional.of("recovered after a crash in " + start.millis() + " ms, " + entries + " kept");
+      case COPY -> Optional.of("a copy of its file, with " + entries);
+      case SHRUNK -> Optional.of("had " + entries + " and was made smaller: " + start.detail());
+      case REPLACED -> Optional.of("started empty: " + start.detail());
+      default -> Optional.empty();
+    };
   }
 }

@@ -278,7 +278,7 @@ final class PageCaches {
   /** The sums of the columns that have one, in a sentence. */
   static String sums(List<CacheReport> caches, Figures all) {
     return Units.counted(caches.size(), "cache", "caches")
-        + all.fill(" with {entries} values: {live_bytes} live, {disk_bytes} on disk. ")
+        + all.fill(": entries {entries}, {live_bytes} live, {disk_bytes} on disk. ")
         + CachesTable.activity(all);
   }
 }

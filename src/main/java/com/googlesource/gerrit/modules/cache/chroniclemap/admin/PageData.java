@@ -14,7 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
-import static com.google.common.base.Strings.nullToEmpty;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.admin.PageTable.bytes;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.admin.PageTable.cell;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.admin.PageTable.count;
@@ -77,7 +76,7 @@ final class PageData {
     String selected = query.cache();
     PageHistory shown = PageHistory.last(samples, query.hours());
     ImmutableMap.Builder<String, Object> out = ImmutableMap.builder();
-    out.put("version", nullToEmpty(PageData.class.getPackage().getImplementationVersion()));
+    out.put("version", RunningJar.version());
     out.put("selected", selected);
     out.put("token", token);
     out.put("mayMaintain", rights.has(Rights.MAINTAIN));
@@ -94,7 +93,7 @@ final class PageData {
     @Nullable Figures figures = totals == null ? null : refs.figures(totals);
     Sample now =
         Sample.of(System.currentTimeMillis(), inventory.isPresent() ? caches : null, figures);
-    Problems problems = problems(now, totals);
+    Problems problems = Problems.find(history, inventory, caches, totals, figures);
     List<Problems.Problem> ofPage =
         selected.isEmpty() ? problems.all() : problems.shownWith(selected);
     out.put("verdict", Problems.verdict(ofPage));
@@ -150,18 +149,6 @@ final class PageData {
         "current", query.hours() == hours);
   }
 
-  private Problems problems(Sample now, @Nullable RefsTotals totals) {
-    Problems all = new Problems(now.millis(), samples, history.events());
-    inventory.flatMap(CacheInventory::memoryOnlyReason).ifPresent(all::findMemoryOnly);
-    inventory.flatMap(CacheInventory::shared).ifPresent(all::findIn);
-    caches.forEach(report -> all.findIn(report, Figures.of(CacheMetrics.ALL, report)));
-    if (totals != null) {
-      all.findIn(totals, now.refs());
-    }
-    all.findMissingSamples();
-    return all;
-  }
-
   private Map<String, ?> problem(PageQuery query, Problems.Problem problem) {
     boolean isCache = has(problem.subject());
     return ImmutableMap.<String, Object>builder()
@@ -172,7 +159,7 @@ final class PageData {
         .put("text", problem.text())
         .put("meaning", problem.meaning())
         .put("paragraph", problem.paragraph())
-        .put("repair", problem.action() == Problems.Action.REPAIR && rights.has(Rights.MAINTAIN))
+        .put("repair", problem.repairable() && rights.has(Rights.MAINTAIN))
         .put("last", PageTable.time(problem.last()).data())
         .buildOrThrow();
   }

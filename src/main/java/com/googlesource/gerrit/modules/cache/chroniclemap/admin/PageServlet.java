@@ -32,6 +32,7 @@ import com.google.template.soy.SoyFileSet;
 import com.google.template.soy.jbcsrc.api.SoySauce;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.URLEncoder;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
@@ -76,13 +77,13 @@ final class PageServlet extends HttpServlet {
       String way = known ? " An administrator can grant it in the rights of All-Projects." : "";
       String text = "This page needs the global capability View Caches or Maintain Server." + way;
       String title = known ? "Not permitted" : "Sign in";
-      refuse(response, HttpServletResponse.SC_FORBIDDEN, title, text, !known);
+      refuse(response, HttpServletResponse.SC_FORBIDDEN, title, text, known ? "" : signIn(request));
     } else {
       PageData shown = data.get();
       PageQuery query = PageQuery.of(request);
       if (!query.cache().isEmpty() && !shown.has(query.cache())) {
         String text = "There is no cache \"" + query.cache() + "\" on disk.";
-        refuse(response, HttpServletResponse.SC_NOT_FOUND, "No such cache", text, false);
+        refuse(response, HttpServletResponse.SC_NOT_FOUND, "No such cache", text, "");
       } else if ("csv".equals(request.getParameter("format"))) {
         sendCsv(response, shown.csv(query));
       } else {
@@ -91,8 +92,15 @@ final class PageServlet extends HttpServlet {
     }
   }
 
+  /** The address where Gerrit lets somebody sign in, and then leads back to what was asked for. */
+  private static String signIn(HttpServletRequest request) {
+    String query = request.getQueryString();
+    String back = "plugins/" + AdminPlugin.NAME + "/" + (query == null ? "" : "?" + query);
+    return "../../login/" + URLEncoder.encode(back, UTF_8);
+  }
+
   private void refuse(
-      HttpServletResponse response, int status, String title, String text, boolean signIn)
+      HttpServletResponse response, int status, String title, String text, String signIn)
       throws IOException {
     boolean back = status == HttpServletResponse.SC_NOT_FOUND;
     Map<String, ?> shown = Map.of("title", title, "text", text, "signIn", signIn, "back", back);

@@ -18,14 +18,17 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.Iterables;
 import com.google.gerrit.common.Nullable;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
 import com.googlesource.gerrit.modules.cache.chroniclemap.shared.SharedReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * What an administrator should know of the caches, the parsed ref lists and the shared values at
@@ -56,12 +59,6 @@ final class Problems {
     }
   }
 
-  /** What an administrator can do about a problem on the page. */
-  enum Action {
-    NONE,
-    REPAIR
-  }
-
   /**
    * A problem.
    *
@@ -69,6 +66,7 @@ final class Problems {
    * @param text what is wrong
    * @param meaning what that means, and what to do
    * @param paragraph the paragraph of the page's documentation with the details
+   * @param repairable whether a repair of the cache ends it
    * @param last when it was last seen, in milliseconds since the epoch; 0 if that is unknown
    */
   record Problem(
@@ -77,25 +75,26 @@ final class Problems {
       String text,
       String meaning,
       String paragraph,
-      Action action,
-      long last) {}
+      boolean repairable,
+      long last) {
+    /** Formats it as a sentence for a terminal. */
+    String line() {
+      String when = last == UNKNOWN ? "" : ", last at " + Units.time(last);
+      return subject + ", " + level.shown + ": " + text + when + ". " + meaning;
+    }
+  }
 
   /**
    * A figure that should be 0.
    *
    * @param name of the figure
-   * @param lasts whether the figure is a state, and not a count since the start
+   * @param isDamage whether the figure is the damage that is in the file now, and not a count since
+   *     the start
    */
   private record Kind(
-      String name,
-      boolean lasts,
-      String one,
-      String many,
-      String meaning,
-      String paragraph,
-      Action action) {
+      String name, boolean isDamage, String one, String many, String meaning, String paragraph) {
     static Kind count(String name, String one, String many, String meaning, String paragraph) {
-      return new Kind(name, false, one, many, meaning, paragraph, Action.NONE);
+      return new Kind(name, false, one, many, meaning, paragraph);
     }
   }
 
@@ -115,9 +114,8 @@ final class Problems {
               true,
               "damaged entry in the file",
               "damaged entries in the file",
-              "Reads of it find nothing. Repair drops what is damaged, and keeps the rest.",
-              "damaged-entries",
-              Action.REPAIR),
+              "Reads of them find nothing. Repair (verify --repair) drops them and keeps the rest.",
+              "damaged-entries"),
           Kind.count(
               "faults",
               "error of the disk",
@@ -172,6 +170,30 @@ final class Problems {
     this.now = now;
     this.samples = samples;
     this.events = events;
+  }
+
+  /**
+   * Finds what an administrator should know now.
+   *
+   * @param caches those to look at
+   * @param refs the totals of parsed ref lists, null to leave them out
+   * @param refFigures the figures of these totals
+   */
+  static Problems find(
+      History history,
+      Optional<CacheInventory> inventory,
+      List<CacheReport> caches,
+      @Nullable RefsTotals refs,
+      @Nullable Figures refFigures) {
+    Problems found = new Problems(System.currentTimeMillis(), history.samples(), history.events());
+    inventory.flatMap(CacheInventory::memoryOnlyReason).ifPresent(found::findMemoryOnly);
+    inventory.flatMap(CacheInventory::shared).ifPresent(found::findIn);
+    caches.forEach(report -> found.findIn(report, Figures.of(CacheMetrics.ALL, report)));
+    if (refs != null) {
+      found.findIn(refs, refFigures);
+    }
+    found.findMissingSamples();
+    return found;
   }
 
   /** Returns those that were found, the most urgent ones first. */
@@ -232,7 +254,7 @@ final class Problems {
               "full: old values are evicted for new ones",
               "A higher diskLimit keeps more, if its misses cost too much.",
               "full-caches",
-              Action.NONE,
+              false,
               evicted));
     }
     if (figures.get("queued") > 0 && wasQueued(name)) {
@@ -243,7 +265,7 @@ final class Problems {
               figures.fill("{queued} values queued for writing"),
               "Values are put faster than the disk writes them.",
               "values-not-stored",
-              Action.NONE,
+              false,
               UNKNOWN));
     }
   }
@@ -256,19 +278,26 @@ final class Problems {
             .allMatch(figures -> figures != null && figures.get("queued") > 0);
   }
 
+  private static boolean hasFailed(StoreStats disk) {
+    return disk.state() == StoreState.FAILED;
+  }
+
   void findIn(RefsTotals totals, Figures figures) {
+    totals
+        .memoryOnlyReason()
+        .or(() -> totals.disk().filter(Problems::hasFailed).map(disk -> disk.start().detail()))
+        .ifPresent(
+            why ->
+                add(
+                    Events.REFS,
+                    "lists are kept in memory only" + (why.isEmpty() ? "" : ": " + why),
+                    "They are parsed again after a restart. Remove the reason, and restart Gerrit.",
+                    NO_FILE));
     totals
         .disk()
         .ifPresent(
             disk -> {
-              if (disk.state() == StoreState.FAILED) {
-                String detail = disk.start().detail();
-                add(
-                    Events.REFS,
-                    "lists are kept in memory only" + (detail.isEmpty() ? "" : ": " + detail),
-                    "They are parsed again after a restart. Remove the reason, and restart Gerrit.",
-                    NO_FILE);
-              } else if (disk.unrepaired() > 0) {
+              if (disk.unrepaired() > 0 && !hasFailed(disk)) {
                 add(
                     Events.REFS,
                     "damaged blocks in the file of the lists",
@@ -290,7 +319,7 @@ final class Problems {
               "this server is " + Units.millis(shared.behindMillis()) + " behind the others",
               "Values of the others come later than they could.",
               "shared-values",
-              Action.NONE,
+              false,
               UNKNOWN));
     }
   }
@@ -310,17 +339,17 @@ final class Problems {
   }
 
   private void add(String subject, String text, String meaning, String paragraph) {
-    all.add(new Problem(Level.NOW, subject, text, meaning, paragraph, Action.NONE, UNKNOWN));
+    all.add(new Problem(Level.NOW, subject, text, meaning, paragraph, false, UNKNOWN));
   }
 
   private void findKinds(String subject, Figures figures) {
     for (Kind kind : KINDS) {
       long count = figures.get(kind.name);
       if (count > 0) {
-        long last = kind.lasts ? now : lastRise(subject, kind.name, figures);
+        long last = kind.isDamage ? now : lastRise(subject, kind.name, figures);
         Level level = isRecent(last) ? Level.NOW : Level.WAS;
         String text = Units.count(count) + " " + (count == 1 ? kind.one : kind.many);
-        String since = kind.lasts ? "" : " since the start";
+        String since = kind.isDamage ? "" : " since the start";
         all.add(
             new Problem(
                 level,
@@ -328,8 +357,8 @@ final class Problems {
                 text + since,
                 kind.meaning,
                 kind.paragraph,
-                kind.action,
-                kind.lasts ? UNKNOWN : last));
+                kind.isDamage,
+                kind.isDamage ? UNKNOWN : last));
       }
     }
   }

@@ -34,6 +34,7 @@ final class RefsCommand extends DocumentedCommand {
   private String project;
 
   @Inject private VisibleRefs refs;
+  @Inject private History history;
 
   @Override
   protected void run() throws UnloggedFailure {
@@ -50,6 +51,12 @@ final class RefsCommand extends DocumentedCommand {
     Figures figures = refs.figures(totals);
     print(
         () -> RefsJson.of(figures, totals, reports),
-        out -> RefsTable.print(out, figures, totals, reports));
+        out ->
+            RefsTable.print(
+                out,
+                figures,
+                totals,
+                reports,
+                Problems.find(history, Optional.empty(), List.of(), totals, figures)));
   }
 }

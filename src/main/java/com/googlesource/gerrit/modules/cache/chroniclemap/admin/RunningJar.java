@@ -13,6 +13,7 @@
 // limitations under the License.
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
+import static com.google.common.base.Strings.nullToEmpty;
 import static java.util.concurrent.TimeUnit.SECONDS;
 
 import com.google.common.flogger.FluentLogger;
@@ -53,6 +54,11 @@ public final class RunningJar implements LifecycleListener {
     }
   }
 
+  /** Returns the version of the jar; empty where tests run from a folder with the classes. */
+  static String version() {
+    return nullToEmpty(RunningJar.class.getPackage().getImplementationVersion());
+  }
+
   /** Returns the path of the jar, or of the folder with the classes where tests run. */
   static Path path() {
     return Path.of(
@@ -67,6 +73,7 @@ public final class RunningJar implements LifecycleListener {
   @Override
   public void start() {
     if (!first.isEmpty() && begun.compareAndSet(false, true)) {
+      logger.atInfo().log("%s %s of %s", AdminPlugin.NAME, version(), path());
       var unused = Thread.ofPlatform().daemon().name("cache-chroniclemap-jar").start(this::run);
     }
   }

@@ -17,8 +17,10 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 import static com.google.gerrit.sshd.CommandMetaData.Mode.MASTER_OR_SLAVE;
 
 import com.google.gerrit.sshd.CommandMetaData;
+import com.google.inject.Inject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import java.util.List;
+import java.util.Optional;
 
 /** The command {@code ssh HOST cache-chroniclemap show}, which shows the figures of the caches. */
 @CommandMetaData(
@@ -26,11 +28,19 @@ import java.util.List;
     description = "Show the caches kept in Chronicle-Map",
     runsAt = MASTER_OR_SLAVE)
 final class ShowCommand extends CachesCommand {
+  @Inject private History history;
+
   @Override
   protected void run() throws UnloggedFailure {
     enableGracefulStop();
     List<CacheReport> reports = select();
     print(
-        () -> CachesJson.of(inventory, reports), out -> CachesTable.print(out, inventory, reports));
+        () -> CachesJson.of(inventory, reports),
+        out ->
+            CachesTable.print(
+                out,
+                inventory,
+                reports,
+                Problems.find(history, Optional.of(inventory), reports, null, null)));
   }
 }

@@ -22,8 +22,8 @@ import java.util.Locale;
 
 /** A table of text, of at most {@value #WIDTH} columns of the screen, and notes below it. */
 final class TextTable {
-  /** The width of every table, in columns of the screen. */
-  static final int WIDTH = 100;
+  /** The width of every table, in columns of the screen: that of Gerrit's own commands. */
+  static final int WIDTH = 80;
 
   private final PrintWriter out;
   private final String format;

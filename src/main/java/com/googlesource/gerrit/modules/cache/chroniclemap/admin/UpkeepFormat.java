@@ -26,8 +26,8 @@ import java.util.stream.Collectors;
  * documented and never change.
  */
 final class UpkeepFormat {
-  private static final int NAME_WIDTH = 44;
-  private static final String ROW = "%-" + NAME_WIDTH + "s %8s %8s %8s %9s   %s";
+  private static final int NAME_WIDTH = 25;
+  private static final String ROW = "%-" + NAME_WIDTH + "s %8s %8s %8s %8s  %s";
 
   private UpkeepFormat() {}
 

@@ -117,7 +117,7 @@ class PageTemplateTest {
         PageServlet.html(
             TEMPLATES,
             "refusal",
-            Map.of("title", MARKUP, "text", MARKUP, "signIn", false, "back", true)));
+            Map.of("title", MARKUP, "text", MARKUP, "signIn", "../../login/x", "back", true)));
   }
 
   @Test

@@ -96,7 +96,9 @@ class ProblemsTest {
     }
     assertThat(shown(problems(damaged)))
         .containsExactly("wrong now: a: 2 damaged entries in the file");
-    assertThat(problems(damaged).all().get(0).action()).isEqualTo(Problems.Action.REPAIR);
+    assertThat(problems(damaged).all().get(0).repairable()).isTrue();
+    assertThat(problems(damaged).all().get(0).line())
+        .startsWith("a, wrong now: 2 damaged entries in the file. Reads of them find nothing.");
   }
 
   @Test
