@@ -1,0 +1,131 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.BuildFolder;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.ErrorLog;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Folders;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Gerrit;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritDaemon;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritSite;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.RestClient;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SiteTemplate;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * An upgrade of the jar alone: the next one uses the files that an older one has left.
+ *
+ * <p>If this fails because a format has changed, all caches start empty after the upgrade. Then
+ * CHANGELOG.md and install.md must say so, and {@link #main} makes the files anew.
+ */
+class UpgradeIT {
+  /** The repositories and caches of a small site, as the jar of commit 4338e189 left them. */
+  private static final Path OLD = Path.of("src/it/resources/site-of-2026-11-28.tar.gz");
+
+  private static final String PROJECT = "work";
+  private static final String COOKIE = "cookie";
+
+  /** The session of {@link #OLD} must not expire. */
+  private static final String FOREVER = "36500 d";
+
+  @Test
+  void theFilesOfAnOlderJarAreUsed(@TempDir Path tmp) throws Exception {
+    try (GerritSite site = site(tmp.resolve("gerrit"))) {
+      Folders.delete(site.path().resolve("git"));
+      tar("-xzf", OLD.toString(), "-C", site.path().toString());
+      String cookie = Files.readString(site.path().resolve(COOKIE));
+      try (GerritDaemon daemon = GerritDaemon.start(site)) {
+        Gerrit gerrit = new Gerrit(site);
+        assertThat(gerrit.isSignedIn(cookie)).isTrue();
+        assertThat(gerrit.isSignedIn(cookie + "0")).isFalse();
+        RestClient reader = RestClient.withCookie(site.url(), cookie);
+        assertThat(reader.get("/projects/" + PROJECT + "/branches/").body()).contains("master");
+
+        List<String> used = new ArrayList<>();
+        for (JsonElement element : get(reader, "caches").getAsJsonArray("caches")) {
+          JsonObject cache = element.getAsJsonObject();
+          String name = cache.get("name").getAsString();
+          String kind = cache.getAsJsonObject("last_start").get("kind").getAsString();
+          assertWithMessage(name).that(kind).isAnyOf("clean", "copy");
+          if (cache.get("disk_hits").getAsLong() > 0) {
+            used.add(name);
+          }
+        }
+        assertThat(used).containsAtLeast("web_sessions", "accounts", "persisted_projects");
+        JsonObject refs = get(reader, "refs");
+        assertThat(refs.getAsJsonObject("totals").get("loads").getAsLong()).isAtLeast(1);
+        for (JsonElement project : refs.getAsJsonArray("projects")) {
+          // Of another project, the old server had not read the file of the last packing.
+          if (project.getAsJsonObject().get("name").getAsString().equals(PROJECT)) {
+            assertThat(project.getAsJsonObject().get("parses").getAsLong()).isEqualTo(0);
+          }
+        }
+        assertThat(ErrorLog.of(site).errors()).isEmpty();
+        assertThat(daemon.isRunning()).isTrue();
+      }
+    }
+  }
+
+  private static JsonObject get(RestClient reader, String what) throws IOException {
+    return reader.get("/config/server/cache-chroniclemap~" + what).json().getAsJsonObject();
+  }
+
+  private static GerritSite site(Path folder) throws IOException, InterruptedException {
+    GerritSite site = SiteTemplate.siteWithModule(folder);
+    site.installRefsModule();
+    site.edit(config -> config.setString("cache", "web_sessions", "maxAge", FOREVER));
+    return site;
+  }
+
+  private static void tar(String... arguments) throws IOException, InterruptedException {
+    List<String> command = new ArrayList<>(List.of("tar"));
+    command.addAll(List.of(arguments));
+    assertThat(new ProcessBuilder(command).inheritIO().start().waitFor()).isEqualTo(0);
+  }
+
+  /** Makes {@link #OLD} anew, with the jar that is built. Its name should say the day. */
+  public static void main(String[] arguments) throws Exception {
+    Path tmp = Files.createTempDirectory("old-site");
+    try (GerritSite site = site(tmp.resolve("gerrit"))) {
+      try (GerritDaemon daemon = GerritDaemon.start(site)) {
+        Gerrit gerrit = new Gerrit(site);
+        gerrit.createProject(PROJECT);
+        for (String project : List.of("All-Projects", "All-Users", PROJECT)) {
+          site.git(project, "pack-refs", "--all");
+        }
+        String cookie = gerrit.signIn();
+        Files.writeString(site.path().resolve(COOKIE), cookie);
+        RestClient.withCookie(site.url(), cookie).get("/projects/" + PROJECT + "/branches/");
+        System.out.println(gerrit.ssh().run("cache-chroniclemap show"));
+        System.out.println(gerrit.ssh().run("cache-chroniclemap refs"));
+        daemon.stop();
+      }
+      tar("-czf", OLD.toString(), "-C", site.path().toString(), "git", "cache", COOKIE);
+    }
+    Folders.delete(tmp);
+    System.out.println(Files.size(OLD) + " bytes, by " + BuildFolder.moduleJar());
+  }
+}
