@@ -120,9 +120,18 @@ class ReleaseTest {
     assertThat(git("tag")).isEmpty();
   }
 
+  private void tested() throws Exception {
+    Files.createDirectories(tree.resolve("target"));
+    String commit = git("rev-parse", "HEAD").strip();
+    Files.writeString(tree.resolve("target/tested.md"), "Commit " + commit + ", by bin/test\n");
+  }
+
   @Test
   void tagsWhatItHasBuilt() throws Exception {
+    refuses("bin/test has not passed on this commit");
+    tested();
     run(0, "bin/release", "--tag");
+    assertThat(Files.readString(tree.resolve("target/release/SHA256SUMS"))).contains("TESTED.md");
     assertThat(git("tag")).isEqualTo("v1.0.0\n");
     assertThat(git("rev-parse", "v1.0.0^{commit}")).isEqualTo(git("rev-parse", "HEAD"));
     assertThat(run(2, "bin/release", "--tag")).contains("there is a tag v1.0.0 already");
