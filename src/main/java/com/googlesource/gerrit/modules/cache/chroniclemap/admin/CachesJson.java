@@ -45,6 +45,7 @@ final class CachesJson {
   /** Formats what the inventory tells of all caches together, and some of the caches. */
   static JsonObject of(CacheInventory all, List<CacheReport> reports) {
     JsonObject root = new JsonObject();
+    root.addProperty("version", RunningJar.version());
     all.directory().ifPresent(path -> root.addProperty("directory", path.toString()));
     all.memoryOnlyReason().ifPresent(why -> root.addProperty("memory_only_reason", why));
     root.add("caches", array(reports, CachesJson::cache));

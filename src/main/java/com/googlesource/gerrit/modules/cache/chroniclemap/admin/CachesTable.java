@@ -79,8 +79,8 @@ final class CachesTable {
   /** The totals of figures that have no column. The JSON output has them for each cache. */
   static String activity(Figures all) {
     return all.fill(
-        "Since the start: expired values {expired}, files replaced by growth or upkeep {growths}."
-            + " Queued for writing: {queued}.");
+        "Expired since the start: {expired}; files replaced by growth or upkeep: {growths}; queued"
+            + " for writing now: {queued}.");
   }
 
   static String startOf(StoreStats stats) {

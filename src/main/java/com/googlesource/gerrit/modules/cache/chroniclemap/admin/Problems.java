@@ -241,8 +241,8 @@ final class Problems {
                 add(
                     name,
                     why,
-                    "What is put meanwhile is lost at the next stop. Remove the reason; restart"
-                        + " Gerrit if the file is not tried again by itself.",
+                    "What is put meanwhile is lost at the next stop. Remove the reason: the file is"
+                        + " tried again within ten minutes.",
                     NO_FILE));
     findKinds(name, figures);
     long evicted = lastRise(name, "evicted", figures);

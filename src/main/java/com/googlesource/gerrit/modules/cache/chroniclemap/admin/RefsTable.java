@@ -78,8 +78,8 @@ final class RefsTable {
     List<String> notes = new ArrayList<>();
     notes.add(
         all.fill(
-            "Lists in memory: {lists}, with shared blocks counted once; the limit is {limit_bytes}."
-                + " Evicted to make room: {evicted}. Loaded from disk: {loads}."));
+            "Lists in memory: {lists}, with shared blocks counted once; limit: {limit_bytes};"
+                + " evicted to make room: {evicted}; loaded from disk: {loads}."));
     notes.add(
         all.fill(
             "Direct memory of the indexes of object ids: {id_index_bytes}; of the whole process:"
@@ -91,18 +91,18 @@ final class RefsTable {
         .ifPresent(notes::add);
     notes.add(
         all.fill(
-            "Pushes: lists of refs made without those of changes {pushes}, looked up by name"
-                + " {pushes_by_name}, left to Gerrit {pushes_left}; checked against the commits"
-                + " that they build on {checks_near}, against all advertised refs {checks_full}."));
+            "Pushes with a list without refs of changes: {pushes}; with refs looked up by name:"
+                + " {pushes_by_name}; left to Gerrit: {pushes_left}. Checked against the commits"
+                + " that they build on: {checks_near}; against all advertised refs: {checks_full}."));
     notes.add(
         all.fill(
-            "Fetches by id: of visible refs {fetches_by_tip}, checked by JGit {fetches_by_walk}."
-                + " Branches decided as another one with the same access rules:"
-                + " {branches_by_rules}."));
+            "Fetches of ids of visible refs: {fetches_by_tip}; of others, checked by JGit:"
+                + " {fetches_by_walk}. Branches decided as another one with the same access"
+                + " rules: {branches_by_rules}."));
     if (all.get("reftables") > 0) {
       notes.add(
           all.fill(
-              "Projects with reftables: {reftables}, tables of {table_bytes}, lookups"
+              "Projects with reftables: {reftables}; their tables: {table_bytes}; lookups:"
                   + " {table_lookups}."));
     }
     for (ProjectRefs refs : reports) {
