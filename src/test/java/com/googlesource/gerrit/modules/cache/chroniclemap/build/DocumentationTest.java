@@ -75,6 +75,20 @@ class DocumentationTest {
     }
   }
 
+  /** Of README and all pages: an administrator reads them in an hour. */
+  @Test
+  void allPagesTogetherStayShort() throws IOException {
+    long words = 0;
+    for (Path page : pages()) {
+      if (page.startsWith(FOLDER) || page.endsWith("README.md")) {
+        // Samples and contents are not read but looked into.
+        String text = Files.readString(page).replaceAll("(?s)```.*?```|(?m)^\\[All pages].*$", "");
+        words += Pattern.compile("\\S*\\w\\S*").matcher(text).results().count();
+      }
+    }
+    assertWithMessage("words").that(words).isAtMost(16_000);
+  }
+
   @Test
   void linksLeadSomewhere() throws IOException {
     for (Path page : pages()) {
