@@ -20,6 +20,7 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.admin.PageTable
 import static com.googlesource.gerrit.modules.cache.chroniclemap.admin.PageTable.nanos;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.DiskOperation;
 import java.util.ArrayList;
@@ -62,6 +63,10 @@ final class PageCaches {
 
   private static final String NAME = "cache";
 
+  /** The columns of the page of one cache. */
+  private static final ImmutableSet<String> SUMMARY =
+      ImmutableSet.of("size", "entries", "lookups", "memory", "disk", "evicted", "start");
+
   private static final Comparator<Row> BY_NAME = Comparator.comparing(row -> row.report.name());
 
   private final PageQuery query;
@@ -77,8 +82,7 @@ final class PageCaches {
     int foundUnused = 0;
     int foundOthers = 0;
     for (CacheReport report : caches) {
-      Figures figures = Figures.of(CacheMetrics.WITH_HEAP, report);
-      Row row = new Row(report, figures, problems.of(report.name()));
+      Row row = row(report, problems);
       if (!report.name().toLowerCase(Locale.ROOT).contains(part)) {
         foundOthers++;
       } else if (row.isUnused() && query.folded()) {
@@ -90,6 +94,11 @@ final class PageCaches {
     unused = foundUnused;
     filtered = foundOthers;
     rows.sort(order());
+  }
+
+  private static Row row(CacheReport report, Problems problems) {
+    Figures figures = Figures.of(CacheMetrics.WITH_HEAP, report);
+    return new Row(report, figures, problems.of(report.name()));
   }
 
   private Comparator<Row> order() {
@@ -123,6 +132,19 @@ final class PageCaches {
       table.row(
           columns.stream().map(column -> column.cell.apply(row)).toArray(PageTable.Cell[]::new));
     }
+    return table;
+  }
+
+  /** Returns what counts most of one cache. */
+  static PageTable summary(
+      PageQuery query, PageHistory history, CacheReport report, Problems problems) {
+    PageCaches one = new PageCaches(query, history, List.of(), problems);
+    Row row = row(report, problems);
+    List<Column> columns =
+        one.columns().stream().filter(column -> SUMMARY.contains(column.key)).toList();
+    PageTable table = new PageTable(columns.stream().map(Column::head).toList());
+    table.row(
+        columns.stream().map(column -> column.cell.apply(row)).toArray(PageTable.Cell[]::new));
     return table;
   }
 
@@ -214,7 +236,7 @@ final class PageCaches {
             Comparator.comparing(row -> CachesTable.startOf(row.report.disk()))));
   }
 
-  static PageTable.Cell percent(Figures figures, String hits, String misses) {
+  private static PageTable.Cell percent(Figures figures, String hits, String misses) {
     long found = figures.get(hits);
     return cell(found, Units.percent(found, found + figures.get(misses)));
   }
@@ -262,7 +284,7 @@ final class PageCaches {
   }
 
   /** A bar as wide as the limit, or as the file while a second one takes its place. */
-  static PageTable.Cell bar(Figures disk) {
+  private static PageTable.Cell bar(Figures disk) {
     long onDisk = disk.get("disk_bytes");
     long whole = Math.max(1, Math.max(disk.get("limit_bytes"), onDisk));
     return new PageTable.Cell(

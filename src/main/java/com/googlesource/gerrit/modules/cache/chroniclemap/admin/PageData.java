@@ -118,7 +118,7 @@ final class PageData {
         .ifPresent(
             report -> {
               out.put("figures", figures(report).data());
-              out.put("summary", summary(report, shown).data());
+              out.put("summary", PageCaches.summary(query, shown, report, problems).data());
             });
     out.put("events", events(selected).data());
     if (selected.isEmpty()) {
@@ -162,31 +162,6 @@ final class PageData {
         .put("repair", problem.repairable() && rights.has(Rights.MAINTAIN))
         .put("last", PageTable.time(problem.last()).data())
         .buildOrThrow();
-  }
-
-  /** What counts most of one cache. */
-  private static PageTable summary(CacheReport report, PageHistory history) {
-    Figures figures = Figures.of(CacheMetrics.WITH_HEAP, report);
-    Function<Sample, Figures> subject = sample -> sample.caches().get(report.name());
-    PageTable table =
-        new PageTable(
-            List.of(
-                PageTable.Head.text("Size", "live / on disk / limit", ""),
-                PageTable.Head.figure("Entries", "on disk", ""),
-                PageTable.Head.figure("Lookups", "a second, 30 s", ""),
-                PageTable.Head.figure("Memory hits", "since the start", ""),
-                PageTable.Head.figure("Disk hits", "since the start", ""),
-                PageTable.Head.figure("Evicted", "since the start", ""),
-                PageTable.Head.text("Start", "", "")));
-    table.row(
-        PageCaches.bar(figures),
-        PageTable.figure(figures, "entries"),
-        PageHistory.rateCell(history.rate(subject, "heap_hits", "heap_misses")),
-        PageCaches.percent(figures, "heap_hits", "heap_misses"),
-        PageCaches.percent(figures, "hits", "misses"),
-        PageTable.figure(figures, "evicted"),
-        cell(CachesTable.startOf(report.disk())));
-    return table;
   }
 
   /** All figures of one cache, by their names in the metrics. */
