@@ -261,10 +261,7 @@ public final class ListMemory {
   @Nullable
   synchronized HeldBlock find(long idHi, long idLo) {
     long place = index.find(idHi, idLo);
-    if (place < 0) {
-      return null;
-    }
-    return new HeldBlock(slabs.get((int) (place >>> 32)), (int) place);
+    return place < 0 ? null : new HeldBlock(slabs.get((int) (place >>> 32)), (int) place);
   }
 
   /**
