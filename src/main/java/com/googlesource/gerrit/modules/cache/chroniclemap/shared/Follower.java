@@ -416,12 +416,10 @@ final class Follower implements Runnable {
 
   private void take(SharedValue value) throws InterruptedException {
     Target target = targets.get(value.cache());
-    if (target == null || target.cache.version() != value.version() || flushes.covers(value)) {
-      counts.skipped.increment();
-      return;
-    }
-    if (target.hasMissed) {
-      // It will be read again.
+    if (target == null
+        || target.cache.version() != value.version()
+        || flushes.covers(value)
+        || target.hasMissed) { // then the value will be read again
       counts.skipped.increment();
       return;
     }
