@@ -60,8 +60,8 @@ public final class RepositoryRefs {
    */
   public final RefReader earlyReader;
 
-  /** The number of updates by this process. */
-  private final AtomicLong writes = new AtomicLong();
+  /** The number of updates by this process until now. */
+  final AtomicLong writes = new AtomicLong();
 
   private final AtomicLong seenVersion = new AtomicLong();
 
@@ -109,11 +109,6 @@ public final class RepositoryRefs {
   }
 
   // ---- events
-
-  /** The number of updates by this process until now. */
-  long writes() {
-    return writes.get();
-  }
 
   /** Notes that refs were seen, which is no change. */
   public void sawRefs() {
