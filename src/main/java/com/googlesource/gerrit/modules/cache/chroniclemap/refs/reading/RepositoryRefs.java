@@ -21,7 +21,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import java.io.IOException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.IntConsumer;
-import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.events.RefsChangedEvent;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
@@ -100,12 +99,15 @@ public final class RepositoryRefs {
    * Packing would then delete the only file of that ref.
    *
    * @param byContent whether to distrust the file's attributes
-   * @return null if JGit must write
+   * @throws RefReader.LeftToJGit if JGit must write
    */
-  @Nullable
   public ParsedRefs lockedList(boolean byContent) throws IOException {
     TrustStat trust = trustPacked == TrustStat.ALWAYS ? TrustStat.AFTER_OPEN : trustPacked;
-    return byContent ? packedFile.currentByContent() : packedFile.current(trust);
+    ParsedRefs list = byContent ? packedFile.currentByContent() : packedFile.current(trust);
+    if (list == null) {
+      throw new RefReader.LeftToJGit();
+    }
+    return list;
   }
 
   // ---- events
