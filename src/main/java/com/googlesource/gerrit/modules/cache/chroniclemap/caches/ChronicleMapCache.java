@@ -144,8 +144,7 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
       return cached;
     }
     DiskKey diskKey = disk.key(key);
-    Ticket ticket = disk.ticket(diskKey);
-    try (ticket) {
+    try (Ticket ticket = disk.ticket(diskKey)) {
       CachedValue<V> found = disk.read(diskKey, ticket, /* counts= */ true);
       return found == null ? null : loads.keep(key, found);
     }
@@ -184,8 +183,7 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
   @Override
   public void put(K key, V value) {
     long now = System.currentTimeMillis();
-    Ticket change = disk.put(disk.key(requireNonNull(key)), requireNonNull(value), now);
-    try (change) {
+    try (Ticket change = disk.put(disk.key(requireNonNull(key)), requireNonNull(value), now)) {
       CachedValue<V> cached = new CachedValue<>(value, now, change);
       heap.put(key, cached);
       loads.confirm(key, cached);

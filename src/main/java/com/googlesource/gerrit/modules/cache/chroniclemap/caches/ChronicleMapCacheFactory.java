@@ -58,7 +58,6 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.stream.Collectors;
 
 /**
  * The factory of Gerrit's persistent caches. A cache whose {@code diskLimit} is 0 or less is kept
@@ -480,11 +479,9 @@ final class ChronicleMapCacheFactory
             .toList();
     caches.removeAll(stopping);
     stopping.forEach(cache -> directory.get().closeStore(cache.disk.store));
-    Set<String> names =
-        caches.stream().map(cache -> cache.name).collect(Collectors.toUnmodifiableSet());
     stopping.stream()
         .map(cache -> cache.name)
-        .filter(name -> !names.contains(name))
+        .filter(name -> caches.stream().noneMatch(left -> left.name.equals(name)))
         .forEach(name -> imports.ifPresent(all -> all.remove(name)));
   }
 

@@ -358,8 +358,7 @@ final class DiskTier<K, V> implements SharedCache {
   @Override
   public ImportResult takeIn(byte[] key, byte[] value, long created, BooleanSupplier isWanted) {
     // A flush that comes after the question ends the ticket.
-    Ticket ticket = store.ticket(key);
-    try (ticket) {
+    try (Ticket ticket = store.ticket(key)) {
       return !readOnly.get() && isWanted.getAsBoolean()
           ? store.takeIn(key, value, created, ticket)
           : ImportResult.OVER;

@@ -14,8 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
-import static java.util.Objects.requireNonNull;
-
 import java.nio.file.Path;
 import java.util.Optional;
 
@@ -26,8 +24,4 @@ import java.util.Optional;
  * @param diskLimit bound on the store's file, bytes; 0 or less for memory only
  * @param folder the store's folder; empty for memory only
  */
-public record RefsSettings(long memoryLimit, long diskLimit, Optional<Path> folder) {
-  public RefsSettings {
-    requireNonNull(folder, "folder");
-  }
-}
+public record RefsSettings(long memoryLimit, long diskLimit, Optional<Path> folder) {}

@@ -260,7 +260,7 @@ final class Follower implements Runnable {
     if (hasReadAll) {
       allRead(seen);
     }
-    noteIfDue();
+    writeNotesIfDue();
     if (entries.size() < RECORDS) {
       var unused = stopped.await(REST_MILLIS, TimeUnit.MILLISECONDS);
     }
@@ -360,23 +360,20 @@ final class Follower implements Runnable {
     nextLook = System.nanoTime();
   }
 
-  private void noteIfDue() {
-    if (System.nanoTime() - nextNote >= 0) {
-      nextNote = System.nanoTime() + noteNanos;
-      writeNotes();
-      twoMinutesAgo = minuteAgo;
-      minuteAgo = new Place(position, index);
-    }
-  }
-
   @SuppressWarnings("ReferenceEquality") // As above: each opening has its own.
-  private void writeNotes() {
+  private void writeNotesIfDue() {
+    if (System.nanoTime() - nextNote < 0) {
+      return;
+    }
+    nextNote = System.nanoTime() + noteNanos;
     byte[] note = twoMinutesAgo.toNote(log);
     for (Target target : targets.values()) {
       if (target.start == target.cache.start() && !target.hasMissed) {
         target.cache.setNote(note);
       }
     }
+    twoMinutesAgo = minuteAgo;
+    minuteAgo = new Place(position, index);
   }
 
   // ---- a record
@@ -416,12 +413,10 @@ final class Follower implements Runnable {
 
   private void take(SharedValue value) throws InterruptedException {
     Target target = targets.get(value.cache());
-    if (target == null || target.cache.version() != value.version() || flushes.covers(value)) {
-      counts.skipped.increment();
-      return;
-    }
-    if (target.hasMissed) {
-      // It will be read again.
+    if (target == null
+        || target.cache.version() != value.version()
+        || flushes.covers(value)
+        || target.hasMissed) { // then the value will be read again
       counts.skipped.increment();
       return;
     }

@@ -49,6 +49,7 @@ import redis.clients.jedis.SslOptions;
 import redis.clients.jedis.SslVerifyMode;
 import redis.clients.jedis.StreamEntryID;
 import redis.clients.jedis.UnifiedJedis;
+import redis.clients.jedis.builders.AbstractClientBuilder;
 import redis.clients.jedis.exceptions.JedisAccessControlException;
 import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.params.XAddParams;
@@ -140,30 +141,21 @@ final class RedisLog implements RecordLog {
         settings.addresses().stream()
             .map(each -> new HostAndPort(each.getHost(), each.getPort()))
             .collect(Collectors.toSet());
-    return switch (settings.kind()) {
-      case SINGLE ->
-          RedisClient.builder()
-              .hostAndPort(addresses.iterator().next())
-              .clientConfig(config.build())
-              .poolConfig(pool)
-              .build();
-      case CLUSTER ->
-          RedisClusterClient.builder()
-              .nodes(addresses)
-              .clientConfig(config.build())
-              .poolConfig(pool)
-              .maxAttempts(2)
-              .maxTotalRetriesDuration(Duration.ofMillis(ANSWER_MILLIS))
-              .build();
-      case SENTINELS ->
-          RedisSentinelClient.builder()
-              .masterName(settings.master())
-              .sentinels(addresses)
-              .sentinelClientConfig(config(settings).build())
-              .clientConfig(config.build())
-              .poolConfig(pool)
-              .build();
-    };
+    AbstractClientBuilder<?, ? extends UnifiedJedis> client =
+        switch (settings.kind()) {
+          case SINGLE -> RedisClient.builder().hostAndPort(addresses.iterator().next());
+          case CLUSTER ->
+              RedisClusterClient.builder()
+                  .nodes(addresses)
+                  .maxAttempts(2)
+                  .maxTotalRetriesDuration(Duration.ofMillis(ANSWER_MILLIS));
+          case SENTINELS ->
+              RedisSentinelClient.builder()
+                  .masterName(settings.master())
+                  .sentinels(addresses)
+                  .sentinelClientConfig(config(settings).build());
+        };
+    return client.clientConfig(config.build()).poolConfig(pool).build();
   }
 
   /** What the server and its sentinels have in common. */
@@ -372,12 +364,11 @@ final class RedisLog implements RecordLog {
       report.bad(
           "version", "the server is older than Redis 7, so what is missed is not known: update it");
     }
-    if (settings.isEncrypted()) {
-      report.good("TLS", "the certificate is valid for the host");
-    } else {
-      report.good(
-          "TLS", "none: records are sealed, but the password of the server can be read on the way");
-    }
+    report.good(
+        "TLS",
+        settings.isEncrypted()
+            ? "the certificate is valid for the host"
+            : "none: records are sealed, but the password of the server can be read on the way");
     checkRights(report);
     checkMemory(report);
     report.good(

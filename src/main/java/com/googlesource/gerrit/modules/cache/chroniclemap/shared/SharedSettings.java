@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.shared;
 
 import static com.google.common.base.Strings.lenientFormat;
 import static com.google.common.base.Strings.nullToEmpty;
+import static java.util.Objects.requireNonNullElse;
 
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
@@ -128,9 +129,7 @@ record SharedSettings(
             text(config, "sharedUser"),
             text(config, "sharedPassword"),
             file.isEmpty() ? Optional.empty() : Optional.of(etc.resolve(file)),
-            config.getString(SECTION, null, "sharedSite") == null
-                ? "gerrit"
-                : text(config, "sharedSite"),
+            requireNonNullElse(config.getString(SECTION, null, "sharedSite"), "gerrit"),
             text(config, "sharedSecret"),
             config.getLong(SECTION, null, "sharedBytes", DEFAULT_BYTES),
             config.getBoolean(SECTION, null, "sharedPublish", true));

@@ -98,20 +98,12 @@ final class BranchVisibilityCache {
   /** Intercepts Gerrit's method that decides whether a user may read a ref. */
   static Object answer(MethodInvocation gerrits) throws Throwable {
     BranchVisibilityCache cache = CURRENT.get();
-    return cache == null
-        ? gerrits.proceed()
-        : cache.answer(
-            (ProjectControl) gerrits.getArguments()[0],
-            (String) gerrits.getArguments()[1],
-            gerrits);
-  }
-
-  private Object answer(ProjectControl asking, String name, MethodInvocation gerrits)
-      throws Throwable {
-    if (!name.startsWith(Constants.R_HEADS)) {
+    String name = (String) gerrits.getArguments()[1];
+    if (cache == null || !name.startsWith(Constants.R_HEADS)) {
       return gerrits.proceed();
     }
-    Sections these = sections.computeIfAbsent(asking, unused -> new Sections());
+    ProjectControl asking = (ProjectControl) gerrits.getArguments()[0];
+    Sections these = cache.sections.computeIfAbsent(asking, unused -> new Sections());
     String folder = these.folder(name, asking);
     Boolean known = folder == null ? null : these.answers.get(folder);
     if (known == null) {
@@ -120,7 +112,7 @@ final class BranchVisibilityCache {
         these.answers.put(folder, known);
       }
     } else {
-      counts.branchesByRules.increment();
+      cache.counts.branchesByRules.increment();
     }
     return known;
   }

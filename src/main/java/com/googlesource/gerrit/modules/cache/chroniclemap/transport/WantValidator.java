@@ -31,7 +31,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import org.eclipse.jgit.errors.PackProtocolException;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
@@ -225,8 +224,7 @@ final class WantValidator implements AdvertiseRefsHook, RequestValidator {
   }
 
   @Override
-  public void checkWants(UploadPack fetch, List<ObjectId> wanted)
-      throws PackProtocolException, IOException {
+  public void checkWants(UploadPack fetch, List<ObjectId> wanted) throws IOException {
     if (fetch.getAdvertisedRefs() != byName) {
       // A hook of another module has set other refs. JGit's usual check is of these.
       new AdvertisedRequestValidator().checkWants(fetch, wanted);

@@ -19,7 +19,6 @@ import java.io.IOException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
-import java.nio.file.attribute.FileTime;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.eclipse.jgit.annotations.Nullable;
@@ -175,9 +174,8 @@ public final class FileStamp {
   }
 
   private static boolean isSame(BasicFileAttributes a, BasicFileAttributes b) {
-    FileTime modified = a.lastModifiedTime();
     return a.size() == b.size()
-        && modified.equals(b.lastModifiedTime())
+        && a.lastModifiedTime().equals(b.lastModifiedTime())
         && a.fileKey().equals(b.fileKey());
   }
 }

@@ -97,16 +97,11 @@ final class BlockIndex {
     }
     table.putInt(hole * SLOT + SLAB_AT, 0);
     if (slots > FIRST_SLOTS && 8 * size < slots) {
-      shrink();
-    }
-  }
-
-  private void shrink() {
-    try {
-      resize(slots / 2);
-    } catch (OutOfMemoryError e) {
-      // The larger table works, too.
-      return;
+      try {
+        resize(slots / 2);
+      } catch (OutOfMemoryError e) {
+        // The larger table works, too.
+      }
     }
   }
 

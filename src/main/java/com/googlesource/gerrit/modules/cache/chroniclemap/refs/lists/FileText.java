@@ -127,9 +127,7 @@ final class FileText implements TextSource, Closeable {
           return -1;
         }
         int limit = target.limit();
-        target.limit(
-            (int)
-                Math.min(limit, target.position() + Math.min(end - position, target.remaining())));
+        target.limit(target.position() + (int) Math.min(end - position, target.remaining()));
         try {
           int n = channel.read(target, position);
           position += Math.max(0, n);

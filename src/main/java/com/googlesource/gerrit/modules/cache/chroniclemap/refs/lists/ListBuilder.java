@@ -20,7 +20,7 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
-import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.eclipse.jgit.annotations.Nullable;
@@ -52,7 +52,8 @@ final class ListBuilder {
   private ImmutableLongArray.Builder ids = ImmutableLongArray.builder();
   private ImmutableIntArray.Builder starts = ImmutableIntArray.builder();
 
-  private int made;
+  /** The number of blocks that were not in the memory. */
+  int made;
 
   /**
    * The place of a block.
@@ -118,11 +119,6 @@ final class ListBuilder {
     made++;
   }
 
-  /** Returns the number of blocks that were not in the memory. */
-  int made() {
-    return made;
-  }
-
   private void closeSlab() {
     ByteBuffer slab = memory.allocate(used);
     slab.put(0, bytes, 0, used);
@@ -150,8 +146,8 @@ final class ListBuilder {
   }
 
   private ListBlocks held(Root root, @Nullable ParsedRefs old) {
-    IdentityHashMap<Slab, Integer> numbers = new IdentityHashMap<>();
-    List<Slab> all = new ArrayList<>();
+    // Each slab with its number, in the order of the numbers.
+    Map<Slab, Integer> numbers = new LinkedHashMap<>();
     long[] at = new long[root.blocks];
     int next = 0;
     for (int i = 0; i < at.length; i++) {
@@ -166,16 +162,10 @@ final class ListBuilder {
         slab = old.held.slab(next);
         start = old.held.start(next);
       }
-      int number =
-          numbers.computeIfAbsent(
-              slab,
-              s -> {
-                all.add(s);
-                return all.size() - 1;
-              });
+      int number = numbers.computeIfAbsent(slab, s -> numbers.size());
       at[i] = ListBlocks.place(number, start);
     }
-    return new ListBlocks(all.toArray(Slab[]::new), at);
+    return new ListBlocks(numbers.keySet().toArray(Slab[]::new), at);
   }
 
   /** Finds a reused block, as the older list has the reused blocks in the same order. */

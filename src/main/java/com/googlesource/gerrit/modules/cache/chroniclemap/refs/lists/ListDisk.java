@@ -66,7 +66,7 @@ final class ListDisk {
     return ByteBuffer.allocate(2 * Long.BYTES).putLong(idHi).putLong(idLo).array();
   }
 
-  /** Whether the disk has a block. */
+  /** Whether the disk has a block or a root. */
   boolean has(long idHi, long idLo) {
     return store.read(key(idHi, idLo)) != null;
   }
@@ -148,8 +148,7 @@ final class ListDisk {
     byte[] key = key(idHi, idLo);
     // Any value with the same id is the same. A plain put would invalidate that value until the new
     // one is written, and would have a closed store discard its file.
-    Ticket ticket = store.ticket(key);
-    try (ticket) {
+    try (Ticket ticket = store.ticket(key)) {
       store.putIfCurrent(key, bytes, now, ticket);
     }
     unflushed += bytes.length;
@@ -169,13 +168,13 @@ final class ListDisk {
     long now = System.currentTimeMillis();
     for (Slab slab : held.slabs) {
       for (int i = 0; i < slab.blocks(); i++) {
-        if (store.read(key(slab.idHi(i), slab.idLo(i))) == null) {
+        if (!has(slab.idHi(i), slab.idLo(i))) {
           putBlock(slab, i, now);
         }
       }
     }
     ContentDigest digest = list.digest();
-    if (store.read(key(digest.hi(), digest.lo())) == null) {
+    if (!has(digest.hi(), digest.lo())) {
       putRoot(list, now);
     }
   }

@@ -261,10 +261,7 @@ public final class ListMemory {
   @Nullable
   synchronized HeldBlock find(long idHi, long idLo) {
     long place = index.find(idHi, idLo);
-    if (place < 0) {
-      return null;
-    }
-    return new HeldBlock(slabs.get((int) (place >>> 32)), (int) place);
+    return place < 0 ? null : new HeldBlock(slabs.get((int) (place >>> 32)), (int) place);
   }
 
   /**
@@ -304,10 +301,8 @@ public final class ListMemory {
 
   /** The size of a list without the slabs that it shares with the list beside the bound. */
   private long ownBytes(Shared shared) {
-    Set<Slab> others = Collections.newSetFromMap(new IdentityHashMap<>());
-    if (beside != null && beside != shared) {
-      others.addAll(Arrays.asList(beside.list.held.slabs));
-    }
+    boolean mayShare = beside != null && beside != shared;
+    Set<Slab> others = mayShare ? Set.of(beside.list.held.slabs) : Set.of();
     long own = shared.list.root.bytes.length;
     for (Slab slab : shared.list.held.slabs) {
       own += others.contains(slab) ? 0 : slab.bytes();

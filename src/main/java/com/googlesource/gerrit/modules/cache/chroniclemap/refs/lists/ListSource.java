@@ -122,7 +122,7 @@ public final class ListSource {
     if (list == old) {
       return before;
     }
-    counts.parsed(list.blocks(), builder.made(), System.nanoTime() - begunAt);
+    counts.parsed(list.blocks(), builder.made, System.nanoTime() - begunAt);
     return Content.of(list);
   }
 
@@ -175,7 +175,7 @@ public final class ListSource {
         throw new IOException("what was written for " + file + " is not a packed-refs file");
       }
       if (made != list) {
-        counts.parsed(made.blocks(), builder.made(), System.nanoTime() - begunAt);
+        counts.parsed(made.blocks(), builder.made, System.nanoTime() - begunAt);
       }
       return made;
     } finally {

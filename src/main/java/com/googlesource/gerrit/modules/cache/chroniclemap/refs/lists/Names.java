@@ -48,10 +48,7 @@ final class Names {
   static int compareBytes(byte a, byte b, boolean utf16) {
     int x = a & 0xFF;
     int y = b & 0xFF;
-    if (utf16 && x >= FIRST_REORDERED && y >= FIRST_REORDERED) {
-      return rank(x) - rank(y);
-    }
-    return x - y;
+    return utf16 && x >= FIRST_REORDERED && y >= FIRST_REORDERED ? rank(x) - rank(y) : x - y;
   }
 
   /** The order of two names that ascend in neither order, as in no regular file. */

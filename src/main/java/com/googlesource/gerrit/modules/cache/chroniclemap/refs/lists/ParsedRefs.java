@@ -99,10 +99,7 @@ public final class ParsedRefs {
   @Nullable
   public Ref exactRef(String name) {
     Lookup lookup = Lookup.start(name);
-    if (lookup == null || !find(lookup, Lookup.Task.REF)) {
-      return null;
-    }
-    return lookup.takeRef();
+    return lookup != null && find(lookup, Lookup.Task.REF) ? lookup.takeRef() : null;
   }
 
   /** Returns whether there is a ref of that name. */
@@ -158,15 +155,11 @@ public final class ParsedRefs {
     Preconditions.checkState(root.utf16, "the list has another order");
     Lookup bound = Lookup.startBound(name, false);
     if (bound == null) {
-      return -1 - rankByChars(name);
+      // The name has no UTF-8 form.
+      return -1 - BinarySearch.first(0, size(), i -> get(i).getName().compareTo(name) >= 0);
     }
     int rank = place(bound);
     return bound.found ? rank : -1 - rank;
-  }
-
-  /** The rank of a name that has no UTF-8 form. */
-  private int rankByChars(String name) {
-    return BinarySearch.first(0, size(), i -> get(i).getName().compareTo(name) >= 0);
   }
 
   /** Returns how many refs precede a name in the order of the file. */

@@ -73,8 +73,7 @@ final class Slab {
 
   /** Returns the length of the block with a start. */
   int lengthAt(int start) {
-    int block = Arrays.binarySearch(starts, start);
-    return length(block);
+    return length(Arrays.binarySearch(starts, start));
   }
 
   /** Bytes of direct memory. */

@@ -73,13 +73,9 @@ final class MergedRefs extends AbstractList<Ref> {
     }
   }
 
-  private int shift() {
-    return count == 0 ? 0 : shifts[count - 1];
-  }
-
   @Override
   public int size() {
-    return under.size() - shift();
+    return under.size() - (count == 0 ? 0 : shifts[count - 1]);
   }
 
   @Override

@@ -21,7 +21,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import java.io.IOException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.IntConsumer;
-import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.events.RefsChangedEvent;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
@@ -60,8 +59,8 @@ public final class RepositoryRefs {
    */
   public final RefReader earlyReader;
 
-  /** The number of updates by this process. */
-  private final AtomicLong writes = new AtomicLong();
+  /** The number of updates by this process until now. */
+  final AtomicLong writes = new AtomicLong();
 
   private final AtomicLong seenVersion = new AtomicLong();
 
@@ -100,20 +99,18 @@ public final class RepositoryRefs {
    * Packing would then delete the only file of that ref.
    *
    * @param byContent whether to distrust the file's attributes
-   * @return null if JGit must write
+   * @throws RefReader.LeftToJGit if JGit must write
    */
-  @Nullable
   public ParsedRefs lockedList(boolean byContent) throws IOException {
     TrustStat trust = trustPacked == TrustStat.ALWAYS ? TrustStat.AFTER_OPEN : trustPacked;
-    return byContent ? packedFile.currentByContent() : packedFile.current(trust);
+    ParsedRefs list = byContent ? packedFile.currentByContent() : packedFile.current(trust);
+    if (list == null) {
+      throw new RefReader.LeftToJGit();
+    }
+    return list;
   }
 
   // ---- events
-
-  /** The number of updates by this process until now. */
-  long writes() {
-    return writes.get();
-  }
 
   /** Notes that refs were seen, which is no change. */
   public void sawRefs() {

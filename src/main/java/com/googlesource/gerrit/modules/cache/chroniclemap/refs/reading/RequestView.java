@@ -116,7 +116,7 @@ public final class RequestView implements RefReader.CurrentList {
    */
   public Set<Ref> tips(RefReader reader, ObjectId id) throws IOException {
     int now = requiredRead.get();
-    long writes = refs.writes();
+    long writes = refs.writes.get();
     KnownRefs known = lastKnown;
     // JGit's updates are not counted.
     if (known == null

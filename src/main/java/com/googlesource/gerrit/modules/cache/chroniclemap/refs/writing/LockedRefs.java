@@ -195,9 +195,7 @@ final class LockedRefs implements Closeable {
 
   private static InterruptedIOException interrupted(InterruptedException e) {
     Thread.currentThread().interrupt();
-    InterruptedIOException failure = new InterruptedIOException();
-    failure.initCause(e);
-    return failure;
+    return (InterruptedIOException) new InterruptedIOException().initCause(e);
   }
 
   private void lockFiles(long end) throws IOException, Refused {

@@ -104,7 +104,9 @@ final class LooseTransaction implements PackedRefsQueue.Request {
    */
   void run() throws IOException {
     readOldValues();
-    writeNewValues();
+    for (int i : made) {
+      locks.write(i, commands.get(i).getNewId());
+    }
     try {
       change();
     } finally {
@@ -170,12 +172,6 @@ final class LooseTransaction implements PackedRefsQueue.Request {
       return command.getType() == ReceiveCommand.Type.CREATE;
     }
     return !old.isSymbolic() && command.getOldId().equals(old.getObjectId());
-  }
-
-  private void writeNewValues() throws IOException {
-    for (int i : made) {
-      locks.write(i, commands.get(i).getNewId());
-    }
   }
 
   // ---- packed-refs

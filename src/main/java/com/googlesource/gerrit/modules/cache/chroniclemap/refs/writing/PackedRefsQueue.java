@@ -113,7 +113,7 @@ final class PackedRefsQueue {
 
   /** Provides the list while {@code packed-refs} is locked. */
   interface LockedList {
-    @Nullable
+    /** Returns the list; throws {@link RefReader.LeftToJGit} if JGit must write. */
     ParsedRefs get(boolean byContent) throws IOException;
   }
 
@@ -259,9 +259,6 @@ final class PackedRefsQueue {
       boolean byContent = false;
       for (int attempt = 1; !going.isEmpty(); attempt++) {
         ParsedRefs packed = list.get(byContent);
-        if (packed == null) {
-          throw new RefReader.LeftToJGit();
-        }
         PackedEdits edits = new PackedEdits();
         going.removeIf(each -> !succeeds(each, () -> each.request.collect(packed, edits)));
         try {
@@ -299,9 +296,6 @@ final class PackedRefsQueue {
     Path target = leader.besidePackedRefs();
     try {
       ParsedRefs packed = list.get(true);
-      if (packed == null) {
-        throw new RefReader.LeftToJGit();
-      }
       PackedEdits edits = new PackedEdits();
       for (Waiting each : failed) {
         each.request.rollBackLines(packed, edits);

@@ -34,7 +34,6 @@ import java.util.TreeSet;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
-import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.ObjectId;
 
@@ -204,8 +203,13 @@ record Recovery(RepositoryRefs refs, SharedWrites writes) {
           journals.add(Journal.read(each, files));
         }
       }
-      isDead =
-          !JournalOwner.isLiving(file) && Origin.isDead(origin(journals), refs.paths.transactions);
+      Origin origin = // null if none of the journals has it
+          journals.stream()
+              .map(Journal.Found::origin)
+              .filter(Objects::nonNull)
+              .findFirst()
+              .orElse(null);
+      isDead = !JournalOwner.isLiving(file) && Origin.isDead(origin, refs.paths.transactions);
       if (isDead) {
         dead.add(new Dead(owner, journals));
       } else if (!journals.isEmpty()) {
@@ -219,16 +223,6 @@ record Recovery(RepositoryRefs refs, SharedWrites writes) {
         owner.close();
       }
     }
-  }
-
-  /** Returns the origin of the journals of one process; null if none of them has it. */
-  @Nullable
-  private static Origin origin(List<Journal.Found> journals) {
-    return journals.stream()
-        .map(Journal.Found::origin)
-        .filter(Objects::nonNull)
-        .findFirst()
-        .orElse(null);
   }
 
   private void finish(Dead dead) {

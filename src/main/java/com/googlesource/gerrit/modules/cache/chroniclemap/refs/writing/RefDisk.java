@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
 
+import com.google.common.collect.Iterables;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
 import java.io.Closeable;
@@ -255,19 +256,14 @@ public class RefDisk {
 
   /** Does both at the same time: {@link #syncFiles} and {@link #syncFolders}. */
   final void sync(Collection<Path> files, Collection<Path> folders) throws IOException {
-    aboutToSync(files);
-    aboutToSync(folders);
+    for (Path path : Iterables.concat(files, folders)) {
+      about("sync", path);
+    }
     Durable.sync(files, folders);
   }
 
   /** Syncs the entries of folders. */
   final void syncFolders(Collection<Path> folders) throws IOException {
     sync(List.of(), folders);
-  }
-
-  private void aboutToSync(Collection<Path> paths) throws IOException {
-    for (Path path : paths) {
-      about("sync", path);
-    }
   }
 }

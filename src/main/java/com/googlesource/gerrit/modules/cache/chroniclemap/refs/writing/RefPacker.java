@@ -56,7 +56,7 @@ import org.eclipse.jgit.revwalk.RevWalk;
  *
  * <p>Any thread may call.
  */
-final class RefPacker {
+record RefPacker(RefUpdater updater, RepositoryRefs refs) {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /** How many files are deleted under one set of locks, for which other writers may wait. */
@@ -77,14 +77,6 @@ final class RefPacker {
    * file system, each costs half a millisecond and more.
    */
   private static final long LISTING_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
-
-  private final RefUpdater updater;
-  private final RepositoryRefs refs;
-
-  RefPacker(RefUpdater updater) {
-    this.updater = updater;
-    this.refs = updater.refs;
-  }
 
   /** A value to be packed. */
   private record Peeled(ObjectId id, @Nullable ObjectId peeled) {}
@@ -208,7 +200,7 @@ final class RefPacker {
     if (values.isEmpty()) {
       return;
     }
-    try (LockedRefs none = updater.writes.locks.lockNothing(updater.refs.paths)) {
+    try (LockedRefs none = updater.writes.locks.lockNothing(refs.paths)) {
       write(none, false, values);
     }
     List<String> names = new ArrayList<>(values.keySet());
@@ -268,7 +260,7 @@ final class RefPacker {
       if (!locked) {
         // An NFS client caches that a file is missing, and would miss another machine's new lock.
         refs.loose.refreshFolder(name);
-        if (Files.exists(RefPaths.lockOf(updater.refs.paths.loose(name)))) {
+        if (Files.exists(RefPaths.lockOf(refs.paths.loose(name)))) {
           // The lock holder may be deleting the ref, and have seen that it is not packed.
           continue;
         }
@@ -305,14 +297,14 @@ final class RefPacker {
         pruneOrSkip(names.subList(middle, names.size()), values);
       }
     }
-    updater.refs.paths.deleteEmptyParents(names);
+    refs.paths.deleteEmptyParents(names);
   }
 
   /** Deletes the files of packed refs, under their locks. */
   private void prune(Map<String, Peeled> values, LockedRefs held) throws IOException {
     // The list is read under the locks, so it lacks a ref that was deleted and made again.
     ParsedRefs packed = refs.lockedReader.packed();
-    NameConflicts.LocksAbove above = new NameConflicts.LocksAbove(updater.refs.paths, held.names);
+    NameConflicts.LocksAbove above = new NameConflicts.LocksAbove(refs.paths, held.names);
     for (int i = 0; i < held.names.size(); i++) {
       String name = held.names.get(i);
       Peeled value = values.get(name);

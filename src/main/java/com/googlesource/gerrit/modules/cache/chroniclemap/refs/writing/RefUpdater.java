@@ -74,7 +74,7 @@ public final class RefUpdater {
   }
 
   RefPacker packer() {
-    return new RefPacker(this);
+    return new RefPacker(this, refs);
   }
 
   /**
