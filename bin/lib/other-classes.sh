@@ -12,7 +12,7 @@ for gerrit in ${GERRITS#* }; do
   programs=$(gerrit_server "$gerrit" || gerrit_server "${GERRITS%% *}")
   # Not the tests of the sources, which are the same, nor those that need a process of their own. The names that are taken must be
   # told too, or else all classes are, also those that need a server.
-  mvn -B test "-Dgerrit.version=$gerrit" "-Dgerrit.programs.version=$programs" "-Doutput.directory=$PWD/target-tests-$gerrit" \
+  mvn -B test $(gerrit_profile "$gerrit") "-Dgerrit.version=$gerrit" "-Dgerrit.programs.version=$programs" "-Doutput.directory=$PWD/target-tests-$gerrit" \
     -Dspotless.check.skip=true '-Dtest=*Test,!ArchitectureTest,!*LincheckTest' || bad=1
 done
 exit $bad

@@ -21,7 +21,7 @@ for gerrit in ${GERRITS#* }; do
   server=$(gerrit_server "$gerrit") || continue
   built=$PWD/target-server-$server
   echo "other-gerrit: $tests in Gerrit $server"
-  mvn -B verify "-Dgerrit.version=$server" "-Dgerrit.programs.version=$server" "-Doutput.directory=$built" \
+  mvn -B verify $(gerrit_profile "$gerrit") "-Dgerrit.version=$server" "-Dgerrit.programs.version=$server" "-Doutput.directory=$built" \
     -Dspotless.check.skip=true -Derrorprone.skip=true ${compiled[@]+"${compiled[@]}"} -Dtest=NoUnitTest -Dsurefire.failIfNoSpecifiedTests=false \
     "-Dit.test=${tests// /,}" -Dfailsafe.failIfNoSpecifiedTests=false
   if [ -n "$released" ]; then
