@@ -46,7 +46,11 @@ class OwnSettingsTest {
           Pattern.MULTILINE);
 
   @TempDir Path temp;
-  private final Config config = new Config();
+  private final Config file = new Config();
+
+  /** As Gerrit has it: what it reads from the file is the base of what modules get. */
+  private final Config config = new Config(file);
+
   private final ByteArrayOutputStream printed = new ByteArrayOutputStream();
   private final PrintStream before = System.err;
   private SitePaths site;
@@ -70,7 +74,7 @@ class OwnSettingsTest {
   private void set(String name, String value) {
     int dot = name.lastIndexOf('.');
     String[] section = name.substring(0, dot).split("\\.", 2);
-    config.setString(
+    file.setString(
         section[0], section.length > 1 ? section[1] : null, name.substring(dot + 1), value);
   }
 

@@ -98,7 +98,8 @@ public record Setting(String name, String allowed, Reader reader) {
   /** A warning for each key of a section that is not among its settings, and so has no effect. */
   public static List<String> warnings(Config config, String section, List<Setting> settings) {
     String[] parts = parts(section);
-    return config.getNames(parts[0], parts[1]).stream()
+    // Gerrit reads its file into a base of the configuration that modules get.
+    return config.getNames(parts[0], parts[1], /* recursive= */ true).stream()
         .filter(key -> settings.stream().noneMatch(known -> known.name.equalsIgnoreCase(key)))
         .map(
             key ->

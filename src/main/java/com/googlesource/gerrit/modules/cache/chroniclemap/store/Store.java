@@ -176,9 +176,6 @@ public final class Store {
         }
       }
     } catch (DamagedEntryException e) {
-      if (e.certain) {
-        countDamaged(e);
-      }
       var unused = context.threads.write(() -> dropIfExpiredOrDamaged(key));
     } catch (StoreBusyException e) {
       // A miss: the holder of the segment's lock waits for the disk.
@@ -189,13 +186,6 @@ public final class Store {
     return null;
   }
 
-  private void countDamaged(DamagedEntryException e) {
-    context.counts.damaged.increment();
-    logger.atWarning().atMostEvery(1, TimeUnit.MINUTES).log(
-        "Cache %s: a damaged entry was found and is dropped: %s",
-        context.settings.name(), e.getMessage());
-  }
-
   /**
    * Removes a value from the file if it is still too old or damaged, now that nobody changes it.
    */
@@ -203,8 +193,21 @@ public final class Store {
     context.lock.lock();
     try {
       Generation file = current.file();
-      if (file != null && isUseless(file, key)) {
+      if (file == null) {
+        return;
+      }
+      try {
+        StoredValue value = file.read(key);
+        if (value != null && !value.isInvalidated() && context.isTooOld(value.created())) {
+          file.drop(key);
+        }
+      } catch (DamagedEntryException e) {
+        // Under the lock, no change in progress explains the damage.
         file.drop(key);
+        file.noteDropped();
+        logger.atWarning().atMostEvery(1, TimeUnit.MINUTES).log(
+            "Cache %s: a damaged entry was found and is dropped: %s",
+            context.settings.name(), e.getMessage());
       }
     } catch (StoreBusyException e) {
       // The next read finds the value again.
@@ -213,20 +216,6 @@ public final class Store {
       current.fail(current.file(), e);
     } finally {
       context.lock.unlock();
-    }
-  }
-
-  private boolean isUseless(Generation file, byte[] key) {
-    try {
-      StoredValue value = file.read(key);
-      return value != null && !value.isInvalidated() && context.isTooOld(value.created());
-    } catch (DamagedEntryException e) {
-      if (!e.certain) {
-        // Under the lock, no change in progress explains the damage. Certain damage was counted by
-        // the reader.
-        countDamaged(e);
-      }
-      return true;
     }
   }
 

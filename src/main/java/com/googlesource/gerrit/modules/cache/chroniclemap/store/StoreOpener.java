@@ -142,11 +142,14 @@ final class StoreOpener {
       verdict = state.judge(found.path());
       isCopy = !state.isSameFile(found.path());
       if (verdict == FileVerdict.LOST) {
+        boolean isDamaged = state.hasDamagedHeader(found.path());
         state.release();
         return replace(
             new LostContentException(
-                "it may lack its last changes: the machine crashed before the file was closed and"
-                    + " on disk, or the file is a copy"));
+                isDamaged
+                    ? "its header is damaged"
+                    : "it may lack its last changes: the machine crashed before the file was closed"
+                        + " and on disk, or the file is a copy"));
       }
       getsDiskInSteps = state.room() != 0 && Holes.canAllocate();
       if (isCopy && !getsDiskInSteps) {

@@ -97,7 +97,7 @@ final class StoreUpkeep {
     }
     if (damaged > 0) {
       logger.atWarning().log(
-          "Cache %s: verify found %d damaged entries, each of which is a miss",
+          "Cache %s: verify found damaged entries, each of which is a miss: %d",
           context.settings.name(), damaged);
     }
   }
@@ -105,6 +105,9 @@ final class StoreUpkeep {
   /** Returns whether all segments were checked. */
   private boolean verifyAll(Generation file, Progress progress, VerifyCounts counts) {
     try (SegmentReader reader = file.reader()) {
+      if (!whileInUse(file, () -> file.values.verifyHeader(counts))) {
+        return false;
+      }
       int segments = file.state().counts.segments;
       for (int i = 0; i < segments; i++) {
         context.lock.yieldToWaiters();

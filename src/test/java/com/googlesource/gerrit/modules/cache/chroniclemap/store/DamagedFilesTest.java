@@ -180,6 +180,10 @@ class DamagedFilesTest {
     assertThat(start()).isEqualTo(StartReport.Kind.CLEAN);
     assertThat(store.read(key(50))).isNull();
     assertThat(store.read(key(51)).bytes()).isEqualTo(value(51));
+    // It is counted when it is dropped, in the background.
+    while (store.stats().counts().damaged.sum() == 0) {
+      Thread.onSpinWait();
+    }
     assertThat(store.stats().counts().damaged.sum()).isEqualTo(1);
   }
 

@@ -165,6 +165,15 @@ public final class TestStores {
     }
   }
 
+  /** Overwrites a part of a store's file with zeros, as a disk does that loses a block. */
+  static void zero(Path folder, String store, long from, int bytes) throws IOException {
+    Path file = filesIn(folder).stream().filter(f -> isFileOf(store, f)).findFirst().orElseThrow();
+    try (RandomAccessFile out = new RandomAccessFile(file.toFile(), "rw")) {
+      out.seek(from);
+      out.write(new byte[bytes]);
+    }
+  }
+
   private static boolean isFileOf(String store, Path file) {
     String name = file.getFileName().toString();
     return name.startsWith(store) && name.endsWith(".chm");

@@ -43,6 +43,8 @@ import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** What a store does so that nobody has to tune it: evict, expire, shrink, verify, repair. */
 class UpkeepTest {
@@ -453,6 +455,56 @@ class UpkeepTest {
       }
     }
     assertThat(store.stats().counts().damaged.sum()).isEqualTo(1);
+  }
+
+  @Test
+  void aDamagedEntryThatIsReadIsCountedOnceAndGone() throws Exception {
+    Store store = store("read", 4 * MB);
+    for (int i = 0; i < 100; i++) {
+      put(store, i, 1000);
+    }
+    store.flush();
+    flip("read", value(7, 1000));
+    flip("read", value(8, 1000));
+    assertThat(store.verify(false, Progress.NONE).damaged()).isEqualTo(2);
+    assertThat(store.read(key(7))).isNull();
+    while (store.stats().unrepaired() == 2) {
+      Thread.onSpinWait();
+    }
+    assertThat(store.stats().unrepaired()).isEqualTo(1);
+    assertThat(store.stats().counts().damaged.sum()).isEqualTo(2);
+    assertThat(store.verify(false, Progress.NONE).damaged()).isEqualTo(1);
+    assertThat(store.stats().counts().damaged.sum()).isEqualTo(2);
+  }
+
+  /** As a disk does that loses a block. */
+  @ParameterizedTest
+  @CsvSource({"0, 1024", "4096, 4096", "8192, 4096", "20480, 8192"})
+  void verifyFindsLostBlocksOfTheStructure(long from, int bytes) throws Exception {
+    Store store = store("lost", 4 * MB);
+    for (int i = 0; i < 1000; i++) {
+      put(store, i, 1000);
+    }
+    store.flush();
+    TestStores.zero(temp.resolve("stores"), "lost", from, bytes);
+    VerifyReport found = store.verify(false, Progress.NONE);
+    assertThat(found.complete()).isTrue();
+    assertThat(found.damaged()).isAtLeast(1);
+    // The header holds no value.
+    assertThat(found.values() + (from == 0 ? 0 : found.damaged())).isEqualTo(1000);
+    assertThat(store.verify(true, Progress.NONE).repaired()).isTrue();
+    VerifyReport after = store.verify(false, Progress.NONE);
+    assertThat(after.damaged()).isEqualTo(0);
+    assertThat(after.values()).isEqualTo(found.values());
+    int left = 0;
+    for (int i = 0; i < 1000; i++) {
+      Value value = store.read(key(i));
+      if (value != null) {
+        assertThat(value.bytes()).isEqualTo(value(i, 1000));
+        left++;
+      }
+    }
+    assertThat(left).isEqualTo(found.values());
   }
 
   private void flip(String store, byte[] value) throws Exception {

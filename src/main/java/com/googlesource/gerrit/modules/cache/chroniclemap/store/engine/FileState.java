@@ -232,7 +232,10 @@ public final class FileState {
    *     lock of the whole map is free
    */
   void describe(Path store, long fileBytes, int headerBytes) throws IOException {
-    int checksum = headerChecksum(store, headerBytes);
+    int checksum;
+    try (FileChannel channel = disk.open(store, Set.of(StandardOpenOption.READ))) {
+      checksum = headerChecksum(channel, headerBytes);
+    }
     buffer.putLong(FILE_BYTES_AT, fileBytes);
     buffer.putInt(HEADER_BYTES_AT, headerBytes);
     buffer.putInt(HEADER_CHECKSUM_AT, checksum);
@@ -244,12 +247,10 @@ public final class FileState {
     buffer.putLong(0, MAGIC);
   }
 
-  private int headerChecksum(Path store, int headerBytes) throws IOException {
+  private static int headerChecksum(FileChannel file, int headerBytes) throws IOException {
     ByteBuffer header = ByteBuffer.allocate(headerBytes);
-    try (FileChannel channel = disk.open(store, Set.of(StandardOpenOption.READ))) {
-      if (!SegmentReader.readFully(channel, 0, header)) {
-        throw new LostContentException("the store file is shorter than its header");
-      }
+    if (!SegmentReader.readFully(file, 0, header)) {
+      throw new LostContentException("the store file is shorter than its header");
     }
     return Hashing.crc32c().hashBytes(header.flip()).asInt();
   }
@@ -325,7 +326,18 @@ public final class FileState {
 
   /** Whether the header of the store's file is the one that the file was created with. */
   boolean hasHeader(Path store) throws IOException {
-    return headerChecksum(store, buffer.getInt(HEADER_BYTES_AT))
+    try (FileChannel channel = disk.open(store, Set.of(StandardOpenOption.READ))) {
+      return hasHeader(channel);
+    }
+  }
+
+  /** Whether that is known not to be so, of a file that has its size. */
+  public boolean hasDamagedHeader(Path store) throws IOException {
+    return disk.size(store) == buffer.getLong(FILE_BYTES_AT) && !hasHeader(store);
+  }
+
+  boolean hasHeader(FileChannel file) throws IOException {
+    return headerChecksum(file, buffer.getInt(HEADER_BYTES_AT))
         == buffer.getInt(HEADER_CHECKSUM_AT);
   }
 

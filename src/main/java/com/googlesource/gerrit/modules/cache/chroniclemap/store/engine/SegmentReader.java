@@ -45,6 +45,7 @@ public final class SegmentReader implements AutoCloseable {
   private final FileChannel channel;
   private final FileLayout layout;
   private final IntSupplier room;
+  private final SegmentCounts counts;
   private final BorrowedPages pages;
   private final byte[] bytes;
   private final ByteBuffer buffer;
@@ -55,11 +56,18 @@ public final class SegmentReader implements AutoCloseable {
    *
    * @param channel is not closed by this reader
    * @param room the number of chunks of each segment that have disk; 0 for all
+   * @param counts what the segments should hold
    * @param pages is closed with this reader
    */
-  SegmentReader(FileChannel channel, FileLayout layout, IntSupplier room, BorrowedPages pages) {
+  SegmentReader(
+      FileChannel channel,
+      FileLayout layout,
+      IntSupplier room,
+      SegmentCounts counts,
+      BorrowedPages pages) {
     this.channel = channel;
     this.room = room;
+    this.counts = counts;
     this.layout = layout;
     this.pages = pages;
     this.bytes = new byte[layout.segmentBytes()];
@@ -67,7 +75,8 @@ public final class SegmentReader implements AutoCloseable {
   }
 
   /**
-   * Reads a segment as far as it is used; returns how many slots led to no valid record.
+   * Reads a segment as far as it is used; returns how many records are damaged: slots that lead to
+   * no valid record, and records to which no slot leads.
    *
    * @param sink takes each record that has the right checksum and is not invalidated, which is
    *     valid during the call only; a record may come twice
@@ -147,11 +156,13 @@ public final class SegmentReader implements AutoCloseable {
 
   private long readSlots(int segment, Consumer<RecordView> sink) {
     long damaged = 0;
+    int taken = 0;
     for (int i = 0; i < layout.slots(); i++) {
       long slot = layout.slot(buffer, i * layout.slotBytes());
       if (slot == 0) {
         continue;
       }
+      taken++;
       // A record that no lookup finds may be superseded by another one.
       if (!record.parse(layout, bytes, slot) || !layout.isPlace(segment, slot, record)) {
         damaged++;
@@ -159,6 +170,8 @@ public final class SegmentReader implements AutoCloseable {
         sink.accept(record);
       }
     }
-    return damaged;
+    // An unchecked segment may hold less than is noted.
+    int lost = counts.isUnchecked(segment) ? 0 : counts.records(segment) - taken;
+    return damaged + Math.max(0, lost);
   }
 }

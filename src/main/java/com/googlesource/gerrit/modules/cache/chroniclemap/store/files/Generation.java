@@ -240,6 +240,18 @@ public final class Generation {
     unrepaired = isAll ? found : Math.max(found, unrepaired);
   }
 
+  /**
+   * Notes that a damaged entry was dropped, and counts it if no check has counted it: the next check
+   * counts what this takes for another one. Under the writer lock.
+   */
+  public void noteDropped() {
+    if (unrepaired > 0) {
+      unrepaired--;
+    } else {
+      damaged.increment();
+    }
+  }
+
   /** How many damaged entries were found, and are still there. */
   public long unrepaired() {
     return unrepaired;

@@ -375,6 +375,11 @@ public final class ValueTable {
     public long damaged;
   }
 
+  /** Checks the header of the file. The caller holds the writer lock. */
+  public void verifyHeader(VerifyCounts counts) throws IOException {
+    counts.damaged += map.hasHeader() ? 0 : 1;
+  }
+
   /** Checks a segment. The caller holds the writer lock, so that nothing changes meanwhile. */
   public void verifySegment(int segment, SegmentReader reader, VerifyCounts counts)
       throws IOException {
