@@ -68,9 +68,12 @@ class StartIT {
     try (GerritSite site = SiteTemplate.siteWithModule(tmp.resolve("gerrit"))) {
       String folder = unwritableFolder().toString();
       site.edit(config -> config.setString("cache", null, "directory", folder));
+      site.edit(config -> config.setString("cache-chroniclemap", null, "sharedByte", "1m"));
       try (GerritDaemon daemon = GerritDaemon.start(site)) {
         workIn(daemon);
         assertMemoryOnly(site, folder);
+        assertThat(linesOf(site, "WARN .*nearest one is cache-chroniclemap.sharedBytes"))
+            .hasSize(1);
       }
     }
   }

@@ -17,6 +17,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 
+import com.google.common.collect.MoreCollectors;
+import com.google.common.collect.Sets;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.BuildFolder;
@@ -32,6 +34,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -39,7 +43,8 @@ import org.junit.jupiter.api.io.TempDir;
  * An upgrade of the jar alone: the next one uses the files that an older one has left.
  *
  * <p>If this fails because a format has changed, all caches start empty after the upgrade. Then
- * CHANGELOG.md and install.md must say so, and {@link #main} makes the files anew.
+ * CHANGELOG.md and install.md must say so, and {@link #main} makes the files anew. It also does if
+ * this fails because another Gerrit has other versions of the caches that must be used.
  */
 class UpgradeIT {
   /** The repositories and caches of a small site, as the jar of commit 4338e189 left them. */
@@ -57,6 +62,7 @@ class UpgradeIT {
       Folders.delete(site.path().resolve("git"));
       tar("-xzf", OLD.toString(), "-C", site.path().toString());
       String cookie = Files.readString(site.path().resolve(COOKIE));
+      Set<String> before = versions(site);
       try (GerritDaemon daemon = GerritDaemon.start(site)) {
         Gerrit gerrit = new Gerrit(site);
         assertThat(gerrit.isSignedIn(cookie)).isTrue();
@@ -64,12 +70,16 @@ class UpgradeIT {
         RestClient reader = RestClient.withCookie(site.url(), cookie);
         assertThat(reader.get("/projects/" + PROJECT + "/branches/").body()).contains("master");
 
+        Set<String> made = Sets.difference(versions(site), before);
         List<String> used = new ArrayList<>();
         for (JsonElement element : get(reader, "caches").getAsJsonArray("caches")) {
           JsonObject cache = element.getAsJsonObject();
           String name = cache.get("name").getAsString();
           String kind = cache.getAsJsonObject("last_start").get("kind").getAsString();
-          assertWithMessage(name).that(kind).isAnyOf("clean", "copy");
+          // In another Gerrit, a cache may have another version.
+          if (made.stream().noneMatch(version -> version.startsWith(name + "-v"))) {
+            assertWithMessage(name).that(kind).isAnyOf("clean", "copy");
+          }
           if (cache.get("disk_hits").getAsLong() > 0) {
             used.add(name);
           }
@@ -77,16 +87,25 @@ class UpgradeIT {
         assertThat(used).containsAtLeast("web_sessions", "accounts", "persisted_projects");
         JsonObject refs = get(reader, "refs");
         assertThat(refs.getAsJsonObject("totals").get("loads").getAsLong()).isAtLeast(1);
-        for (JsonElement project : refs.getAsJsonArray("projects")) {
-          // Of another project, the old server had not read the file of the last packing.
-          if (project.getAsJsonObject().get("name").getAsString().equals(PROJECT)) {
-            assertThat(project.getAsJsonObject().get("parses").getAsLong()).isEqualTo(0);
-          }
-        }
+        // Of another project, the old server had not read the file of the last packing.
+        JsonObject read =
+            refs.getAsJsonArray("projects").asList().stream()
+                .map(JsonElement::getAsJsonObject)
+                .filter(project -> project.get("name").getAsString().equals(PROJECT))
+                .collect(MoreCollectors.onlyElement());
+        assertThat(read.get("found").getAsLong()).isAtLeast(1);
+        assertThat(read.get("parses").getAsLong()).isEqualTo(0);
         assertThat(ErrorLog.of(site).errors()).isEmpty();
         assertThat(daemon.isRunning()).isTrue();
       }
     }
+  }
+
+  /** The names and versions of the caches that have files, such as {@code accounts-v2}. */
+  private static Set<String> versions(GerritSite site) throws IOException {
+    return Folders.files(site.cacheFolder(), f -> f.toString().endsWith(".chm")).stream()
+        .map(file -> file.getFileName().toString().replaceFirst("-g\\d+-.*", ""))
+        .collect(Collectors.toSet());
   }
 
   private static JsonObject get(RestClient reader, String what) throws IOException {

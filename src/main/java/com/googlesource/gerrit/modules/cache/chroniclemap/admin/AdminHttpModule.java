@@ -50,7 +50,8 @@ final class AdminHttpModule extends ServletModule {
           new HttpServletResponseWrapper((HttpServletResponse) response) {
             @Override
             public void setContentType(String type) {
-              super.setContentType(type.startsWith("application/xml") ? "image/svg+xml" : type);
+              boolean isXml = type != null && type.startsWith("application/xml");
+              super.setContentType(isXml ? "image/svg+xml" : type);
             }
           });
     }

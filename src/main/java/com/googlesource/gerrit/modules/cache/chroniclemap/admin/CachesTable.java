@@ -39,15 +39,14 @@ final class CachesTable {
    */
   static void print(
       PrintWriter out, CacheInventory inventory, List<CacheReport> reports, Problems problems) {
+    out.println(AdminPlugin.NAME + " " + RunningJar.version());
     Optional<Path> directory = inventory.directory();
     if (directory.isEmpty()) {
       String reason = inventory.memoryOnlyReason().orElse("unknown");
       TextTable.printWrapped(out, "All caches are kept in memory only: " + reason);
       return;
     }
-    String version = AdminPlugin.NAME + " " + RunningJar.version();
-    TextTable.printWrapped(out, version + ", stores in " + directory.get());
-    out.println();
+    out.println("Stores in " + directory.get() + System.lineSeparator());
     TextTable table = new TextTable(out, ROW);
     table.row("", "|Bytes|Disk|Disk|||Last");
     table.row("Cache", "Entries|on disk|limit|reads|Hits|Evicted|start");

@@ -51,12 +51,21 @@ final class PageData {
   @Inject private Provider<UpkeepQueue> queue;
   @Inject private Rights rights;
   @Inject private CurrentUser user;
+  private ImmutableList<UpkeepQueue.Queued> queued = ImmutableList.of();
+  private ImmutableList<UpkeepQueue.Ended> ended = ImmutableList.of();
   private List<CacheReport> caches;
   private ImmutableList<Sample> samples;
 
-  /** Reads caches and samples, once all fields above are set. */
+  /**
+   * Reads tasks, caches and samples, once all fields above are set. Tasks first, so that the caches
+   * show what came of the work that has ended.
+   */
   @Inject
   void read() {
+    if (inventory.isPresent()) {
+      ended = queue.get().ended();
+      queued = queue.get().queued();
+    }
     caches = inventory.map(CacheInventory::reports).orElse(List.of());
     samples = history.samples();
   }
@@ -236,10 +245,10 @@ final class PageData {
   private PageTable tasks(String selected) {
     boolean mayCancel = rights.has(Rights.KILL) && rights.has(Rights.VIEW_QUEUE);
     PageTable table = new PageTable("Work|Cache|User|Start|End|Result");
-    for (UpkeepQueue.Queued queued : queue.get().queued().reverse()) {
-      UpkeepQueue.Run run = queued.run();
+    for (UpkeepQueue.Queued work : queued.reverse()) {
+      UpkeepQueue.Run run = work.run();
       if (isShown(selected, run.cache())) {
-        TaskInfo info = queued.info();
+        TaskInfo info = work.info();
         boolean running = info.state == State.RUNNING;
         String name = run.work().name();
         table.row(
@@ -260,15 +269,15 @@ final class PageData {
                     name + " of " + run.cache())));
       }
     }
-    for (UpkeepQueue.Ended ended : queue.get().ended()) {
-      if (isShown(selected, ended.cache())) {
+    for (UpkeepQueue.Ended work : ended) {
+      if (isShown(selected, work.cache())) {
         table.row(
-            cell(ended.work()),
-            cell(ended.cache()),
-            cell(ended.by()),
-            time(ended.from()),
-            time(ended.to()),
-            cell(ended.outcome()));
+            cell(work.work()),
+            cell(work.cache()),
+            cell(work.by()),
+            time(work.from()),
+            time(work.to()),
+            cell(work.outcome()));
       }
     }
     return table;

@@ -23,7 +23,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
 import com.googlesource.gerrit.modules.cache.chroniclemap.shared.SharedReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -99,6 +98,9 @@ final class Problems {
   }
 
   private static final String NO_FILE = "caches-without-a-file";
+  private static final String TRIED_AGAIN =
+      "Remove the reason: the file is tried again within ten minutes.";
+  private static final String IN_MEMORY = "lists are kept in memory only";
 
   /** The time of a state, which lasts. */
   private static final long UNKNOWN = 0;
@@ -114,7 +116,8 @@ final class Problems {
               true,
               "damaged entry in the file",
               "damaged entries in the file",
-              "Reads of them find nothing. Repair (verify --repair) drops them and keeps the rest.",
+              "Reads of such entries find nothing. Repair (verify --repair) drops them, and keeps the"
+                  + " rest.",
               "damaged-entries"),
           Kind.count(
               "faults",
@@ -241,8 +244,7 @@ final class Problems {
                 add(
                     name,
                     why,
-                    "What is put meanwhile is lost at the next stop. Remove the reason: the file is"
-                        + " tried again within ten minutes.",
+                    "What is put meanwhile is lost at the next stop. " + TRIED_AGAIN,
                     NO_FILE));
     findKinds(name, figures);
     long evicted = lastRise(name, "evicted", figures);
@@ -278,26 +280,28 @@ final class Problems {
             .allMatch(figures -> figures != null && figures.get("queued") > 0);
   }
 
-  private static boolean hasFailed(StoreStats disk) {
-    return disk.state() == StoreState.FAILED;
-  }
-
   void findIn(RefsTotals totals, Figures figures) {
-    totals
-        .memoryOnlyReason()
-        .or(() -> totals.disk().filter(Problems::hasFailed).map(disk -> disk.start().detail()))
-        .ifPresent(
-            why ->
-                add(
-                    Events.REFS,
-                    "lists are kept in memory only" + (why.isEmpty() ? "" : ": " + why),
-                    "They are parsed again after a restart. Remove the reason, and restart Gerrit.",
-                    NO_FILE));
+    String effect = "They are parsed again after a restart. ";
+    if (totals.wantsDisk()) {
+      totals
+          .memoryOnlyReason()
+          .ifPresent(
+              why ->
+                  add(
+                      Events.REFS,
+                      IN_MEMORY + ": " + why,
+                      effect + "Remove the reason, and restart Gerrit.",
+                      NO_FILE));
+    }
     totals
         .disk()
         .ifPresent(
             disk -> {
-              if (disk.unrepaired() > 0 && !hasFailed(disk)) {
+              if (disk.state() == StoreState.FAILED) {
+                String detail = disk.start().detail();
+                String why = detail.isEmpty() ? "" : ": " + detail;
+                add(Events.REFS, IN_MEMORY + why, effect + TRIED_AGAIN, NO_FILE);
+              } else if (disk.unrepaired() > 0) {
                 add(
                     Events.REFS,
                     "damaged blocks in the file of the lists",

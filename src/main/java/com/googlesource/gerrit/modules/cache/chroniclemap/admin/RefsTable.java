@@ -105,6 +105,11 @@ final class RefsTable {
               "Projects with reftables: {reftables}; their tables: {table_bytes}; lookups:"
                   + " {table_lookups}."));
     }
+    if (!totals.wantsDisk()) {
+      totals
+          .memoryOnlyReason()
+          .ifPresent(why -> notes.add("Lists are kept in memory only: " + why));
+    }
     for (ProjectRefs refs : reports) {
       refs.report()
           .leftReason()

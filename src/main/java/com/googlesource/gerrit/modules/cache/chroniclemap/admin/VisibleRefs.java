@@ -42,7 +42,7 @@ final class VisibleRefs {
   Optional<String> whyNone() {
     if (installed.isEmpty()) {
       return Optional.of(
-          "parsed ref lists are not installed: add installDbModule ="
+          "parsed ref lists are optional and not installed; to install them, add installDbModule ="
               + " com.googlesource.gerrit.modules.cache.chroniclemap.PackedRefsModule"
               + " to the section gerrit of gerrit.config, and restart");
     }

@@ -448,6 +448,7 @@ public final class PackedRefsCache implements AutoCloseable {
         tableBytes,
         tableLookups.sum(),
         store.map(Store::stats),
-        store.isPresent() ? Optional.empty() : Optional.of(memoryOnlyReason));
+        store.isPresent() ? Optional.empty() : Optional.of(memoryOnlyReason),
+        settings.diskLimit() > 0);
   }
 }

@@ -36,6 +36,7 @@ import java.util.Optional;
  * @param tableLookups lookups in these tables
  * @param disk figures of the store; empty if there is none
  * @param memoryOnlyReason why there is no store; empty if there is one
+ * @param wantsDisk whether {@code cache.packed_refs.diskLimit} asks for a store
  */
 public record RefsTotals(
     FileCounts counts,
@@ -47,4 +48,5 @@ public record RefsTotals(
     List<Long> tables,
     long tableLookups,
     Optional<StoreStats> disk,
-    Optional<String> memoryOnlyReason) {}
+    Optional<String> memoryOnlyReason,
+    boolean wantsDisk) {}

@@ -170,11 +170,11 @@ public final class SharedValues {
     try (RecordLog log = opener.open()) {
       log.check(report);
       checkSecret(report);
+      long behind = follower.behindRecords();
+      report.good("behind", "%s records, %s ms", behind, follower.behindMillis());
     } catch (IOException e) {
       report.bad("connection", "%s", e.getMessage());
     }
-    long behind = follower.behindRecords();
-    report.good("behind", "%s records, %s ms", behind, follower.behindMillis());
     return report;
   }
 

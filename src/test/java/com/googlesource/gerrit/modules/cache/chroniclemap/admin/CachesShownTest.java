@@ -131,18 +131,18 @@ class CachesShownTest {
             List.of(
                 report("a", StoreState.READY, StartReport.Kind.CLEAN, "", 3),
                 report("b".repeat(40), StoreState.READY, StartReport.Kind.NEW, "", 123_456_789)));
-    assertThat(lines.get(5)).hasLength(lines.get(6).length());
-    assertThat(lines.get(6)).startsWith("b".repeat(24) + "~ ");
-    assertThat(lines.get(5)).endsWith("clean");
-    assertThat(lines.get(6)).endsWith("new");
-    assertThat(lines.get(8)).startsWith("2 caches");
+    assertThat(lines.get(6)).hasLength(lines.get(7).length());
+    assertThat(lines.get(7)).startsWith("b".repeat(24) + "~ ");
+    assertThat(lines.get(6)).endsWith("clean");
+    assertThat(lines.get(7)).endsWith("new");
+    assertThat(lines.get(9)).startsWith("2 caches");
   }
 
   @Test
   void theSampleOfThePageHasThisHead() throws Exception {
     List<String> lines = table(Optional.empty(), List.of());
     assertThat(Files.readString(Path.of("resources/Documentation/cmd-show.md")))
-        .contains(String.join("\n", lines.subList(2, 5)) + "\n");
+        .contains(String.join("\n", lines.subList(3, 6)) + "\n");
   }
 
   @Test
@@ -156,7 +156,7 @@ class CachesShownTest {
                     report("ours", StoreState.READY, StartReport.Kind.REPLACED, "it was text", 1),
                     report("lost", StoreState.FAILED, StartReport.Kind.CLEAN, "", 1))));
     assertThat(text).contains("ours: started empty: it was text");
-    assertThat(text).contains("ours, wrong now: 1 damaged entry in the file. Reads of them");
+    assertThat(text).contains("ours, wrong now: 1 damaged entry in the file. Reads of such");
     assertThat(text).contains("lost, wrong now: kept in memory only: see the log");
   }
 

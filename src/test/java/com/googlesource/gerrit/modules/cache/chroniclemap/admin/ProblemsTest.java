@@ -98,7 +98,8 @@ class ProblemsTest {
         .containsExactly("wrong now: a: 2 damaged entries in the file");
     assertThat(problems(damaged).all().get(0).repairable()).isTrue();
     assertThat(problems(damaged).all().get(0).line())
-        .startsWith("a, wrong now: 2 damaged entries in the file. Reads of them find nothing.");
+        .startsWith(
+            "a, wrong now: 2 damaged entries in the file. Reads of such entries find nothing.");
   }
 
   @Test

@@ -108,7 +108,8 @@ class RefsShownTest {
         List.of(),
         1_234,
         disk,
-        memoryOnlyReason);
+        memoryOnlyReason,
+        !memoryOnlyReason.equals(NOT_WANTED));
   }
 
   /** The figures of totals, with others where they are 0: all are as wide as they can be. */
@@ -121,6 +122,17 @@ class RefsShownTest {
       }
     }
     return all;
+  }
+
+  private static final Optional<String> NOT_WANTED =
+      Optional.of("cache.packed_refs.diskLimit is 0");
+
+  @Test
+  void listsInMemoryAreNoFaultIfThatIsWanted() {
+    String text = text(totals(0, 0, Optional.empty(), NOT_WANTED));
+    assertThat(text).contains("Lists are kept in memory only: cache.packed_refs.diskLimit is 0");
+    assertThat(text).doesNotContain("wrong now");
+    assertThat(text(totals(0, 0))).contains("wrong now: lists are kept in memory only: another");
   }
 
   private static long memoryOnly(StoreState state) {

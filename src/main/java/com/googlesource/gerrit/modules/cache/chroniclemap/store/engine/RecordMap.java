@@ -582,7 +582,11 @@ public final class RecordMap {
    */
   public SegmentReader reader(Path currentPath) {
     return new SegmentReader(
-        channel, layout, state::room, counts, new BorrowedPages(currentPath, this, address, mappedBytes));
+        channel,
+        layout,
+        state::room,
+        counts,
+        new BorrowedPages(currentPath, this, address, mappedBytes));
   }
 
   /** Whether the header of the mapped file is the one that it was created with. */

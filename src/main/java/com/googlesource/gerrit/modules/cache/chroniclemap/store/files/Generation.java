@@ -241,8 +241,8 @@ public final class Generation {
   }
 
   /**
-   * Notes that a damaged entry was dropped, and counts it if no check has counted it: the next check
-   * counts what this takes for another one. Under the writer lock.
+   * Notes that a damaged entry was dropped, and counts it if no check has counted it: the next
+   * check counts what this takes for another one. Under the writer lock.
    */
   public void noteDropped() {
     if (unrepaired > 0) {
