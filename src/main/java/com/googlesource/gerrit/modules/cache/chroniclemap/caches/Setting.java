@@ -13,6 +13,7 @@
 // limitations under the License.
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
+import static com.google.common.base.Preconditions.checkArgument;
 import static com.google.common.base.Strings.lenientFormat;
 import static java.util.Comparator.comparing;
 import static java.util.concurrent.TimeUnit.SECONDS;
@@ -65,10 +66,12 @@ public record Setting(String name, String allowed, Reader reader) {
   /** A time with its unit. An empty one is not set. */
   static Setting time(String name) {
     Reader reader =
-        (c, s, sub, n) ->
-            Strings.isNullOrEmpty(c.getString(s, sub, n))
-                ? 0
-                : ConfigUtil.getTimeUnit(c, s, sub, n, 0, SECONDS);
+        (c, s, sub, n) -> {
+          boolean isSet = !Strings.isNullOrEmpty(c.getString(s, sub, n));
+          // Gerrit 3.12 takes the default in place of what does not begin with a digit.
+          checkArgument(!isSet || ConfigUtil.getTimeUnit(c, s, sub, n, -1, SECONDS) >= 0);
+          return isSet;
+        };
     return new Setting(name, "a time, such as 90 s or 5 days", reader);
   }
 
