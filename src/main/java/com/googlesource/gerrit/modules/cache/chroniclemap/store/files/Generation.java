@@ -245,8 +245,9 @@ public final class Generation {
    * check counts what this takes for another one. Under the writer lock.
    */
   public void noteDropped() {
-    if (unrepaired > 0) {
-      unrepaired--;
+    long known = unrepaired;
+    if (known > 0) {
+      unrepaired = known - 1;
     } else {
       damaged.increment();
     }
