@@ -380,7 +380,8 @@ class PageIT {
     assertThat(browser.one("#tasks tbody tr").getText()).contains("DAMAGED");
     click("repair", "The verify of persisted_projects has ended: repaired");
     assertThat(browser.one("#tasks tbody tr").getText()).contains("repaired");
-    assertThat(browser.one("#state .badge").getText()).isEqualTo("Fine");
+    assertThat(browser.one("#state .badge").getText()).isEqualTo("Was wrong");
+    assertThat(browser.all("button[data-action='repair']")).isEmpty();
     click("verify", "The verify of persisted_projects has ended: sound");
     assertThat(gerrit.rest().get("/projects/spoiled").body()).contains(description);
   }

@@ -120,6 +120,12 @@ final class Problems {
                   + " rest.",
               "damaged-entries"),
           Kind.count(
+              "damaged",
+              "damaged entry found",
+              "damaged entries found",
+              "A kill may leave one. If there are more, the disk or memory is faulty.",
+              "damaged-entries"),
+          Kind.count(
               "faults",
               "error of the disk",
               "errors of the disk",
@@ -351,7 +357,9 @@ final class Problems {
       long count = figures.get(kind.name);
       if (count > 0) {
         long last = kind.isDamage ? now : lastRise(subject, kind.name, figures);
-        Level level = isRecent(last) ? Level.NOW : Level.WAS;
+        // What was found damaged is gone, or counted in unrepaired.
+        boolean isOver = kind.name.equals("damaged") || !isRecent(last);
+        Level level = isOver ? Level.WAS : Level.NOW;
         String text = Units.count(count) + " " + (count == 1 ? kind.one : kind.many);
         String since = kind.isDamage ? "" : " since the start";
         all.add(

@@ -95,7 +95,10 @@ class ProblemsTest {
       sample(damaged);
     }
     assertThat(shown(problems(damaged)))
-        .containsExactly("wrong now: a: 2 damaged entries in the file");
+        .containsExactly(
+            "wrong now: a: 2 damaged entries in the file",
+            "was wrong: a: 2 damaged entries found since the start")
+        .inOrder();
     assertThat(problems(damaged).all().get(0).repairable()).isTrue();
     assertThat(problems(damaged).all().get(0).line())
         .startsWith(
