@@ -83,17 +83,21 @@ final class Problems {
     }
   }
 
-  /**
-   * A figure that should be 0.
-   *
-   * @param name of the figure
-   * @param isDamage whether the figure is the damage that is in the file now, and not a count since
-   *     the start
-   */
+  /** What a figure counts. */
+  private enum Counted {
+    /** What is there now, and a repair drops. */
+    DAMAGE_LEFT,
+    /** What was found since the start and is gone, or left damage. */
+    DAMAGE_FOUND,
+    /** What has failed since the start. */
+    FAILURES
+  }
+
+  /** A figure that should be 0. */
   private record Kind(
-      String name, boolean isDamage, String one, String many, String meaning, String paragraph) {
+      String name, Counted counted, String one, String many, String meaning, String paragraph) {
     static Kind count(String name, String one, String many, String meaning, String paragraph) {
-      return new Kind(name, false, one, many, meaning, paragraph);
+      return new Kind(name, Counted.FAILURES, one, many, meaning, paragraph);
     }
   }
 
@@ -113,14 +117,15 @@ final class Problems {
       ImmutableList.of(
           new Kind(
               "unrepaired",
-              true,
+              Counted.DAMAGE_LEFT,
               "damaged entry in the file",
               "damaged entries in the file",
               "Reads of such entries find nothing. Repair (verify --repair) drops them, and keeps the"
                   + " rest.",
               "damaged-entries"),
-          Kind.count(
+          new Kind(
               "damaged",
+              Counted.DAMAGE_FOUND,
               "damaged entry found",
               "damaged entries found",
               "A kill may leave one. If there are more, the disk or memory is faulty.",
@@ -356,12 +361,12 @@ final class Problems {
     for (Kind kind : KINDS) {
       long count = figures.get(kind.name);
       if (count > 0) {
-        long last = kind.isDamage ? now : lastRise(subject, kind.name, figures);
-        // What was found damaged is gone, or counted in unrepaired.
-        boolean isOver = kind.name.equals("damaged") || !isRecent(last);
+        boolean isLeft = kind.counted == Counted.DAMAGE_LEFT;
+        long last = isLeft ? now : lastRise(subject, kind.name, figures);
+        boolean isOver = kind.counted == Counted.DAMAGE_FOUND || !isRecent(last);
         Level level = isOver ? Level.WAS : Level.NOW;
         String text = Units.count(count) + " " + (count == 1 ? kind.one : kind.many);
-        String since = kind.isDamage ? "" : " since the start";
+        String since = isLeft ? "" : " since the start";
         all.add(
             new Problem(
                 level,
@@ -369,8 +374,8 @@ final class Problems {
                 text + since,
                 kind.meaning,
                 kind.paragraph,
-                kind.isDamage,
-                kind.isDamage ? UNKNOWN : last));
+                isLeft,
+                isLeft ? UNKNOWN : last));
       }
     }
   }
