@@ -185,6 +185,8 @@ class AdminRestIT {
         gerrit.ssh().json("verify change_notes").getAsJsonArray("caches").get(0).getAsJsonObject();
     assertThat(fields(result)).isEqualTo(fields(ssh));
     assertThat(result.get("result").getAsString()).isEqualTo("sound");
+    // Of the task and of the command.
+    assertThat(admin.get(cache + "history").body().split("verify by admin: sound")).hasLength(3);
 
     JsonObject imported =
         ended(admin.tryPost(cache + "import", "{\"dry_run\": true}"), "change_notes");

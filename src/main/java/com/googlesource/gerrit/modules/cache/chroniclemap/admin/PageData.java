@@ -51,8 +51,7 @@ final class PageData {
   @Inject private Provider<UpkeepQueue> queue;
   @Inject private Rights rights;
   @Inject private CurrentUser user;
-  private ImmutableList<UpkeepQueue.Queued> queued = ImmutableList.of();
-  private ImmutableList<UpkeepQueue.Ended> ended = ImmutableList.of();
+  private UpkeepQueue.All work;
   private List<CacheReport> caches;
   private ImmutableList<Sample> samples;
 
@@ -63,8 +62,7 @@ final class PageData {
   @Inject
   void read() {
     if (inventory.isPresent()) {
-      ended = queue.get().ended();
-      queued = queue.get().queued();
+      work = queue.get().all();
     }
     caches = inventory.map(CacheInventory::reports).orElse(List.of());
     samples = history.samples();
@@ -245,10 +243,10 @@ final class PageData {
   private PageTable tasks(String selected) {
     boolean mayCancel = rights.has(Rights.KILL) && rights.has(Rights.VIEW_QUEUE);
     PageTable table = new PageTable("Work|Cache|User|Start|End|Result");
-    for (UpkeepQueue.Queued work : queued.reverse()) {
-      UpkeepQueue.Run run = work.run();
+    for (UpkeepQueue.Queued queued : work.queued().reverse()) {
+      UpkeepQueue.Run run = queued.run();
       if (isShown(selected, run.cache())) {
-        TaskInfo info = work.info();
+        TaskInfo info = queued.info();
         boolean running = info.state == State.RUNNING;
         String name = run.work().name();
         table.row(
@@ -269,15 +267,15 @@ final class PageData {
                     name + " of " + run.cache())));
       }
     }
-    for (UpkeepQueue.Ended work : ended) {
-      if (isShown(selected, work.cache())) {
+    for (UpkeepQueue.Ended ended : work.ended()) {
+      if (isShown(selected, ended.cache())) {
         table.row(
-            cell(work.work()),
-            cell(work.cache()),
-            cell(work.by()),
-            time(work.from()),
-            time(work.to()),
-            cell(work.outcome()));
+            cell(ended.work()),
+            cell(ended.cache()),
+            cell(ended.by()),
+            time(ended.from()),
+            time(ended.to()),
+            cell(ended.outcome()));
       }
     }
     return table;

@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import com.google.common.flogger.FluentLogger;
 import com.google.common.primitives.Ints;
+import com.google.inject.Inject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import java.io.IOException;
@@ -43,6 +44,7 @@ abstract class UpkeepCommand extends CachesCommand {
   private static final int CTRL_C = 3;
 
   private final WatchedRun run = new WatchedRun();
+  @Inject UpkeepQueue queue;
   private boolean terminal;
   private int width = DEFAULT_COLUMNS;
 
@@ -94,7 +96,10 @@ abstract class UpkeepCommand extends CachesCommand {
         break;
       }
       display.begin(cache.name(), results.size() + 1, caches.size());
-      results.add(work.run(cache.name(), run, watcher));
+      long begun = System.currentTimeMillis();
+      UpkeepResult result = work.run(cache.name(), run, watcher);
+      queue.end(null, work.name(), user.getLoggableName(), begun, result);
+      results.add(result);
     }
     display.end();
     print(() -> UpkeepFormat.json(results), out -> UpkeepFormat.print(out, results));

@@ -32,7 +32,8 @@ import java.util.concurrent.ExecutorService;
 
 /**
  * The queue of long work that REST starts: one at a time, in a queue of Gerrit's, which lists and
- * cancels it. The {@link History} has the work that has ended. Any thread may call.
+ * cancels it. The {@link History} has the work that has ended, also of SSH commands. Any thread may
+ * call.
  */
 @Singleton
 final class UpkeepQueue implements LifecycleListener {
@@ -54,6 +55,9 @@ final class UpkeepQueue implements LifecycleListener {
       return new TaskInfo(task);
     }
   }
+
+  /** All work: what is queued or running in the order of its start, what has ended backwards. */
+  record All(ImmutableList<Queued> queued, ImmutableList<Ended> ended) {}
 
   /**
    * Work that has ended.
@@ -99,23 +103,33 @@ final class UpkeepQueue implements LifecycleListener {
     return new TaskInfo(task);
   }
 
-  /** Returns the work that is queued or running, in the order of its start. */
-  synchronized ImmutableList<Queued> queued() {
+  /** Returns all work at one moment. */
+  synchronized All all() {
     removeDone();
-    return ImmutableList.copyOf(tasks.values());
-  }
-
-  /** Returns the last work that has ended, the last one first. */
-  synchronized ImmutableList<Ended> ended() {
-    return ImmutableList.copyOf(ended);
+    return new All(ImmutableList.copyOf(tasks.values()), ImmutableList.copyOf(ended));
   }
 
   private void removeDone() {
     tasks.values().removeIf(queued -> queued.task.isDone());
   }
 
-  private void end(Ended work, @Nullable JsonObject result) {
+  /**
+   * Notes work that has ended.
+   *
+   * @param run the task that it was; null for an SSH command, which is never in this queue
+   * @param begun in milliseconds since the epoch
+   */
+  void end(@Nullable Run run, String work, String by, long begun, UpkeepResult result) {
+    String why = result.detail().isEmpty() ? "" : ", " + result.detail();
+    long now = System.currentTimeMillis();
+    Ended ended = new Ended(work, result.cache(), by, begun, now, result.shown() + why);
+    end(run, ended, UpkeepFormat.json(result));
+  }
+
+  private void end(@Nullable Run run, Ended work, @Nullable JsonObject result) {
     synchronized (this) {
+      // Together, so that whoever asks finds the work once.
+      tasks.values().removeIf(queued -> queued.run.equals(run));
       ended.addFirst(work);
       if (ended.size() > MAX_ENDED) {
         ended.removeLast();
@@ -131,20 +145,15 @@ final class UpkeepQueue implements LifecycleListener {
     @Override
     public void run() {
       long begun = System.currentTimeMillis();
-      UpkeepResult result = work.run(cache, watched, Progress.NONE);
-      String why = result.detail().isEmpty() ? "" : ", " + result.detail();
-      end(begun, result.shown() + why, UpkeepFormat.json(result));
+      queue.end(this, work.name(), by, begun, work.run(cache, watched, Progress.NONE));
     }
 
     /** Called instead of {@link #run}. */
     @Override
     public void cancel() {
-      end(System.currentTimeMillis(), "cancelled before it began", null);
-    }
-
-    private void end(long begun, String outcome, @Nullable JsonObject result) {
       long now = System.currentTimeMillis();
-      queue.end(new Ended(work.name(), cache, by, begun, now, outcome), result);
+      queue.end(
+          this, new Ended(work.name(), cache, by, now, now, "cancelled before it began"), null);
     }
 
     /** How much of it is done; empty if that is unknown. */

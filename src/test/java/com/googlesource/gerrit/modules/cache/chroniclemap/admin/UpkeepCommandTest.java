@@ -20,6 +20,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import com.google.common.cache.CacheStats;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
+import com.google.gerrit.server.InternalUser;
 import com.google.gerrit.sshd.BaseCommand.UnloggedFailure;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
@@ -93,6 +94,10 @@ class UpkeepCommandTest {
               Optional.of(Path.of("/site/cache")),
               Optional.empty(),
               List.of(report("a"), report("b")));
+      queue =
+          new UpkeepQueue(
+              UpkeepQueueTest.workQueue(), new History(() -> List.of(), () -> null, () -> 0));
+      user = new InternalUser();
       this.work = work;
       in = keys;
       stdout = new PrintWriter(printed);
@@ -162,6 +167,10 @@ class UpkeepCommandTest {
     UnloggedFailure failure = assertThrows(UnloggedFailure.class, command::run);
     assertThat(failure).hasMessageThat().isEqualTo("fatal: not good: torn");
     assertThat(command.results()).containsExactly("torn", "good").inOrder();
+    // As the page lists it.
+    assertThat(command.queue.all().ended().stream().map(e -> e.by() + " " + e.outcome()))
+        .containsExactly("InternalUser good", "InternalUser torn")
+        .inOrder();
   }
 
   @Test

@@ -42,20 +42,21 @@ class UpkeepQueueTest {
   private static final ImmutableList<Metric<Long>> FIGURES =
       new Metric.Table<Long>("", "").gauge("steps", "", "steps", n -> n).all();
 
-  private final WorkQueue gerrit =
-      Guice.createInjector(
-              new AbstractModule() {
-                @Override
-                protected void configure() {
-                  bind(Config.class)
-                      .annotatedWith(GerritServerConfig.class)
-                      .toInstance(new Config());
-                  bind(MetricMaker.class).to(DisabledMetricMaker.class);
-                  DynamicMap.mapOf(binder(), WorkQueue.TaskListener.class);
-                }
-              })
-          .getInstance(WorkQueue.class);
+  /** The queues of a Gerrit that has nothing else. */
+  static WorkQueue workQueue() {
+    return Guice.createInjector(
+            new AbstractModule() {
+              @Override
+              protected void configure() {
+                bind(Config.class).annotatedWith(GerritServerConfig.class).toInstance(new Config());
+                bind(MetricMaker.class).to(DisabledMetricMaker.class);
+                DynamicMap.mapOf(binder(), WorkQueue.TaskListener.class);
+              }
+            })
+        .getInstance(WorkQueue.class);
+  }
 
+  private final WorkQueue gerrit = workQueue();
   private final History history = new History(() -> List.of(), () -> null, () -> 0);
   private final UpkeepQueue queue = new UpkeepQueue(gerrit, history);
   private final CountDownLatch begun = new CountDownLatch(1);
@@ -111,7 +112,7 @@ class UpkeepQueueTest {
     assertThat(gerrit.getTaskInfos(task -> task.toString()))
         .containsExactly(
             "cache-chroniclemap verify a (somebody) 33%", "cache-chroniclemap verify b (somebody)");
-    assertThat(queue.queued().stream().map(queued -> queued.info().state).toList())
+    assertThat(queue.all().queued().stream().map(queued -> queued.info().state).toList())
         .containsExactly(WorkQueue.Task.State.RUNNING, WorkQueue.Task.State.READY)
         .inOrder();
 
@@ -124,8 +125,8 @@ class UpkeepQueueTest {
     assertThat(ran.text()).isEqualTo("verify by somebody: ended");
     assertThat(ran.kind()).isEqualTo("verify");
     assertThat(ran.to()).isAtLeast(ran.from());
-    assertThat(queue.queued()).isEmpty();
-    assertThat(queue.ended().stream().map(e -> e.cache() + " " + e.by() + " " + e.outcome()))
+    assertThat(queue.all().queued()).isEmpty();
+    assertThat(queue.all().ended().stream().map(e -> e.cache() + " " + e.by() + " " + e.outcome()))
         .containsExactly("a somebody ended", "b somebody cancelled before it began")
         .inOrder();
   }
