@@ -212,7 +212,13 @@ final class RedisLog implements RecordLog {
       }
       boolean tells = reason.getMessage() != null && !(reason instanceof UnknownHostException);
       String text = tells ? reason.getMessage() : reason.toString();
-      String message = lenientFormat("Redis at %s: %s", settings.server(), text);
+      // Of those that TLS throws, only faults of the certificate.
+      String advice =
+          reason instanceof GeneralSecurityException
+              ? " (the server's certificate has to name this host, and Java or"
+                  + " cache-chroniclemap.sharedCertificates has to vouch for it)"
+              : "";
+      String message = lenientFormat("Redis at %s: %s%s", settings.server(), text, advice);
       // The server's words for want of memory.
       throw text.startsWith("OOM") ? new FullException(message, e) : new IOException(message, e);
     }
