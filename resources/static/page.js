@@ -138,7 +138,8 @@
     }
     const response = await fetch(url, {method, headers, body});
     if (!response.ok) {
-      throw new Error((await response.text()).trim() || `status ${response.status}`);
+      const text = (await response.text()).trim() || `status ${response.status}`;
+      throw Object.assign(new Error(text), {status: response.status});
     }
   }
 
@@ -366,11 +367,21 @@
       const repair = action === 'repair';
       // A repair is a verify that drops what it finds damaged.
       const work = repair ? 'verify' : action;
-      const url = `${API}caches/${encodeURIComponent(subject)}/${work}`;
-      const before = lastEnd(work, subject).time;
-      await send('POST', url, JSON.stringify(repair ? {repair} : {}));
-      say(`The ${work} of ${subject} is queued.`);
-      followed.set(`${work} of ${subject}`, {work, subject, before});
+      const all = subject ? [subject] : (await getJson(`${API}caches`)).caches.map(({name}) => name);
+      for (const each of all) {
+        const url = `${API}caches/${encodeURIComponent(each)}/${work}`;
+        const before = lastEnd(work, each).time;
+        try {
+          await send('POST', url, JSON.stringify(repair ? {repair} : {}));
+        } catch (error) {
+          // Of all caches, one may be queued or running already.
+          if (subject || error.status !== 409) {
+            throw error;
+          }
+        }
+        followed.set(`${work} of ${each}`, {work, subject: each, before});
+      }
+      say(`The ${work} of ${subject || 'all caches'} is queued.`);
       document.getElementById('tasks').scrollIntoView({block: 'nearest'});
     }
     await refresh();

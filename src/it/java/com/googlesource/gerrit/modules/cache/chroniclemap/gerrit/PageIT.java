@@ -40,6 +40,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -347,10 +348,25 @@ class PageIT {
     assertThat(rest("caches/git_tags").get("invalidated").getAsLong()).isEqualTo(before);
     click("flush", "git_tags is flushed.");
     assertThat(rest("caches/git_tags").get("invalidated").getAsLong()).isGreaterThan(before);
-    // A flush leaves a trace, which the next sample finds.
+    // A flush leaves a trace, which the next refresh shows.
     Deadline.in(Duration.ofMinutes(2))
         .await(() -> browser.one("#events").getText().contains("flushed"), "the flush");
+
+    int caches = rest("caches").getAsJsonArray("caches").size();
+    browser.open(page);
+    click("verify", "The verify of \\S+ (caches is queued|has ended: sound)");
+    Deadline.in(Duration.ofMinutes(1))
+        .await(() -> verified().size() == caches, "that each cache was verified");
     assertThat(browser.console()).isEmpty();
+  }
+
+  /** The caches that the table of tasks says are sound. */
+  private Set<String> verified() {
+    return Pattern.compile("verify (\\S+) .* sound")
+        .matcher(browser.one("#tasks").getText())
+        .results()
+        .map(row -> row.group(1))
+        .collect(Collectors.toSet());
   }
 
   /** As an administrator would, who has not opened this page before. */

@@ -348,7 +348,7 @@ class RealGerritIT {
     SshUser.Result found = admin.tryRun("cache-chroniclemap verify " + cache);
     assertThat(found.status()).isEqualTo(1);
     assertThat(found.out()).contains("DAMAGED");
-    assertThat(found.err()).contains(cache + " is damaged");
+    assertThat(found.err()).contains(cache + ": damaged");
     assertThat(resultOf(admin.json("verify --repair " + cache))).isEqualTo("repaired");
     assertThat(resultOf(admin.json("verify " + cache))).isEqualTo("sound");
   }

@@ -32,6 +32,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Workloa
 import com.googlesource.gerrit.modules.cache.chroniclemap.shared.RedisServer;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -133,6 +134,10 @@ class SharedGerritsIT {
     awaitAllRead(b, a, 0);
     assertComputesNothing(b, team, expected);
     assertThat(b.figure("taken_in")).isAtLeast(20);
+    assertThat(b.gerrit.rest().get("/plugins/cache-chroniclemap/").body())
+        .containsMatch("(?s)id=\"shared\".*taken_in");
+    assertThat(Files.readString(b.site.path().resolve("logs/error_log")))
+        .contains("Connected to the server of shared values");
 
     Server late = start("late");
     awaitAllRead(late, a, 0);

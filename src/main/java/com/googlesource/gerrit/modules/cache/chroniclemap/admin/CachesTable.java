@@ -78,8 +78,8 @@ final class CachesTable {
   /** The totals of figures that have no column. The JSON output has them for each cache. */
   static String activity(Figures all) {
     return all.fill(
-        "Expired since the start: {expired}; files replaced by growth or upkeep: {growths}; queued"
-            + " for writing now: {queued}.");
+        "Expired since the start: {expired}; files replaced by growth, repair or upkeep: {growths};"
+            + " queued for writing now: {queued}.");
   }
 
   static String startOf(StoreStats stats) {
@@ -112,7 +112,6 @@ final class CachesTable {
     return switch (start.kind()) {
       case RECOVERED ->
           Optional.of("recovered after a crash in " + start.millis() + " ms, " + entries + " kept");
-      case COPY -> Optional.of("a copy of its file, with " + entries);
       case SHRUNK -> Optional.of("had " + entries + " and was made smaller: " + start.detail());
       case REPLACED -> Optional.of("started empty: " + start.detail());
       default -> Optional.empty();

@@ -33,8 +33,8 @@ import java.util.function.Function;
 
 /**
  * The last 200 events of the caches and ref lists since the server's start that an administrator
- * should know. An event is a rise of a figure since the sample before, a file that was not found as
- * it was left, or work that has ended. Guarded by the {@link History}.
+ * should know. An event is a rise of a figure since the last look at it, a file that was not found
+ * as it was left, or work that has ended. Guarded by the {@link History}.
  */
 final class Events {
   static final int MAX_EVENTS = 200;
@@ -48,7 +48,7 @@ final class Events {
   private static final ImmutableMap<String, String> RISES =
       ImmutableMap.<String, String>builder()
           .put("failed", "file failed: the values are on the heap only")
-          .put("growths", "files replaced, by growth or upkeep")
+          .put("growths", "files replaced, by growth, repair or upkeep")
           .put("evicted", "evicted to make room")
           .put("flushes", "flushed, with all values")
           .put("damaged", "damaged entries found")
@@ -100,7 +100,7 @@ final class Events {
   private final Deque<Event> all = new ArrayDeque<>();
   private final Map<String, StartReport> starts = new HashMap<>();
 
-  /** Adds the events that a sample shows. */
+  /** Adds the events between two looks at the figures. */
   void find(@Nullable Sample before, Sample now, List<CacheReport> reports) {
     for (CacheReport report : reports) {
       StartReport start = report.disk().start();

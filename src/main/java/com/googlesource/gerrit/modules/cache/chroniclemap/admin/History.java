@@ -16,7 +16,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import com.google.common.collect.EvictingQueue;
 import com.google.common.collect.ImmutableList;
-import com.google.common.collect.Iterables;
 import com.google.common.collect.Lists;
 import com.google.common.flogger.FluentLogger;
 import com.google.gerrit.common.Nullable;
@@ -59,7 +58,11 @@ final class History implements LifecycleListener {
       Executors.newSingleThreadScheduledExecutor(
           Thread.ofPlatform().daemon().name(AdminPlugin.NAME + "-history").factory());
 
-  // Both guarded by this.
+  /** Held while figures are read and compared, as older ones after newer ones look like a rise. */
+  private final Object looking = new Object();
+
+  // All guarded by this.
+  @Nullable private Sample seen;
   private final EvictingQueue<Sample> samples = EvictingQueue.create(MAX_SAMPLES);
   private final Events events = new Events();
 
@@ -86,7 +89,7 @@ final class History implements LifecycleListener {
   public void start() {
     var unused =
         executor.scheduleWithFixedDelay(
-            this::trySample, 0, INTERVAL.toMillis(), TimeUnit.MILLISECONDS);
+            () -> guard(this::sample), 0, INTERVAL.toMillis(), TimeUnit.MILLISECONDS);
   }
 
   @Override
@@ -94,23 +97,40 @@ final class History implements LifecycleListener {
     executor.shutdownNow();
   }
 
-  private void trySample() {
+  private static void guard(Runnable work) {
     try {
-      sample();
+      work.run();
     } catch (RuntimeException | Error e) {
-      logger.atWarning().withCause(e).log(
-          "Cannot take a sample of the figures; the page and its history lack it");
+      logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.MINUTES).log(
+          "Cannot read the figures; the page and its history lack them");
     }
   }
 
   /** Takes a sample. */
   void sample() {
-    @Nullable List<CacheReport> reports = caches.get();
-    Sample now = Sample.of(clock.getAsLong(), reports, refs.get());
+    Sample now = read();
     synchronized (this) {
-      Sample before = Iterables.getLast(samples, null);
       samples.add(now);
-      events.find(before, now, reports == null ? List.of() : reports);
+    }
+  }
+
+  /** Finds the events until now, which otherwise have the time of the next sample. */
+  void look() {
+    guard(
+        () -> {
+          var unused = read();
+        });
+  }
+
+  private Sample read() {
+    synchronized (looking) {
+      @Nullable List<CacheReport> reports = caches.get();
+      Sample now = Sample.of(clock.getAsLong(), reports, refs.get());
+      synchronized (this) {
+        events.find(seen, now, reports == null ? List.of() : reports);
+        seen = now;
+      }
+      return now;
     }
   }
 
@@ -145,6 +165,7 @@ final class History implements LifecycleListener {
 
   private JsonObject json(
       List<Sample> samples, Function<Sample, Figures> caches, Predicate<Events.Event> isShown) {
+    look();
     JsonObject out = new JsonObject();
     out.addProperty("interval_millis", INTERVAL.toMillis());
     out.add("times", CachesJson.GSON.toJsonTree(Lists.transform(samples, Sample::millis)));

@@ -70,9 +70,7 @@ final class ImportWork {
         },
         report.detail(),
         note(report),
-        state == State.FAILED || state == State.INTERRUPTED
-            ? report.cache() + " was not imported"
-            : "",
+        state == State.FAILED || state == State.INTERRUPTED ? "not imported" : "",
         Figures.of(FIGURES, report));
   }
 

@@ -124,7 +124,7 @@ final class PageData {
         .findAny()
         .ifPresent(
             report -> {
-              out.put("figures", figures(report).data());
+              out.put("figures", figures(CacheMetrics.ALL, report).data());
               out.put("summary", PageCaches.summary(query, shown, report, problems).data());
             });
     out.put("events", events(selected).data());
@@ -135,6 +135,9 @@ final class PageData {
         out.put("refsNotes", RefsTable.notes(figures, totals, projects));
         out.put("refsHistory", shown.ofRefs().data());
       }
+      inventory
+          .flatMap(CacheInventory::shared)
+          .ifPresent(shared -> out.put("shared", figures(SharedMetrics.ALL, shared).data()));
       out.put("memory", memory(now).data());
     }
     return out.buildOrThrow();
@@ -171,10 +174,10 @@ final class PageData {
         .buildOrThrow();
   }
 
-  /** All figures of one cache, by their names in the metrics. */
-  private static PageTable figures(CacheReport report) {
+  /** All figures of one cache or of the sharing, by their names in the metrics. */
+  private static <T> PageTable figures(ImmutableList<Metric<T>> metrics, T subject) {
     PageTable table = new PageTable("Figure|#Value|Meaning");
-    Figures.of(CacheMetrics.ALL, report)
+    Figures.of(metrics, subject)
         .forEach(
             (metric, value) ->
                 table.row(

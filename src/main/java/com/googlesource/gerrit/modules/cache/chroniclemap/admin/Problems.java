@@ -16,7 +16,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
-import com.google.common.collect.Iterables;
 import com.google.gerrit.common.Nullable;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
@@ -87,7 +86,7 @@ final class Problems {
   private enum Counted {
     /** What is there now, and a repair drops. */
     DAMAGE_LEFT,
-    /** What was found since the start and is gone, or left damage. */
+    /** What was found since the start. What is left of it is a problem of its own. */
     DAMAGE_FOUND,
     /** What has failed since the start. */
     FAILURES
@@ -126,8 +125,8 @@ final class Problems {
           new Kind(
               "damaged",
               Counted.DAMAGE_FOUND,
-              "damaged entry found",
-              "damaged entries found",
+              "damaged entry dropped",
+              "damaged entries dropped",
               "A kill may leave one. If there are more, the disk or memory is faulty.",
               "damaged-entries"),
           Kind.count(
@@ -199,6 +198,7 @@ final class Problems {
       List<CacheReport> caches,
       @Nullable RefsTotals refs,
       @Nullable Figures refFigures) {
+    history.look();
     Problems found = new Problems(System.currentTimeMillis(), history.samples(), history.events());
     inventory.flatMap(CacheInventory::memoryOnlyReason).ifPresent(found::findMemoryOnly);
     inventory.flatMap(CacheInventory::shared).ifPresent(found::findIn);
@@ -258,7 +258,7 @@ final class Problems {
                     "What is put meanwhile is lost at the next stop. " + TRIED_AGAIN,
                     NO_FILE));
     findKinds(name, figures);
-    long evicted = lastRise(name, "evicted", figures);
+    long evicted = lastRise(name, "evicted");
     if (isRecent(evicted)) {
       all.add(
           new Problem(
@@ -360,9 +360,12 @@ final class Problems {
   private void findKinds(String subject, Figures figures) {
     for (Kind kind : KINDS) {
       long count = figures.get(kind.name);
+      if (kind.counted == Counted.DAMAGE_FOUND) {
+        count -= figures.get("unrepaired");
+      }
       if (count > 0) {
         boolean isLeft = kind.counted == Counted.DAMAGE_LEFT;
-        long last = isLeft ? now : lastRise(subject, kind.name, figures);
+        long last = isLeft ? now : lastRise(subject, kind.name);
         boolean isOver = kind.counted == Counted.DAMAGE_FOUND || !isRecent(last);
         Level level = isOver ? Level.WAS : Level.NOW;
         String text = Units.count(count) + " " + (count == 1 ? kind.one : kind.many);
@@ -385,22 +388,11 @@ final class Problems {
   }
 
   /** Returns when a count last rose; 0 if that is unknown. */
-  private long lastRise(String subject, String figure, Figures current) {
-    @Nullable Sample sample = Iterables.getLast(samples, null);
-    @Nullable
-    Figures before =
-        sample == null
-            ? null
-            : subject.equals(Events.REFS) ? sample.refs() : sample.caches().get(subject);
-    if (current.get(figure) > (before == null ? 0 : before.get(figure))) {
-      return now;
-    }
-    @Nullable
-    Events.Event last =
-        events.stream()
-            .filter(event -> event.subject().equals(subject) && event.kind().equals(figure))
-            .findFirst()
-            .orElse(null);
-    return last == null ? 0 : last.to();
+  private long lastRise(String subject, String figure) {
+    return events.stream()
+        .filter(event -> event.subject().equals(subject) && event.kind().equals(figure))
+        .findFirst()
+        .map(Events.Event::to)
+        .orElse(UNKNOWN);
   }
 }

@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
+import com.google.common.collect.LinkedListMultimap;
+import com.google.common.collect.ListMultimap;
 import com.google.common.flogger.FluentLogger;
 import com.google.common.primitives.Ints;
 import com.google.inject.Inject;
@@ -24,6 +26,7 @@ import java.io.PrintWriter;
 import java.io.Writer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Collectors;
 import org.apache.sshd.server.Environment;
 import org.apache.sshd.server.Signal;
 import org.apache.sshd.server.channel.ChannelSession;
@@ -103,13 +106,17 @@ abstract class UpkeepCommand extends CachesCommand {
     }
     display.end();
     print(() -> UpkeepFormat.json(results), out -> UpkeepFormat.print(out, results));
-    List<String> failures =
-        results.stream().map(UpkeepResult::failure).filter(f -> !f.isEmpty()).toList();
+    ListMultimap<String, String> failures = LinkedListMultimap.create();
+    results.forEach(result -> failures.put(result.failure(), result.cache()));
+    failures.removeAll("");
     if (run.isCancelled()) {
       throw die("interrupted");
     }
     if (!failures.isEmpty()) {
-      throw die(String.join("; ", failures));
+      throw die(
+          failures.asMap().entrySet().stream()
+              .map(failure -> String.join(", ", failure.getValue()) + ": " + failure.getKey())
+              .collect(Collectors.joining("; ")));
     }
   }
 

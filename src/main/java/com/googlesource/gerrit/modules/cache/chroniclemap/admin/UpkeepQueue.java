@@ -135,6 +135,8 @@ final class UpkeepQueue implements LifecycleListener {
         ended.removeLast();
       }
     }
+    // What the work has found comes before its end.
+    history.look();
     String text = work.work + " by " + work.by + ": " + work.outcome;
     history.add(new Events.Event(work.from, work.to, work.cache, work.work, text, 1, result));
   }

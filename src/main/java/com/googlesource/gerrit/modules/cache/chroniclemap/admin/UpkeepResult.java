@@ -21,7 +21,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
  * @param shown the outcome, as the table shows it
  * @param detail why the work is incomplete, for people; empty if it is complete
  * @param note a note below the table; empty for none
- * @param failure why the command failed; empty if it did not
+ * @param failure why the command failed, without the name of the cache; empty if it did not
  * @param figures by their names in JSON
  */
 record UpkeepResult(

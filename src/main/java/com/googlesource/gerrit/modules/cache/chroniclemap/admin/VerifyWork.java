@@ -112,9 +112,9 @@ record VerifyWork(CacheInventory inventory, boolean repair) {
           case SOUND, REPAIRED -> "";
           case DAMAGED ->
               repair
-                  ? cache + " is damaged and could not be repaired"
-                  : cache + " is damaged; --repair drops the damaged entries";
-          case INCOMPLETE -> cache + " was not checked completely";
+                  ? "damaged, and could not be repaired"
+                  : "damaged; verify --repair drops the damaged entries";
+          case INCOMPLETE -> "not checked completely";
         },
         Figures.of(FIGURES, report));
   }

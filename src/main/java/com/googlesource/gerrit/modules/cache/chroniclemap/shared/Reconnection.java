@@ -43,10 +43,8 @@ final class Reconnection implements AutoCloseable {
   private final CountDownLatch stopped;
   private long pause = MIN_PAUSE_MILLIS;
 
-  /** Whether a call has ever succeeded, and whether one has on the present connection. */
+  /** Whether a call has ever succeeded. */
   private boolean wasOpen;
-
-  private boolean isOpen;
 
   @Nullable private volatile RecordLog log;
 
@@ -126,7 +124,6 @@ final class Reconnection implements AutoCloseable {
     if (open == null) {
       open = opener.open();
       log = open;
-      isOpen = false;
       if (stopped.getCount() == 0) {
         // close() may have come before the connection was there.
         open.close();
@@ -137,12 +134,13 @@ final class Reconnection implements AutoCloseable {
 
   /** Notes that a call has succeeded. */
   void succeeded() {
-    if (!isOpen && wasOpen) {
-      counts.reconnects.increment();
+    if (!failure.isEmpty()) {
+      if (wasOpen) {
+        counts.reconnects.increment();
+      }
       logger.atInfo().atMostEvery(1, TimeUnit.MINUTES).log(
-          "Connected to the server of shared values again");
+          "Connected to the server of shared values");
     }
-    isOpen = true;
     wasOpen = true;
     failure = "";
     pause = MIN_PAUSE_MILLIS;

@@ -87,18 +87,19 @@ final class StoreUpkeep {
   }
 
   private void note(Generation file, long damaged, boolean complete) {
+    long known = 0;
     context.lock.lock();
     try {
       if (file != null && current.uses(file)) {
-        file.noteDamaged(damaged, complete);
+        known = file.noteDamaged(damaged, complete);
       }
     } finally {
       context.lock.unlock();
     }
     if (damaged > 0) {
       logger.atWarning().log(
-          "Cache %s: verify found damaged entries, each of which is a miss: %d",
-          context.settings.name(), damaged);
+          "Cache %s: verify found damaged entries, each of which is a miss: %d (known before: %d)",
+          context.settings.name(), damaged, known);
     }
   }
 

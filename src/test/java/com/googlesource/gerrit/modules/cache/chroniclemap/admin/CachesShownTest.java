@@ -207,8 +207,8 @@ class CachesShownTest {
                     report("b", StoreState.READY, StartReport.Kind.CLEAN, "", 4))));
     assertThat(text.replaceAll(" +", " "))
         .contains(
-            "Expired since the start: 7; files replaced by growth or upkeep: 7; queued for writing"
-                + " now: 7.");
+            "Expired since the start: 7; files replaced by growth, repair or upkeep: 7; queued for"
+                + " writing now: 7.");
   }
 
   @Test

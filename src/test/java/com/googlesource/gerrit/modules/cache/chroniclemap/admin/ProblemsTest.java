@@ -39,13 +39,19 @@ class ProblemsTest {
   }
 
   private void sample(CacheReport report) {
-    reports.clear();
-    reports.add(report);
+    show(report);
     history.sample();
     now += History.INTERVAL.toMillis();
   }
 
+  private void show(CacheReport report) {
+    reports.clear();
+    reports.add(report);
+  }
+
   private Problems problems(CacheReport report) {
+    show(report);
+    history.look();
     Problems problems = new Problems(now, history.samples(), history.events());
     problems.findIn(report, Figures.of(CacheMetrics.ALL, report));
     return problems;
@@ -72,8 +78,9 @@ class ProblemsTest {
     CacheReport faulty = cache(StoreState.READY, 0, 1, 0);
     assertThat(shown(problems(faulty)))
         .containsExactly("wrong now: a: 1 error of the disk since the start");
+    long seen = now;
+    now += 1;
     sample(faulty);
-    long seen = history.events().get(0).to();
     assertThat(Problems.verdict(problems(faulty).all())).isEqualTo("now");
     assertThat(problems(faulty).all().get(0).last()).isEqualTo(seen);
     while (now - seen <= Problems.RECENT.toMillis()) {
@@ -95,14 +102,22 @@ class ProblemsTest {
       sample(damaged);
     }
     assertThat(shown(problems(damaged)))
-        .containsExactly(
-            "wrong now: a: 2 damaged entries in the file",
-            "was wrong: a: 2 damaged entries found since the start")
-        .inOrder();
+        .containsExactly("wrong now: a: 2 damaged entries in the file");
     assertThat(problems(damaged).all().get(0).repairable()).isTrue();
     assertThat(problems(damaged).all().get(0).line())
         .startsWith(
             "a, wrong now: 2 damaged entries in the file. Reads of such entries find nothing.");
+  }
+
+  @Test
+  void damageThatIsGoneIsCountedWithoutWhatIsLeft() {
+    CacheReport damaged = cache(StoreState.READY, 0, 0, 1);
+    damaged.disk().counts().damaged.add(4);
+    assertThat(shown(problems(damaged)))
+        .containsExactly(
+            "wrong now: a: 1 damaged entry in the file",
+            "was wrong: a: 4 damaged entries dropped since the start")
+        .inOrder();
   }
 
   @Test

@@ -165,12 +165,19 @@ class UpkeepCommandTest {
   void whatFailedIsSaidAndTheOthersAreDone() {
     TestCommand command = new TestCommand((cache, progress) -> cache.equals("a") ? "torn" : "good");
     UnloggedFailure failure = assertThrows(UnloggedFailure.class, command::run);
-    assertThat(failure).hasMessageThat().isEqualTo("fatal: not good: torn");
+    assertThat(failure).hasMessageThat().isEqualTo("fatal: a: not good: torn");
     assertThat(command.results()).containsExactly("torn", "good").inOrder();
     // As the page lists it.
     assertThat(command.queue.all().ended().stream().map(e -> e.by() + " " + e.outcome()))
         .containsExactly("InternalUser good", "InternalUser torn")
         .inOrder();
+  }
+
+  @Test
+  void aReasonOfSeveralCachesIsSaidOnce() {
+    TestCommand command = new TestCommand((cache, progress) -> "torn");
+    UnloggedFailure failure = assertThrows(UnloggedFailure.class, command::run);
+    assertThat(failure).hasMessageThat().isEqualTo("fatal: a, b: not good: torn");
   }
 
   @Test

@@ -89,6 +89,8 @@ class PoorValuesTest {
         FileDiffOutput.createNegative("a", ObjectId.zeroId(), ObjectId.zeroId());
     assertThat(isPoor(negative, /* nanos= */ 1, part(false))).isTrue();
     assertThat(isPoor(DIFF, /* nanos= */ 1, part(true))).isTrue();
+    FileDiffOutput empty = FileDiffOutput.empty("a", ObjectId.zeroId(), ObjectId.zeroId());
+    assertThat(isPoor(empty, /* nanos= */ 1, part(false))).isTrue();
   }
 
   @Test

@@ -234,10 +234,13 @@ public final class Generation {
    * writer lock.
    *
    * @param isAll whether there are no others
+   * @return how many were known
    */
-  public void noteDamaged(long found, boolean isAll) {
-    damaged.add(Math.max(0, found - unrepaired));
+  public long noteDamaged(long found, boolean isAll) {
+    long known = Math.min(found, unrepaired);
+    damaged.add(found - known);
     unrepaired = isAll ? found : Math.max(found, unrepaired);
+    return known;
   }
 
   /**
