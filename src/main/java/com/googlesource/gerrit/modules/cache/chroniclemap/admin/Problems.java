@@ -361,7 +361,7 @@ final class Problems {
     for (Kind kind : KINDS) {
       long count = figures.get(kind.name);
       if (kind.counted == Counted.DAMAGE_FOUND) {
-        count -= figures.get("unrepaired");
+        count -= Math.max(0, figures.get("unrepaired"));
       }
       if (count > 0) {
         boolean isLeft = kind.counted == Counted.DAMAGE_LEFT;
