@@ -18,7 +18,7 @@
   const pause = document.getElementById('pause');
   const DASHES = [[], [8, 3], [2, 3], [8, 3, 2, 3]];
   const LEGEND = ['solid', 'dashed', 'dotted', 'double'];
-  const followed = new Map();
+  const runs = new Set();
   let paused = false;
   let updated = Date.now();
 
@@ -139,8 +139,9 @@
     const response = await fetch(url, {method, headers, body});
     if (!response.ok) {
       const text = (await response.text()).trim() || `status ${response.status}`;
-      throw Object.assign(new Error(text), {status: response.status});
+      throw new Error(text);
     }
+    return response.text();
   }
 
   function say(text) {
@@ -364,47 +365,57 @@
       await send('POST', `${SERVER}caches/${name}/flush`);
       say(`${subject} is flushed.`);
     } else {
-      const repair = action === 'repair';
-      // A repair is a verify that drops what it finds damaged.
-      const work = repair ? 'verify' : action;
       const all = subject ? [subject] : (await getJson(`${API}caches`)).caches.map(({name}) => name);
-      for (const each of all) {
-        const url = `${API}caches/${encodeURIComponent(each)}/${work}`;
-        const before = lastEnd(work, each).time;
-        try {
-          await send('POST', url, JSON.stringify(repair ? {repair} : {}));
-        } catch (error) {
-          // Of all caches, one may be queued or running already.
-          if (subject || error.status !== 409) {
-            throw error;
-          }
-        }
-        followed.set(`${work} of ${each}`, {work, subject: each, before});
-      }
-      say(`The ${work} of ${subject || 'all caches'} is queued.`);
-      document.getElementById('tasks').scrollIntoView({block: 'nearest'});
+      await start(action, all);
     }
     await refresh();
   }
 
-  // The last end of such work, as the table of tasks has it.
-  function lastEnd(work, subject) {
-    for (const row of document.querySelectorAll('#tasks tbody tr')) {
-      const cells = [...row.children].map((cell) => cell.textContent.trim());
-      if (cells[0] === work && cells[1] === subject && cells[4] !== '') {
-        return {time: row.children[4].querySelector('time').dateTime, result: cells[5]};
+  // Starts work on some caches. Of several, one may be gone or at work already: that is told at the end.
+  async function start(work, caches) {
+    const run = {work, caches, waiting: new Set(), others: []};
+    for (const each of caches) {
+      // A repair is a verify that drops what it finds damaged.
+      const url = `${API}caches/${encodeURIComponent(each)}/${work === 'repair' ? 'verify' : work}`;
+      try {
+        const answer = await send('POST', url, JSON.stringify(work === 'repair' ? {repair: true} : {}));
+        run.waiting.add(JSON.parse(answer.slice(4)).id);
+      } catch (error) {
+        if (caches.length === 1) {
+          throw error;
+        }
+        run.others.push(`${each}: ${error.message}`);
       }
     }
-    return {};
+    runs.add(run);
+    say(`The ${work} of ${caches.length === 1 ? caches[0] : `${run.waiting.size} caches`} is queued.`);
+    document.getElementById('tasks').scrollIntoView({block: 'nearest'});
   }
 
-  // Says which work that was started here has ended, and what came of it.
+  // Says what came of the work that was started here.
   function sayEnds() {
-    for (const [name, {work, subject, before}] of [...followed]) {
-      const {time, result} = lastEnd(work, subject);
-      if (time !== before) {
-        followed.delete(name);
-        say(`The ${name} has ended: ${result}`);
+    for (const run of runs) {
+      const {work, caches, waiting, others} = run;
+      let result = '';
+      for (const id of waiting) {
+        const cells = document.querySelector(`#tasks [data-task="${CSS.escape(id)}"]`)?.closest('tr').children;
+        if (cells && cells[4].textContent.trim() !== '') {
+          waiting.delete(id);
+          result = cells[5].textContent.trim();
+          if (result !== 'sound') {
+            others.push(`${cells[1].textContent.trim()}: ${result}`);
+          }
+        }
+      }
+      if (waiting.size === 0) {
+        runs.delete(run);
+      }
+      if (caches.length > 1 && waiting.size > 0) {
+        say(`The ${work} of ${caches.length} caches goes on, ${waiting.size} are left.`);
+      } else if (caches.length > 1) {
+        say(`The ${work} of ${caches.length} caches has ended: ${others.join('; ') || 'all are sound'}`);
+      } else if (result) {
+        say(`The ${work} of ${caches[0]} has ended: ${result}`);
       }
     }
   }

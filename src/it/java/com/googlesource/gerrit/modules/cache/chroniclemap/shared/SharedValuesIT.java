@@ -278,6 +278,7 @@ class SharedValuesIT {
       assertThat(b.shared.report().failure()).contains("127.0.0.1:" + redis.port());
       redis.start();
       b.awaitAll(0, 10);
+      assertThat(b.counts().reconnects.sum()).isEqualTo(0);
       // Its data was lost with it.
       redis.kill();
       redis.start();
@@ -637,7 +638,8 @@ class SharedValuesIT {
           Node d = Node.start(folder("d"), otherHost)) {
         assertThat(line(c.shared.check(), "connection").text())
             .containsMatch("certification path.*cache-chroniclemap.sharedCertificates");
-        assertThat(line(d.shared.check(), "connection").text()).contains("localhost");
+        assertThat(line(d.shared.check(), "connection").text())
+            .containsMatch("No (name matching|subject alternative).*has to .* name this host");
       }
     }
   }

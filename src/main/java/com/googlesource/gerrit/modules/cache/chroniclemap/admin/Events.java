@@ -30,6 +30,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
+import java.util.stream.Stream;
 
 /**
  * The last 200 events of the caches and ref lists since the server's start that an administrator
@@ -60,9 +61,12 @@ final class Events {
           .put("failures", "lookups left to JGit by a fault")
           .buildOrThrow();
 
-  /** Kinds of events in the course of normal work. */
+  /** Kinds of events in the order in which they leave for others: work that came to its end. */
+  private static final ImmutableSet<String> WORK = ImmutableSet.of("verify", "repair", "import");
+
+  /** What happens in the course of normal work. All other kinds come after these. */
   private static final ImmutableSet<String> NORMAL =
-      ImmutableSet.of("growths", "evicted", "flushes", "verify", "import");
+      ImmutableSet.of("growths", "evicted", "flushes");
 
   private static final ImmutableMap<StartReport.Kind, String> STARTS =
       ImmutableMap.of(
@@ -147,9 +151,14 @@ final class Events {
   void add(Event event) {
     all.addFirst(event);
     if (all.size() > MAX_EVENTS) {
-      // Events of normal work are dropped first, as they come by the hour.
+      // What comes by the hour is dropped first, but never the new one.
       Event dropped =
-          Streams.findLast(all.stream().filter(e -> NORMAL.contains(e.kind)))
+          Stream.of(WORK, NORMAL)
+              .flatMap(
+                  kinds ->
+                      Streams.findLast(all.stream().skip(1).filter(e -> kinds.contains(e.kind)))
+                          .stream())
+              .findFirst()
               .orElseGet(all::getLast);
       all.remove(dropped);
     }

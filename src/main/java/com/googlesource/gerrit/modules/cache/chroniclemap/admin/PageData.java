@@ -261,11 +261,13 @@ final class PageData {
             new PageTable.Cell(
                 Map.of(
                     "text",
-                    running ? "running " + run.progress() : "queued",
+                    running
+                        ? "running " + run.progress()
+                        : queued.task().isDone() ? "ending" : "queued",
                     "task",
                     info.id,
                     "cancel",
-                    mayCancel ? info.id : "",
+                    mayCancel && !queued.task().isDone() ? info.id : "",
                     "what",
                     name + " of " + run.cache())));
       }
@@ -278,7 +280,8 @@ final class PageData {
             cell(ended.by()),
             time(ended.from()),
             time(ended.to()),
-            cell(ended.outcome()));
+            new PageTable.Cell(
+                Map.of("text", ended.outcome(), "task", ended.task(), "cancel", "", "what", "")));
       }
     }
     return table;

@@ -86,7 +86,7 @@ final class Problems {
   private enum Counted {
     /** What is there now, and a repair drops. */
     DAMAGE_LEFT,
-    /** What was found since the start. What is left of it is a problem of its own. */
+    /** What was found since the start, and is told once none is left. */
     DAMAGE_FOUND,
     /** What has failed since the start. */
     FAILURES
@@ -125,9 +125,10 @@ final class Problems {
           new Kind(
               "damaged",
               Counted.DAMAGE_FOUND,
-              "damaged entry dropped",
-              "damaged entries dropped",
-              "A kill may leave one. If there are more, the disk or memory is faulty.",
+              "damaged entry found",
+              "damaged entries found",
+              "None is known to be left. A kill may leave one. If there are more, the disk or memory is"
+                  + " faulty.",
               "damaged-entries"),
           Kind.count(
               "faults",
@@ -360,13 +361,13 @@ final class Problems {
   private void findKinds(String subject, Figures figures) {
     for (Kind kind : KINDS) {
       long count = figures.get(kind.name);
-      if (kind.counted == Counted.DAMAGE_FOUND) {
-        count -= Math.max(0, figures.get("unrepaired"));
-      }
-      if (count > 0) {
+      boolean isToldAlready = kind.counted == Counted.DAMAGE_FOUND && figures.get("unrepaired") > 0;
+      if (count > 0 && !isToldAlready) {
         boolean isLeft = kind.counted == Counted.DAMAGE_LEFT;
         long last = isLeft ? now : lastRise(subject, kind.name);
-        boolean isOver = kind.counted == Counted.DAMAGE_FOUND || !isRecent(last);
+        // At an unknown time, it may be now.
+        boolean isOver =
+            kind.counted == Counted.DAMAGE_FOUND || (last != UNKNOWN && !isRecent(last));
         Level level = isOver ? Level.WAS : Level.NOW;
         String text = Units.count(count) + " " + (count == 1 ? kind.one : kind.many);
         String since = isLeft ? "" : " since the start";

@@ -116,7 +116,7 @@ abstract class UpkeepCommand extends CachesCommand {
       throw die(
           failures.asMap().entrySet().stream()
               .map(failure -> String.join(", ", failure.getValue()) + ": " + failure.getKey())
-              .collect(Collectors.joining("; ")));
+              .collect(Collectors.joining("\n")));
     }
   }
 

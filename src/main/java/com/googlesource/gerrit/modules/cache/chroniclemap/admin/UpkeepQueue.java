@@ -25,9 +25,10 @@ import com.google.inject.Inject;
 import com.google.inject.Singleton;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
-import java.util.LinkedHashMap;
-import java.util.Map;
+import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 
 /**
@@ -37,13 +38,13 @@ import java.util.concurrent.ExecutorService;
  */
 @Singleton
 final class UpkeepQueue implements LifecycleListener {
-  private static final int MAX_ENDED = 50;
+  private static final int MAX_ENDED = 200;
 
   private final ExecutorService queue;
   private final History history;
 
-  /** The work that is queued or running, by its name. Guarded by this. */
-  private final Map<String, Queued> tasks = new LinkedHashMap<>();
+  /** The work that is queued or running, in the order of its start. Guarded by this. */
+  private final List<Queued> tasks = new ArrayList<>();
 
   /** The work that has ended, the last one first. Guarded by this. */
   private final Deque<Ended> ended = new ArrayDeque<>();
@@ -54,6 +55,11 @@ final class UpkeepQueue implements LifecycleListener {
     TaskInfo info() {
       return new TaskInfo(task);
     }
+
+    /** Whether it is yet to end. Gerrit calls a task done that was cancelled and still runs. */
+    boolean isLeft() {
+      return !task.isDone() || run.watched.hasBegun();
+    }
   }
 
   /** All work: what is queued or running in the order of its start, what has ended backwards. */
@@ -62,10 +68,12 @@ final class UpkeepQueue implements LifecycleListener {
   /**
    * Work that has ended.
    *
+   * @param task its id, as in {@link TaskInfo}; empty for an SSH command
    * @param from when it began, and when it ended, in milliseconds since the epoch
    * @param outcome for people
    */
-  record Ended(String work, String cache, String by, long from, long to, String outcome) {}
+  record Ended(
+      String task, String work, String cache, String by, long from, long to, String outcome) {}
 
   @Inject
   UpkeepQueue(WorkQueue queues, History history) {
@@ -92,25 +100,25 @@ final class UpkeepQueue implements LifecycleListener {
    */
   synchronized TaskInfo start(UpkeepWork work, String cache, String by)
       throws ResourceConflictException {
-    removeDone();
-    String name = work.name() + " " + cache;
-    if (tasks.containsKey(name)) {
-      throw new ResourceConflictException(name + " is queued or running already");
+    // Gerrit may cancel a task without a word while it is about to begin.
+    tasks.removeIf(queued -> !queued.isLeft());
+    if (tasks.stream()
+        .filter(queued -> !queued.task.isDone())
+        .anyMatch(q -> q.run.work.name().equals(work.name()) && q.run.cache.equals(cache))) {
+      throw new ResourceConflictException(
+          work.name() + " " + cache + " is queued or running already");
     }
     Run run = new Run(this, work, cache, by, new WatchedRun());
     WorkQueue.Task<?> task = (WorkQueue.Task<?>) queue.submit(run);
-    tasks.put(name, new Queued(task, run));
+    tasks.add(new Queued(task, run));
     return new TaskInfo(task);
   }
 
   /** Returns all work at one moment. */
   synchronized All all() {
-    removeDone();
-    return new All(ImmutableList.copyOf(tasks.values()), ImmutableList.copyOf(ended));
-  }
-
-  private void removeDone() {
-    tasks.values().removeIf(queued -> queued.task.isDone());
+    return new All(
+        tasks.stream().filter(Queued::isLeft).collect(ImmutableList.toImmutableList()),
+        ImmutableList.copyOf(ended));
   }
 
   /**
@@ -121,24 +129,33 @@ final class UpkeepQueue implements LifecycleListener {
    */
   void end(@Nullable Run run, String work, String by, long begun, UpkeepResult result) {
     String why = result.detail().isEmpty() ? "" : ", " + result.detail();
-    long now = System.currentTimeMillis();
-    Ended ended = new Ended(work, result.cache(), by, begun, now, result.shown() + why);
-    end(run, ended, UpkeepFormat.json(result));
+    String outcome = result.shown() + why;
+    end(run, work, result.cache(), by, begun, outcome, UpkeepFormat.json(result));
   }
 
-  private void end(@Nullable Run run, Ended work, @Nullable JsonObject result) {
+  private void end(
+      @Nullable Run run,
+      String work,
+      String cache,
+      String by,
+      long begun,
+      String outcome,
+      @Nullable JsonObject result) {
+    long now = System.currentTimeMillis();
     synchronized (this) {
       // Together, so that whoever asks finds the work once.
-      tasks.values().removeIf(queued -> queued.run.equals(run));
-      ended.addFirst(work);
+      Optional<Queued> task = tasks.stream().filter(queued -> queued.run.equals(run)).findAny();
+      task.ifPresent(tasks::remove);
+      String id = task.map(queued -> queued.info().id).orElse("");
+      ended.addFirst(new Ended(id, work, cache, by, begun, now, outcome));
       if (ended.size() > MAX_ENDED) {
         ended.removeLast();
       }
     }
     // What the work has found comes before its end.
     history.look();
-    String text = work.work + " by " + work.by + ": " + work.outcome;
-    history.add(new Events.Event(work.from, work.to, work.cache, work.work, text, 1, result));
+    String text = work + " by " + by + ": " + outcome;
+    history.add(new Events.Event(begun, now, cache, work, text, 1, result));
   }
 
   /** Work on one cache. Gerrit lists it by its string, and interrupts it to cancel it. */
@@ -154,8 +171,7 @@ final class UpkeepQueue implements LifecycleListener {
     @Override
     public void cancel() {
       long now = System.currentTimeMillis();
-      queue.end(
-          this, new Ended(work.name(), cache, by, now, now, "cancelled before it began"), null);
+      queue.end(this, work.name(), cache, by, now, "cancelled before it began", null);
     }
 
     /** How much of it is done; empty if that is unknown. */

@@ -62,7 +62,7 @@ record VerifyWork(CacheInventory inventory, boolean repair) {
    */
   static UpkeepWork of(CacheInventory inventory, boolean repair) {
     return new UpkeepWork(
-        "verify",
+        repair ? "repair" : "verify",
         new VerifyWork(inventory, repair)::work,
         (cache, why) -> result(cache, new VerifyReport(0, 0, 0, false, false, 0), why, repair));
   }

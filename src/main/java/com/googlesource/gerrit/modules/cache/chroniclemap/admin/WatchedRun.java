@@ -40,6 +40,7 @@ final class WatchedRun implements Progress {
   record Steps(int done, int total) {}
 
   volatile Steps steps = new Steps(0, 0);
+  private volatile boolean begun;
   private volatile boolean cancelled;
 
   @Override
@@ -50,6 +51,10 @@ final class WatchedRun implements Progress {
   @Override
   public boolean isCancelled() {
     return cancelled;
+  }
+
+  boolean hasBegun() {
+    return begun;
   }
 
   /** Cancels the work. It cannot be resumed. */
@@ -65,6 +70,7 @@ final class WatchedRun implements Progress {
    */
   <T> T run(String name, Callable<T> work, Progress watcher) throws Exception {
     steps = new Steps(0, 0);
+    begun = true;
     FutureTask<T> future = new FutureTask<>(work);
     Thread unused = Thread.ofPlatform().daemon().name(name).start(future);
     while (true) {

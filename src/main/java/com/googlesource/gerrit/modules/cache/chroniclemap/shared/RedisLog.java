@@ -28,7 +28,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.KeyStore;
+import java.security.cert.CertPathBuilderException;
+import java.security.cert.CertPathValidatorException;
 import java.security.cert.Certificate;
+import java.security.cert.CertificateException;
 import java.security.cert.CertificateFactory;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -212,11 +215,12 @@ final class RedisLog implements RecordLog {
       }
       boolean tells = reason.getMessage() != null && !(reason instanceof UnknownHostException);
       String text = tells ? reason.getMessage() : reason.toString();
-      // Of those that TLS throws, only faults of the certificate.
       String advice =
-          reason instanceof GeneralSecurityException
-              ? " (the server's certificate has to name this host, and Java or"
-                  + " cache-chroniclemap.sharedCertificates has to vouch for it)"
+          reason instanceof CertificateException
+                  || reason instanceof CertPathBuilderException
+                  || reason instanceof CertPathValidatorException
+              ? " (the server's certificate has to be valid now, name this host, and be vouched for"
+                  + " by cache-chroniclemap.sharedCertificates or, without that setting, by Java)"
               : "";
       String message = lenientFormat("Redis at %s: %s%s", settings.server(), text, advice);
       // The server's words for want of memory.

@@ -23,6 +23,8 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -103,6 +105,72 @@ class HistoryTest {
     }
     assertThat(history.events()).hasSize(Events.MAX_EVENTS);
     assertThat(history.events().get(Events.MAX_EVENTS - 1).kind()).isEqualTo("damaged");
+  }
+
+  /** REST clients look for the end of what they have started. */
+  @Test
+  void theNewestStays() {
+    for (int i = 0; i < Events.MAX_EVENTS; i++) {
+      history.add(new Events.Event(i, i, "a", "faults", "", 1, null));
+    }
+    history.add(new Events.Event(1000, 1000, "a", "verify", "", 1, null));
+    assertThat(history.events().get(0).kind()).isEqualTo("verify");
+    history.add(new Events.Event(1001, 1001, "a", "growths", "", 1, null));
+    assertThat(history.events().stream().limit(2).map(Events.Event::kind))
+        .containsExactly("growths", "faults")
+        .inOrder();
+  }
+
+  @Test
+  void aLookFindsEachRiseOnce() throws Exception {
+    AtomicLong faults = new AtomicLong();
+    History busy =
+        new History(
+            () -> {
+              CacheReport report = quiet("a", 1);
+              report.disk().counts().faults.add(faults.incrementAndGet());
+              return List.of(report);
+            },
+            () -> null,
+            () -> 1_000_000);
+    List<Thread> threads = new ArrayList<>();
+    for (int i = 0; i < 4; i++) {
+      Runnable work = i % 2 == 0 ? busy::look : busy::sample;
+      threads.add(
+          Thread.ofPlatform()
+              .start(
+                  () -> {
+                    for (int n = 0; n < 1000; n++) {
+                      work.run();
+                    }
+                  }));
+    }
+    for (Thread thread : threads) {
+      thread.join();
+    }
+    assertThat(busy.events().get(0).count()).isEqualTo(faults.get());
+    assertThat(busy.samples()).hasSize(History.MAX_SAMPLES);
+  }
+
+  @Test
+  void figuresThatCannotBeReadFailNobody() {
+    AtomicBoolean fails = new AtomicBoolean(true);
+    History history =
+        new History(
+            () -> {
+              if (fails.get()) {
+                throw new IllegalStateException("thrown by a test");
+              }
+              return List.of(
+                  TestCaches.report("a", StoreState.READY, StartReport.Kind.CLEAN, 1, 0, 1));
+            },
+            () -> null,
+            () -> now);
+    history.look();
+    assertThat(history.json().getAsJsonArray("events").size()).isEqualTo(0);
+    fails.set(false);
+    history.look();
+    assertThat(history.events().get(0).kind()).isEqualTo("damaged");
   }
 
   @Test

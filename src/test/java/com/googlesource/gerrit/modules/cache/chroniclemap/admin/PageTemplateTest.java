@@ -103,6 +103,7 @@ class PageTemplateTest {
             "events",
             "projects",
             "refsHistory",
+            "shared",
             "memory")) {
       all.put(name, table());
     }
@@ -154,5 +155,6 @@ class PageTemplateTest {
     String html = PageServlet.html(TEMPLATES, "page", page);
     assertThat(html).contains("Parsed ref lists");
     assertThat(html).doesNotContain("Files in");
+    assertThat(html).doesNotContain("Verify");
   }
 }

@@ -178,6 +178,11 @@ class UpkeepCommandTest {
     TestCommand command = new TestCommand((cache, progress) -> "torn");
     UnloggedFailure failure = assertThrows(UnloggedFailure.class, command::run);
     assertThat(failure).hasMessageThat().isEqualTo("fatal: a, b: not good: torn");
+    command = new TestCommand((cache, progress) -> "torn " + cache);
+    failure = assertThrows(UnloggedFailure.class, command::run);
+    assertThat(failure)
+        .hasMessageThat()
+        .isEqualTo("fatal: a: not good: torn a\nb: not good: torn b");
   }
 
   @Test

@@ -131,6 +131,34 @@ class UpkeepQueueTest {
         .inOrder();
   }
 
+  /** Whoever asks meanwhile finds it once, whether it ends by itself or is cancelled. */
+  @Test
+  void eachIsThereOnceWhileItEnds() throws Exception {
+    UpkeepWork quick =
+        new UpkeepWork(
+            "verify", (cache, progress) -> result(cache, "sound"), UpkeepQueueTest::result);
+    for (int i = 0; i < 100; i++) {
+      String id = start(quick, "a").id;
+      while (!isEnded(id)) {
+        Thread.onSpinWait();
+      }
+    }
+    TaskInfo task = start(endless, "b");
+    begun.await();
+    kill(task);
+    while (!isEnded(task.id)) {
+      Thread.onSpinWait();
+    }
+  }
+
+  private boolean isEnded(String id) {
+    UpkeepQueue.All all = queue.all();
+    long queued = all.queued().stream().filter(each -> each.info().id.equals(id)).count();
+    long ended = all.ended().stream().filter(each -> each.task().equals(id)).count();
+    assertThat(queued + ended).isEqualTo(1);
+    return ended == 1;
+  }
+
   @Test
   void theHistoryHasTheFigures() throws Exception {
     TaskInfo task = start(endless, "a");
