@@ -194,4 +194,15 @@ class ReleaseTest {
       assertThat(first).isEqualTo("## " + BundledJar.versionOfModule());
     }
   }
+
+  @Test
+  void theReadmeInstallsTheLastRelease() throws Exception {
+    String last =
+        Files.readAllLines(Path.of("CHANGELOG.md")).stream()
+            .filter(line -> line.matches("## [\\d.]+"))
+            .findFirst()
+            .orElseThrow()
+            .substring("## ".length());
+    assertThat(Files.readString(Path.of("README.md"))).contains("\"git checkout v" + last + "\"");
+  }
 }
