@@ -20,6 +20,7 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.admin.PageTable
 import static com.googlesource.gerrit.modules.cache.chroniclemap.admin.PageTable.figure;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.admin.PageTable.time;
 
+import com.google.common.base.Ascii;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.Lists;
@@ -95,7 +96,8 @@ final class PageData {
     out.put("hours", query.hours());
     out.put("ranges", HOURS.stream().map(hours -> range(query, hours)).toList());
     Optional<String> noRefs = refs.whyNone();
-    out.put("noRefs", noRefs.orElse(""));
+    // A clause in other places.
+    out.put("noRefs", noRefs.map(PageData::capitalized).orElse(""));
     @Nullable RefsTotals totals = noRefs.isPresent() ? null : refs.totals();
     @Nullable Figures figures = totals == null ? null : refs.figures(totals);
     Sample now =
@@ -285,6 +287,10 @@ final class PageData {
       }
     }
     return table;
+  }
+
+  private static String capitalized(String text) {
+    return Ascii.toUpperCase(text.charAt(0)) + text.substring(1);
   }
 
   private static boolean isShown(String selected, String cache) {

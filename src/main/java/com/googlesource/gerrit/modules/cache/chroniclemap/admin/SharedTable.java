@@ -50,7 +50,10 @@ final class SharedTable {
   static List<String> problems(SharedReport report) {
     List<String> all = new ArrayList<>();
     if (!report.failure().isEmpty()) {
-      all.add("no connection, so each value is computed on each server: " + report.failure());
+      all.add(
+          "no connection (it is tried again within half a minute), so each value is computed on each"
+              + " server: "
+              + report.failure());
     } else if (report.isFull()) {
       all.add("the server is full, so what is computed here does not reach the others");
     }

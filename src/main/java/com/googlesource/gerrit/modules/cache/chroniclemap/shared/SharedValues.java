@@ -189,7 +189,7 @@ public final class SharedValues {
     } else if (counts.received.sum() > 0) {
       report.good("secret", "it opens what is in the log");
     } else {
-      report.good("secret", "not known until a record of another server is read: check again then");
+      report.good("secret", "there is no record of another server yet");
     }
   }
 
