@@ -78,8 +78,8 @@ final class CachesTable {
   /** The totals of figures that have no column. The JSON output has them for each cache. */
   static String activity(Figures all) {
     return all.fill(
-        "Expired since the start: {expired}; files replaced by growth, repair or upkeep: {growths};"
-            + " queued for writing now: {queued}.");
+        "Expired since the start: {expired}; files replaced or grown: {growths}; queued for writing"
+            + " now: {queued}.");
   }
 
   static String startOf(StoreStats stats) {

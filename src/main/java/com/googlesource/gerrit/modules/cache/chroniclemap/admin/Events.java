@@ -49,7 +49,7 @@ final class Events {
   private static final ImmutableMap<String, String> RISES =
       ImmutableMap.<String, String>builder()
           .put("failed", "file failed: the values are on the heap only")
-          .put("growths", "files replaced, by growth, repair or upkeep")
+          .put("growths", "files replaced or grown")
           .put("evicted", "evicted to make room")
           .put("flushes", "flushed, with all values")
           .put("damaged", "damaged entries found")

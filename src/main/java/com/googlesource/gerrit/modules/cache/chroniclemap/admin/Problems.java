@@ -119,8 +119,8 @@ final class Problems {
               Counted.DAMAGE_LEFT,
               "damaged entry in the file",
               "damaged entries in the file",
-              "Reads of such entries find nothing. Repair (verify --repair) drops them, and keeps the"
-                  + " rest.",
+              "A read of such an entry finds nothing, and drops it. Repair (verify --repair) drops all"
+                  + " of them, and keeps the rest.",
               "damaged-entries"),
           new Kind(
               "damaged",

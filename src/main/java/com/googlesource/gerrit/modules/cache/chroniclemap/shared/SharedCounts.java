@@ -28,7 +28,7 @@ public final class SharedCounts extends Counters {
 
   public final Counter received = counter("received", "values of other servers read", "values");
   public final Counter receivedBytes =
-      counter("received_bytes", "size of the records read", "bytes");
+      counter("received_bytes", "size of all records read, own ones too", "bytes");
   public final Counter takenIn = counter("taken_in", "values of others put into a store", "values");
 
   /** Values that the store had already, or that another version of the cache wrote. */

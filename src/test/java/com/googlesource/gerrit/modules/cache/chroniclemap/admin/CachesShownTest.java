@@ -156,7 +156,7 @@ class CachesShownTest {
                     report("ours", StoreState.READY, StartReport.Kind.REPLACED, "it was text", 1),
                     report("lost", StoreState.FAILED, StartReport.Kind.CLEAN, "", 1))));
     assertThat(text).contains("ours: started empty: it was text");
-    assertThat(text).contains("ours, wrong now: 1 damaged entry in the file. Reads of such");
+    assertThat(text).contains("ours, wrong now: 1 damaged entry in the file. A read of such");
     assertThat(text).contains("lost, wrong now: kept in memory only: see the log");
   }
 
@@ -207,8 +207,7 @@ class CachesShownTest {
                     report("b", StoreState.READY, StartReport.Kind.CLEAN, "", 4))));
     assertThat(text.replaceAll(" +", " "))
         .contains(
-            "Expired since the start: 7; files replaced by growth, repair or upkeep: 7; queued for"
-                + " writing now: 7.");
+            "Expired since the start: 7; files replaced or grown: 7; queued for writing now: 7.");
   }
 
   @Test

@@ -107,7 +107,7 @@ class ProblemsTest {
     assertThat(problems(damaged).all().get(0).repairable()).isTrue();
     assertThat(problems(damaged).all().get(0).line())
         .startsWith(
-            "a, wrong now: 2 damaged entries in the file. Reads of such entries find nothing.");
+            "a, wrong now: 2 damaged entries in the file. A read of such an entry finds nothing");
   }
 
   @Test
