@@ -18,7 +18,7 @@
   const pause = document.getElementById('pause');
   const DASHES = [[], [8, 3], [2, 3], [8, 3, 2, 3]];
   const LEGEND = ['solid', 'dashed', 'dotted', 'double'];
-  const runs = new Set();
+  let notices = [];
   let paused = false;
   let updated = Date.now();
 
@@ -139,7 +139,7 @@
     const response = await fetch(url, {method, headers, body});
     if (!response.ok) {
       const text = (await response.text()).trim() || `status ${response.status}`;
-      throw new Error(text);
+      throw Object.assign(new Error(text), {status: response.status});
     }
     return response.text();
   }
@@ -356,14 +356,15 @@
     if (!(await confirmed(button))) {
       return;
     }
+    notices = notices.filter(({waiting}) => waiting.size > 0);
     if (cancel) {
       await send('DELETE', `${SERVER}tasks/${encodeURIComponent(cancel)}`);
-      say('The task is cancelled.');
+      notice('The task is cancelled.');
     } else if (action === 'flush') {
       // Gerrit writes the cache of a plugin with a dash, this module with a dot.
       const name = encodeURIComponent(subject.replace(/\.(?=[^.]*$)/, '-'));
       await send('POST', `${SERVER}caches/${name}/flush`);
-      say(`${subject} is flushed.`);
+      notice(`${subject} is flushed.`);
     } else {
       const all = subject ? [subject] : (await getJson(`${API}caches`)).caches.map(({name}) => name);
       await start(action, all);
@@ -371,52 +372,64 @@
     await refresh();
   }
 
-  // Starts work on some caches. Of several, one may be gone or at work already: that is told at the end.
+  // Says something until the next act, beside what is said of work that goes on.
+  function notice(text, waiting = new Map(), caches = [], others = []) {
+    notices.push({text, waiting, caches, others});
+    say(notices.map((each) => each.text).join(' '));
+  }
+
+  // Of several caches, one may be gone or at work already: that is told at the end.
   async function start(work, caches) {
-    const run = {work, caches, waiting: new Set(), others: []};
+    const waiting = new Map();
+    const others = [];
     for (const each of caches) {
       // A repair is a verify that drops what it finds damaged.
       const url = `${API}caches/${encodeURIComponent(each)}/${work === 'repair' ? 'verify' : work}`;
       try {
         const answer = await send('POST', url, JSON.stringify(work === 'repair' ? {repair: true} : {}));
-        run.waiting.add(JSON.parse(answer.slice(4)).id);
+        waiting.set(JSON.parse(answer.slice(4)).id, {cache: each, seen: false});
       } catch (error) {
-        if (caches.length === 1) {
+        if (caches.length === 1 || ![404, 409].includes(error.status)) {
           throw error;
         }
-        run.others.push(`${each}: ${error.message}`);
+        others.push(`${each}: ${error.message}`);
       }
     }
-    runs.add(run);
-    say(`The ${work} of ${caches.length === 1 ? caches[0] : `${run.waiting.size} caches`} is queued.`);
+    if (waiting.size === 0) {
+      throw new Error(others.join('; '));
+    }
+    const name = `The ${work} of ${caches.length === 1 ? caches[0] : `${caches.length} caches`}`;
+    notice(`${name} is queued.`, waiting, caches, others);
+    notices[notices.length - 1].name = name;
     document.getElementById('tasks').scrollIntoView({block: 'nearest'});
   }
 
   // Says what came of the work that was started here.
   function sayEnds() {
-    for (const run of runs) {
-      const {work, caches, waiting, others} = run;
-      let result = '';
-      for (const id of waiting) {
+    for (const run of notices.filter(({waiting}) => waiting.size > 0)) {
+      const {name, caches, waiting, others} = run;
+      let result = 'its end was not seen';
+      for (const [id, task] of waiting) {
         const cells = document.querySelector(`#tasks [data-task="${CSS.escape(id)}"]`)?.closest('tr').children;
-        if (cells && cells[4].textContent.trim() !== '') {
+        const isOver = cells && cells[4].textContent.trim() !== '';
+        // Gerrit may have restarted, and knows nothing of it.
+        if (isOver || (!cells && task.seen)) {
           waiting.delete(id);
-          result = cells[5].textContent.trim();
+          result = isOver ? cells[5].textContent.trim() : result;
           if (result !== 'sound') {
-            others.push(`${cells[1].textContent.trim()}: ${result}`);
+            others.push(`${task.cache}: ${result}`);
           }
         }
+        task.seen ||= Boolean(cells);
       }
       if (waiting.size === 0) {
-        runs.delete(run);
-      }
-      if (caches.length > 1 && waiting.size > 0) {
-        say(`The ${work} of ${caches.length} caches goes on, ${waiting.size} are left.`);
+        run.text = `${name} has ended: ${caches.length === 1 ? result : others.join('; ') || 'all are sound'}.`;
       } else if (caches.length > 1) {
-        say(`The ${work} of ${caches.length} caches has ended: ${others.join('; ') || 'all are sound'}`);
-      } else if (result) {
-        say(`The ${work} of ${caches[0]} has ended: ${result}`);
+        run.text = `${name} goes on; ${waiting.size} left.`;
       }
+    }
+    if (notices.length > 0) {
+      say(notices.map((each) => each.text).join(' '));
     }
   }
 
@@ -425,7 +438,7 @@
     if (!button) {
       return;
     }
-    act(button).catch((error) => say(`Not done: ${error.message}`));
+    act(button).catch((error) => notice(`Not done: ${error.message}`));
   });
 
   async function forever(work, millis) {

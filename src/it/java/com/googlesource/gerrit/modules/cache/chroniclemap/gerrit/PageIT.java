@@ -393,7 +393,7 @@ class PageIT {
     assertThat(browser.await("#state .badge").getText()).isEqualTo("Wrong now");
     assertThat(browser.one("#state").getText()).containsMatch("\\d damaged entr");
     assertThat(browser.one("#tasks tbody tr").getText()).contains("DAMAGED");
-    // The page tells of a cache among all, and of work that was begun elsewhere.
+    // Among all caches, the page names the damaged one.
     browser.open(page);
     click("verify", "caches has ended: persisted_projects: DAMAGED");
     browser.open(page + "?cache=persisted_projects");

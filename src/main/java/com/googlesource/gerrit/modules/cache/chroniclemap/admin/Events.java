@@ -30,7 +30,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
-import java.util.stream.Stream;
 
 /**
  * The last 200 events of the caches and ref lists since the server's start that an administrator
@@ -61,10 +60,13 @@ final class Events {
           .put("failures", "lookups left to JGit by a fault")
           .buildOrThrow();
 
-  /** Kinds of events in the order in which they leave for others: work that came to its end. */
+  /** Kinds of events that are ends of work. */
   private static final ImmutableSet<String> WORK = ImmutableSet.of("verify", "repair", "import");
 
-  /** What happens in the course of normal work. All other kinds come after these. */
+  /** How many of these stay when there are too many events. */
+  static final int MAX_WORK = 100;
+
+  /** Kinds of events in the course of normal work. */
   private static final ImmutableSet<String> NORMAL =
       ImmutableSet.of("growths", "evicted", "flushes");
 
@@ -152,13 +154,10 @@ final class Events {
     all.addFirst(event);
     if (all.size() > MAX_EVENTS) {
       // What comes by the hour is dropped first, but never the new one.
+      boolean isMostlyWork = all.stream().filter(e -> WORK.contains(e.kind)).count() > MAX_WORK;
+      ImmutableSet<String> first = isMostlyWork ? WORK : NORMAL;
       Event dropped =
-          Stream.of(WORK, NORMAL)
-              .flatMap(
-                  kinds ->
-                      Streams.findLast(all.stream().skip(1).filter(e -> kinds.contains(e.kind)))
-                          .stream())
-              .findFirst()
+          Streams.findLast(all.stream().skip(1).filter(e -> first.contains(e.kind)))
               .orElseGet(all::getLast);
       all.remove(dropped);
     }

@@ -127,8 +127,8 @@ final class Problems {
               Counted.DAMAGE_FOUND,
               "damaged entry found",
               "damaged entries found",
-              "None is known to be left. A kill may leave one. If there are more, the disk or memory is"
-                  + " faulty.",
+              "None is known to be left. A kill damages one at most; if there were more, suspect the"
+                  + " disk or memory.",
               "damaged-entries"),
           Kind.count(
               "faults",
@@ -365,9 +365,7 @@ final class Problems {
       if (count > 0 && !isToldAlready) {
         boolean isLeft = kind.counted == Counted.DAMAGE_LEFT;
         long last = isLeft ? now : lastRise(subject, kind.name);
-        // At an unknown time, it may be now.
-        boolean isOver =
-            kind.counted == Counted.DAMAGE_FOUND || (last != UNKNOWN && !isRecent(last));
+        boolean isOver = kind.counted == Counted.DAMAGE_FOUND || !isRecent(last);
         Level level = isOver ? Level.WAS : Level.NOW;
         String text = Units.count(count) + " " + (count == 1 ? kind.one : kind.many);
         String since = isLeft ? "" : " since the start";

@@ -28,8 +28,8 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.ExecutorService;
+import java.util.concurrent.atomic.AtomicReference;
 
 /**
  * The queue of long work that REST starts: one at a time, in a queue of Gerrit's, which lists and
@@ -58,7 +58,7 @@ final class UpkeepQueue implements LifecycleListener {
 
     /** Whether it is yet to end. Gerrit calls a task done that was cancelled and still runs. */
     boolean isLeft() {
-      return !task.isDone() || run.watched.hasBegun();
+      return !task.isDone() || run.watched.begun;
     }
   }
 
@@ -108,10 +108,12 @@ final class UpkeepQueue implements LifecycleListener {
       throw new ResourceConflictException(
           work.name() + " " + cache + " is queued or running already");
     }
-    Run run = new Run(this, work, cache, by, new WatchedRun());
+    Run run = new Run(this, work, cache, by, new WatchedRun(), new AtomicReference<>(""));
     WorkQueue.Task<?> task = (WorkQueue.Task<?>) queue.submit(run);
+    TaskInfo info = new TaskInfo(task);
+    run.id.set(info.id);
     tasks.add(new Queued(task, run));
-    return new TaskInfo(task);
+    return info;
   }
 
   /** Returns all work at one moment. */
@@ -144,9 +146,8 @@ final class UpkeepQueue implements LifecycleListener {
     long now = System.currentTimeMillis();
     synchronized (this) {
       // Together, so that whoever asks finds the work once.
-      Optional<Queued> task = tasks.stream().filter(queued -> queued.run.equals(run)).findAny();
-      task.ifPresent(tasks::remove);
-      String id = task.map(queued -> queued.info().id).orElse("");
+      tasks.removeIf(queued -> queued.run.equals(run));
+      String id = run == null ? "" : run.id.get();
       ended.addFirst(new Ended(id, work, cache, by, begun, now, outcome));
       if (ended.size() > MAX_ENDED) {
         ended.removeLast();
@@ -158,11 +159,21 @@ final class UpkeepQueue implements LifecycleListener {
     history.add(new Events.Event(begun, now, cache, work, text, 1, result));
   }
 
-  /** Work on one cache. Gerrit lists it by its string, and interrupts it to cancel it. */
-  record Run(UpkeepQueue queue, UpkeepWork work, String cache, String by, WatchedRun watched)
+  /**
+   * Work on one cache, with the id of its task once it has one. Gerrit lists it by its string, and
+   * interrupts it to cancel it.
+   */
+  record Run(
+      UpkeepQueue queue,
+      UpkeepWork work,
+      String cache,
+      String by,
+      WatchedRun watched,
+      AtomicReference<String> id)
       implements WorkQueue.CancelableRunnable {
     @Override
     public void run() {
+      watched.begun = true;
       long begun = System.currentTimeMillis();
       queue.end(this, work.name(), by, begun, work.run(cache, watched, Progress.NONE));
     }

@@ -40,7 +40,10 @@ final class WatchedRun implements Progress {
   record Steps(int done, int total) {}
 
   volatile Steps steps = new Steps(0, 0);
-  private volatile boolean begun;
+
+  /** Whether it has begun, so that its end will be noted. */
+  volatile boolean begun;
+
   private volatile boolean cancelled;
 
   @Override
@@ -51,10 +54,6 @@ final class WatchedRun implements Progress {
   @Override
   public boolean isCancelled() {
     return cancelled;
-  }
-
-  boolean hasBegun() {
-    return begun;
   }
 
   /** Cancels the work. It cannot be resumed. */
@@ -70,7 +69,6 @@ final class WatchedRun implements Progress {
    */
   <T> T run(String name, Callable<T> work, Progress watcher) throws Exception {
     steps = new Steps(0, 0);
-    begun = true;
     FutureTask<T> future = new FutureTask<>(work);
     Thread unused = Thread.ofPlatform().daemon().name(name).start(future);
     while (true) {

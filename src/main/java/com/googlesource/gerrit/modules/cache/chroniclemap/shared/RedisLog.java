@@ -196,6 +196,11 @@ final class RedisLog implements RecordLog {
       for (Certificate each : CertificateFactory.getInstance("X.509").generateCertificates(in)) {
         store.setCertificateEntry("trusted" + store.size(), each);
       }
+    } catch (CertificateException e) {
+      throw new IOException(file + " has no certificates in the PEM format", e);
+    }
+    if (store.size() == 0) {
+      throw new IOException(file + " has no certificates in the PEM format");
     }
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     store.store(bytes, NO_PASSWORD);

@@ -189,7 +189,7 @@ public final class SharedValues {
     } else if (counts.received.sum() > 0) {
       report.good("secret", "it opens what is in the log");
     } else {
-      report.good("secret", "there is no record of another server yet");
+      report.good("secret", "no record of another server was read since the start");
     }
   }
 

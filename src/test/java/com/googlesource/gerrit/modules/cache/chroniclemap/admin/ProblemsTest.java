@@ -129,14 +129,6 @@ class ProblemsTest {
   }
 
   @Test
-  void aFailureAtAnUnknownTimeMayBeNow() {
-    Problems problems = new Problems(now, ImmutableList.of(), List.of());
-    CacheReport faulty = cache(StoreState.READY, 0, 1, 0);
-    problems.findIn(faulty, Figures.of(CacheMetrics.ALL, faulty));
-    assertThat(Problems.verdict(problems.all())).isEqualTo("now");
-  }
-
-  @Test
   void aFullCacheIsAtItsLimitAndNotWrong() {
     sample(cache(StoreState.READY, 1, 0, 0));
     Problems problems = problems(cache(StoreState.READY, 3, 0, 0));

@@ -131,7 +131,7 @@ class UpkeepQueueTest {
         .inOrder();
   }
 
-  /** Whoever asks meanwhile finds it once, whether it ends by itself or is cancelled. */
+  /** Whoever asks meanwhile finds what runs once, whether it ends by itself or is cancelled. */
   @Test
   void eachIsThereOnceWhileItEnds() throws Exception {
     UpkeepWork quick =
@@ -145,8 +145,13 @@ class UpkeepQueueTest {
     }
     TaskInfo task = start(endless, "b");
     begun.await();
+    String waiting = start(quick, "a").id;
+    queue.start(quick, "c", "somebody");
+    kill(start(quick, "d"));
+    assertThat(queue.all().ended().get(0).cache()).isEqualTo("d");
+    assertThat(queue.all().ended().get(0).task()).isNotEmpty();
     kill(task);
-    while (!isEnded(task.id)) {
+    while (!isEnded(task.id) || !isEnded(waiting)) {
       Thread.onSpinWait();
     }
   }
