@@ -373,9 +373,15 @@
   }
 
   // Says something until the next act, beside what is said of work that goes on.
-  function notice(text, waiting = new Map(), caches = [], others = []) {
-    notices.push({text, waiting, caches, others});
-    say(notices.map((each) => each.text).join(' '));
+  function notice(text) {
+    notices.push({text, waiting: new Map()});
+    sayNotices();
+  }
+
+  function sayNotices() {
+    if (notices.length > 0) {
+      say(notices.map(({text}) => text).join(' '));
+    }
   }
 
   // Of several caches, one may be gone or at work already: that is told at the end.
@@ -399,8 +405,8 @@
       throw new Error(others.join('; '));
     }
     const name = `The ${work} of ${caches.length === 1 ? caches[0] : `${caches.length} caches`}`;
-    notice(`${name} is queued.`, waiting, caches, others);
-    notices[notices.length - 1].name = name;
+    notices.push({text: `${name} is queued.`, name, caches, waiting, others});
+    sayNotices();
     document.getElementById('tasks').scrollIntoView({block: 'nearest'});
   }
 
@@ -428,9 +434,7 @@
         run.text = `${name} goes on; ${waiting.size} left.`;
       }
     }
-    if (notices.length > 0) {
-      say(notices.map((each) => each.text).join(' '));
-    }
+    sayNotices();
   }
 
   document.addEventListener('click', (event) => {

@@ -628,6 +628,11 @@ class SharedValuesIT {
         b.awaitAll(0, 10);
         assertThat(a.shared.check().isGood()).isTrue();
       }
+      Files.writeString(temp.resolve("empty.pem"), "");
+      try (Node e =
+          Node.start(folder("e"), Node.with(config, "sharedCertificates", "../empty.pem"))) {
+        assertThat(line(e.shared.check(), "connection").text()).contains("has no certificate");
+      }
       Config unknown = Node.config("rediss://localhost:" + right.port());
       Config otherHost =
           Node.with(

@@ -95,12 +95,12 @@ final class UpkeepQueue implements LifecycleListener {
    *
    * @param by the user who starts it
    * @return the task, as Gerrit's own REST API shows it
-   * @throws ResourceConflictException if such work on the cache is queued or running; so there are
-   *     never more tasks than caches and kinds of work
+   * @throws ResourceConflictException if such work on the cache is queued or running, and not
+   *     cancelled; so there are never more of these than caches and kinds of work
    */
   synchronized TaskInfo start(UpkeepWork work, String cache, String by)
       throws ResourceConflictException {
-    // Gerrit may cancel a task without a word while it is about to begin.
+    // Of a task that is cancelled just when it begins, Gerrit calls neither run nor cancel.
     tasks.removeIf(queued -> !queued.isLeft());
     if (tasks.stream()
         .filter(queued -> !queued.task.isDone())

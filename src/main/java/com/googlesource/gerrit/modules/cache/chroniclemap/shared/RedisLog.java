@@ -197,10 +197,10 @@ final class RedisLog implements RecordLog {
         store.setCertificateEntry("trusted" + store.size(), each);
       }
     } catch (CertificateException e) {
-      throw new IOException(file + " has no certificates in the PEM format", e);
+      throw new IOException(file + " cannot be read as certificates: " + e.getMessage(), e);
     }
     if (store.size() == 0) {
-      throw new IOException(file + " has no certificates in the PEM format");
+      throw new IOException(file + " has no certificate in the PEM format");
     }
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     store.store(bytes, NO_PASSWORD);

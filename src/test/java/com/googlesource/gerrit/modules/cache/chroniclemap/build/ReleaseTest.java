@@ -180,14 +180,17 @@ class ReleaseTest {
     assertThat(serials).hasSize(3);
   }
 
+  private static String firstSection(String pattern) throws Exception {
+    return Files.readAllLines(Path.of("CHANGELOG.md")).stream()
+        .filter(line -> line.matches(pattern))
+        .findFirst()
+        .orElseThrow();
+  }
+
   /** A version is said in pom.xml; the changelog names it once it is one of a release. */
   @Test
   void changelogBeginsWithThisVersion() throws Exception {
-    String first =
-        Files.readAllLines(Path.of("CHANGELOG.md")).stream()
-            .filter(line -> line.startsWith("## "))
-            .findFirst()
-            .orElseThrow();
+    String first = firstSection("## .*");
     if (BundledJar.versionOfModule().endsWith("-SNAPSHOT")) {
       assertThat(first).startsWith("## Unreleased");
     } else {
@@ -197,12 +200,7 @@ class ReleaseTest {
 
   @Test
   void theReadmeInstallsTheLastRelease() throws Exception {
-    String last =
-        Files.readAllLines(Path.of("CHANGELOG.md")).stream()
-            .filter(line -> line.matches("## [\\d.]+"))
-            .findFirst()
-            .orElseThrow()
-            .substring("## ".length());
+    String last = firstSection("## [\\d.]+").substring("## ".length());
     assertThat(Files.readString(Path.of("README.md"))).contains("\"git checkout v" + last + "\"");
   }
 }
