@@ -142,7 +142,7 @@ final class PackedRefsQueue {
   private final Executor writer;
 
   /** Only for the writing thread. */
-  private final ReplacedFiles replaced;
+  private final RewriteTimes times;
 
   // Guarded by this.
   private List<Waiting> waiting = new ArrayList<>();
@@ -154,7 +154,7 @@ final class PackedRefsQueue {
 
   PackedRefsQueue(PackedRefsFile file, RefDisk disk, Executor writer) {
     this.disk = disk;
-    this.replaced = new ReplacedFiles(disk);
+    this.times = new RewriteTimes(disk);
     this.file = file;
     this.writer = writer;
   }
@@ -355,7 +355,7 @@ final class PackedRefsQueue {
     try (FileChannel out = disk.openToWrite(target)) {
       made = file.source.writeEdited(packed, edits, out);
       if (made != packed) {
-        replaced.prepare(file.file.toPath(), target);
+        times.set(file.file.toPath(), target);
         disk.sync(out, target);
       }
     }
