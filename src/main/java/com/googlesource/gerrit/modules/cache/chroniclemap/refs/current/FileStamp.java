@@ -14,21 +14,27 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.current;
 
+import com.google.common.base.Splitter;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.internal.storage.file.FileSnapshot;
-import org.eclipse.jgit.util.FS;
 
 /**
  * The attributes of a file before its content was read. JGit's {@link FileSnapshot} decides whether
  * they have changed, and handles racy timestamps. Once it has found them unchanged, later checks
- * only read and compare the attributes.
+ * only read and compare the attributes. As in native git, these include the time of the last change
+ * of the file's inode (ctime), which no program can set: it tells of a file that was rewritten in
+ * place and has got its old size and time again.
  *
  * <p>This is sound because a snapshot that has found the attributes unchanged always does so for
  * the same attributes: it was taken long enough after the last modification.
@@ -41,6 +47,11 @@ public final class FileStamp {
 
   private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
+  /** What a rename leaves as it is. */
+  private static final String LASTING = "size,lastModifiedTime,fileKey";
+
+  private static final String ALL = "unix:ctime," + LASTING;
+
   private final File file;
 
   /**
@@ -52,13 +63,15 @@ public final class FileStamp {
 
   private final FileSnapshot snapshot;
 
-  /** The attributes; null if they changed while the snapshot was taken, or have no file key. */
-  @Nullable private final BasicFileAttributes attributes;
+  /**
+   * The values of {@link #ALL} by their names; null if they changed while the snapshot was taken.
+   */
+  @Nullable private final Map<String, Object> attributes;
 
   private volatile boolean settled;
 
   private FileStamp(
-      File file, File target, FileSnapshot snapshot, @Nullable BasicFileAttributes attributes) {
+      File file, File target, FileSnapshot snapshot, @Nullable Map<String, Object> attributes) {
     this.file = file;
     this.target = target;
     this.isLink = !target.equals(file);
@@ -70,16 +83,10 @@ public final class FileStamp {
   public static FileStamp of(File file) throws IOException {
     File target = behindLinks(file);
     // Attributes are read before and after the snapshot, which does not reveal its file key.
-    BasicFileAttributes before = read(target);
+    Map<String, Object> before = read(target);
     FileSnapshot snapshot = FileSnapshot.save(target);
-    BasicFileAttributes after = read(target);
-    boolean known =
-        before != null
-            && after != null
-            && isSame(before, after)
-            && snapshot.size() == after.size()
-            && snapshot.lastModifiedInstant().equals(after.lastModifiedTime().toInstant());
-    return new FileStamp(file, target, snapshot, known ? after : null);
+    return new FileStamp(
+        file, target, snapshot, before != null && before.equals(read(target)) ? before : null);
   }
 
   private static File behindLinks(File file) throws IOException {
@@ -106,6 +113,19 @@ public final class FileStamp {
     return new FileStamp(place, behindLinks(place), snapshot, read(written));
   }
 
+  /** Returns the stamp of {@link #ofWritten} after the rename, which has changed the ctime. */
+  public FileStamp renamed() {
+    Map<String, Object> now = read(target);
+    boolean isThere = now != null && attributes != null;
+    return isThere && lasting(now).equals(lasting(attributes))
+        ? new FileStamp(file, target, snapshot, now)
+        : this;
+  }
+
+  private static List<Object> lasting(Map<String, Object> attributes) {
+    return Splitter.on(',').splitToStream(LASTING).map(attributes::get).toList();
+  }
+
   /** Makes the stamp of a file that does not exist. */
   static FileStamp missing(File file) {
     return new FileStamp(file, file, FileSnapshot.MISSING_FILE, null);
@@ -116,11 +136,12 @@ public final class FileStamp {
     if (isLink && leadsElsewhere()) {
       return true;
     }
-    if (settled) {
-      BasicFileAttributes now = read(target);
-      if (now != null && isSame(now, attributes)) {
-        return false;
-      }
+    Map<String, Object> now = attributes == null ? null : read(target);
+    if (now != null && !now.equals(attributes)) {
+      return true;
+    }
+    if (now != null && settled) {
+      return false;
     }
     if (snapshot.equals(FileSnapshot.MISSING_FILE)) {
       return !isSurelyMissing();
@@ -164,18 +185,11 @@ public final class FileStamp {
   }
 
   @Nullable
-  private static BasicFileAttributes read(File file) {
+  private static Map<String, Object> read(File file) {
     try {
-      BasicFileAttributes attributes = FS.DETECTED.fileAttributes(file);
-      return attributes.fileKey() == null ? null : attributes;
+      return Files.readAttributes(file.toPath(), ALL, LinkOption.NOFOLLOW_LINKS);
     } catch (IOException e) {
       return null; // the snapshot handles this
     }
-  }
-
-  private static boolean isSame(BasicFileAttributes a, BasicFileAttributes b) {
-    return a.size() == b.size()
-        && a.lastModifiedTime().equals(b.lastModifiedTime())
-        && a.fileKey().equals(b.fileKey());
   }
 }

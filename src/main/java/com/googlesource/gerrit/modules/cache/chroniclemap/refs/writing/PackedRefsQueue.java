@@ -369,16 +369,19 @@ final class PackedRefsQueue {
     if (written.stamp == null) {
       return;
     }
+    FileStamp stamp;
     try {
       disk.rename(target, place);
+      stamp = written.stamp.renamed();
     } catch (NoSuchFileException e) {
+      stamp = written.stamp.renamed();
       // A network file system may have renamed the file and lost its answer.
-      if (Files.exists(target) || written.stamp.isModified()) {
+      if (Files.exists(target) || stamp.isModified()) {
         throw e;
       }
     }
     file.published(
-        written.list, written.stamp, requests.stream().anyMatch(each -> each.terms.changesRefs()));
+        written.list, stamp, requests.stream().anyMatch(each -> each.terms.changesRefs()));
     if (requests.stream().anyMatch(each -> each.terms.durable())) {
       disk.syncFolders(List.of(place.getParent()));
     }
