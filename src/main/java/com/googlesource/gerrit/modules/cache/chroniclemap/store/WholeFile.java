@@ -76,6 +76,14 @@ public final class WholeFile {
 
   /** Forces the name of a file to disk. */
   private static void sync(Path file) throws IOException {
-    Disk.REAL.sync(file.toAbsolutePath().getParent());
+    syncFolder(file.toAbsolutePath().getParent());
+  }
+
+  /**
+   * Forces to disk which files of a folder were created, renamed or deleted, where the file system
+   * offers that. Ignores interrupts. Any thread may call.
+   */
+  public static void syncFolder(Path folder) throws IOException {
+    Disk.REAL.sync(folder);
   }
 }

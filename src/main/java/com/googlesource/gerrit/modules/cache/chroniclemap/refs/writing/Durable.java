@@ -15,11 +15,10 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
 
 import com.google.common.util.concurrent.Uninterruptibles;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.WholeFile;
 import java.io.FileInputStream;
 import java.io.IOException;
-import java.nio.channels.FileChannel;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -60,16 +59,6 @@ final class Durable {
     }
   }
 
-  /**
-   * Syncs the entries of a folder. Only a channel can open it, and an interrupt would close the
-   * channel, so this runs on threads that nobody interrupts.
-   */
-  private static void folder(Path folder) throws IOException {
-    try (FileChannel channel = FileChannel.open(folder, StandardOpenOption.READ)) {
-      channel.force(true);
-    }
-  }
-
   private static void files(Collection<Path> files) throws IOException {
     if (files.isEmpty()) {
       return;
@@ -86,7 +75,7 @@ final class Durable {
 
   /** Syncs the contents of files and, at the same time, the entries of folders. */
   static void sync(Collection<Path> files, Collection<Path> folders) throws IOException {
-    List<Future<?>> running = begin(folders, Durable::folder);
+    List<Future<?>> running = begin(folders, WholeFile::syncFolder);
     try {
       files(files);
     } finally {

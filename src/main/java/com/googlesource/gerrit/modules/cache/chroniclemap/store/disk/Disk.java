@@ -102,11 +102,14 @@ public class Disk {
   }
 
   /**
-   * Forces to disk which files of a folder were created, renamed or deleted. Ignores interrupts.
+   * Forces to disk which files of a folder were created, renamed or deleted, if the file system
+   * offers that. Ignores interrupts.
    */
   public void sync(Path folder) throws IOException {
     try (FileChannel channel = open(folder, Set.of(StandardOpenOption.READ))) {
       channel.force(true);
+    } catch (IOException e) {
+      FolderSync.unlessNotOffered(folder, e);
     }
   }
 
