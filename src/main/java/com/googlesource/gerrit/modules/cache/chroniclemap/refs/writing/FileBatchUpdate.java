@@ -273,7 +273,7 @@ final class FileBatchUpdate extends BatchRefUpdate {
       return;
     }
     boolean force = isForceRefLog(command);
-    if (isRefLogDisabled(command) || !updater.isLogged(name, force, config)) {
+    if (isRefLogDisabled(command) || !updater.preparesLog(name, force, config)) {
       return;
     }
     String result = isRefLogIncludingResult(command) ? toLogText(command) : null;

@@ -170,8 +170,9 @@ final class FileRefUpdate extends RefUpdate {
     StoredConfig config = refs.repository.getConfig();
     boolean force = isForceRefLog();
     // An update through a symbolic ref is logged if either of the two refs has a log.
-    if (updater.isLogged(getRef().getName(), force, config)
-        || (deref && updater.isLogged(getRef().getLeaf().getName(), force, config))) {
+    boolean ofItself = updater.preparesLog(getRef().getName(), force, config);
+    boolean ofLeaf = deref && updater.preparesLog(getRef().getLeaf().getName(), force, config);
+    if (ofItself || ofLeaf) {
       ReflogWriter unused = new ReflogWriter(refs.jgit, force).log(this, message, deref);
     }
   }

@@ -27,6 +27,7 @@ import java.nio.channels.FileChannel;
 import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -91,6 +92,17 @@ public class RefDisk {
     } catch (Throwable e) {
       Files.delete(file); // else others would take it for a lock
       throw e;
+    }
+  }
+
+  /**
+   * Makes a missing file that another class is about to append to, and its folders, if they need
+   * other permissions than those of the umask.
+   */
+  final void makeIfShared(Path file) throws IOException {
+    if (mode != SharedMode.NONE && !Files.exists(file, LinkOption.NOFOLLOW_LINKS)) {
+      makeFolders(file.getParent());
+      create(file);
     }
   }
 

@@ -88,12 +88,18 @@ public final class RefUpdater {
   }
 
   /**
-   * Whether updates of a ref are logged: its log exists or has to be made.
+   * Whether an update of a ref, which is locked, is logged: its log exists or has to be made. JGit
+   * writes it, but knows nothing of {@code core.sharedRepository}.
    *
    * @param config the repository's config
    */
-  boolean isLogged(String name, boolean force, StoredConfig config) {
-    return force || makesLog(name, config) || refs.jgit.logFor(name).isFile();
+  boolean preparesLog(String name, boolean force, StoredConfig config) throws IOException {
+    File log = refs.jgit.logFor(name);
+    boolean isLogged = force || makesLog(name, config) || log.isFile();
+    if (isLogged) {
+      writes.disk.makeIfShared(log.toPath());
+    }
+    return isLogged;
   }
 
   /** Whether a missing log is made, as in JGit and git. */

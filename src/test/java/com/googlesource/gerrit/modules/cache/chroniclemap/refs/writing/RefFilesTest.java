@@ -40,10 +40,12 @@ import java.util.TreeMap;
 import java.util.stream.Stream;
 import org.eclipse.jgit.api.PackRefsCommand;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
+import org.eclipse.jgit.lib.BatchRefUpdate;
 import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefUpdate;
+import org.eclipse.jgit.revwalk.RevWalk;
 import org.eclipse.jgit.transport.ReceiveCommand;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -167,12 +169,13 @@ class RefFilesTest {
     return (int) Files.getAttribute(file, "unix:mode") & 07777;
   }
 
+  /** Of what changes of refs have made in a repository. */
   private static Map<String, String> modes(Path repository) throws IOException {
     Map<String, String> modes = new TreeMap<>();
     try (Stream<Path> files = Files.walk(repository)) {
       for (Path file : files.toList()) {
         String name = repository.relativize(file).toString();
-        if (name.startsWith("refs/changes") || name.equals("packed-refs")) {
+        if (name.matches("refs/changes.*|packed-refs|logs.*")) {
           modes.put(name, Integer.toOctalString(mode(file)));
         }
       }
@@ -184,15 +187,22 @@ class RefFilesTest {
   @ValueSource(strings = {"group", "all", "true", "0640", "0664", "2", "umask", "false"})
   void whatIsMadeIsSharedAsByGit(String sharing) throws Exception {
     Modes disk = new Modes();
-    make(disk, "sharedRepository", sharing);
+    make(disk, "sharedRepository", sharing, "logAllRefUpdates", "always");
     update("refs/changes/02/2/1", 1);
     pack();
-    batch(command(CHANGE, null, 1), command(META, null, 2));
+    BatchRefUpdate batch = refs.newBatchUpdate();
+    batch.setAtomic(true);
+    batch.setRefLogMessage("made", false);
+    batch.addCommand(command(CHANGE, null, 1), command(META, null, 2));
+    try (RevWalk walk = new RevWalk(test.repository())) {
+      batch.execute(walk, NullProgressMonitor.INSTANCE);
+    }
     update("refs/changes/02/3", 1);
     Map<String, String> ours = modes(test.folder());
 
     try (TestRefs git = TestRefs.create(folder.resolve("git.git"), null)) {
       git.repository().getConfig().setString("core", null, "sharedRepository", sharing);
+      git.repository().getConfig().setString("core", null, "logAllRefUpdates", "always");
       git.repository().getConfig().save();
       for (String[] command :
           new String[][] {
