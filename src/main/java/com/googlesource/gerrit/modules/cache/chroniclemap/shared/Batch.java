@@ -43,7 +43,7 @@ final class Batch {
   static final int MAX_VALUE_BYTES = 1 << 20;
 
   /** No batch has more bytes, before it is deflated. */
-  private static final int MAX_BYTES = FULL_BYTES + MAX_VALUE_BYTES + (64 << 10);
+  static final int MAX_BYTES = FULL_BYTES + MAX_VALUE_BYTES + (64 << 10);
 
   private Batch() {}
 

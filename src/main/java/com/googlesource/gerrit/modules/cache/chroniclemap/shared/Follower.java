@@ -20,8 +20,10 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.ImportResult;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
@@ -33,8 +35,12 @@ import java.util.concurrent.TimeUnit;
  * <p>Each store has a note of the place in the log up to which it has what was there, within its
  * own file: so a file that is lost, emptied or replaced by an older one takes its note along. The
  * thread starts at the lowest of these places, and goes back to that of a store that is opened
- * later, or again. A store that could not take a value in, as it had no file or grew for too long,
- * keeps its note until the thread goes back.
+ * later, or again.
+ *
+ * <p>A store that cannot take a value in now, as it has no file or grows, keeps its note, and the
+ * thread goes on with the values of others. It tries that value again after a pause, whatever else
+ * comes. Once the store has taken it in, the thread goes back to its place, so a store that is busy
+ * for long costs no more than one reading of what it has missed.
  *
  * <p>Notes are written once a minute, and are then two minutes old, because stores are forced to
  * disk once a minute. If a slow disk needs longer, a crash of the machine may leave a note of what
@@ -54,22 +60,24 @@ final class Follower implements Runnable {
   /** How often to ask for the state of the log. */
   private static final long LOOK_NANOS = TimeUnit.SECONDS.toNanos(5);
 
-  /** How long a value waits for its store to grow, and how often it is tried. */
-  private static final long GROWTH_NANOS = TimeUnit.SECONDS.toNanos(30);
-
-  private static final long RETRY_MILLIS = 20;
-
   /** How long stores may take to be opened before the first record is read. */
   private static final long OPENING_NANOS = TimeUnit.SECONDS.toNanos(30);
 
-  /** The pause before going back for a store that missed values, once all was read. */
-  private static final long BACK_NANOS = TimeUnit.MINUTES.toNanos(1);
+  /** The pauses after which a store is tried again that could not take a value in. */
+  private static final long MIN_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+  private static final long MAX_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(10);
 
   /** For how long a refused record is reported. */
   private static final long REFUSAL_NANOS = TimeUnit.HOURS.toNanos(1);
 
   /** How often a record is tried whose values cannot be handled, for lack of memory perhaps. */
   private static final int MAX_TRIES = 3;
+
+  /** After records that could not be read, at first so many milliseconds of the log are passed. */
+  private static final long FIRST_PASSED_MILLIS = 1000;
+
+  private static final long OPENING_MILLIS = 20;
 
   private static final long TROUBLE_MILLIS = 1000;
 
@@ -85,11 +93,16 @@ final class Follower implements Runnable {
     /** The opening that the note was read after; null if it was not opened yet. */
     @Nullable StartReport start;
 
-    /** Whether it has missed a value, so that its note must stay. */
-    boolean hasMissed;
+    /** The place before the first record it has missed a value of; its note stays meanwhile. */
+    @Nullable volatile Place missedFrom;
 
-    /** When to go back for what it has missed. */
-    long nextBack;
+    /** The first value that it has missed. */
+    @Nullable SharedValue missed;
+
+    /** When to try that value again. */
+    long nextTry;
+
+    long pause = MIN_PAUSE_NANOS;
 
     /** The number of values in a row that found no room. */
     int withoutRoom;
@@ -98,11 +111,18 @@ final class Follower implements Runnable {
       this.cache = cache;
     }
 
-    void miss() {
-      if (!hasMissed) {
-        hasMissed = true;
-        nextBack = System.nanoTime() + BACK_NANOS;
+    void miss(SharedValue value, Place from) {
+      if (missedFrom == null) {
+        missedFrom = from;
+        missed = value;
+        pause = MIN_PAUSE_NANOS;
+        nextTry = System.nanoTime() + pause;
       }
+    }
+
+    void missesNothing() {
+      missedFrom = null;
+      missed = null;
     }
   }
 
@@ -136,8 +156,17 @@ final class Follower implements Runnable {
 
   private volatile long refusedAt;
 
-  /** Whether the last read found nothing. */
-  private boolean hasReadAll;
+  /** By which state the index was last set. */
+  @Nullable private RecordLog.State counted;
+
+  /** How many records to read at once: fewer after some that could not be read. */
+  private int most = RECORDS;
+
+  /** How often the records after the position could not be read, one at a time. */
+  private int unreadable;
+
+  /** How much of the log was passed because of the last ones. */
+  private long passedMillis = FIRST_PASSED_MILLIS;
 
   private long nextNote;
   private Place minuteAgo = Place.START;
@@ -181,16 +210,25 @@ final class Follower implements Runnable {
     begun.countDown();
   }
 
+  /** The place from which records have to be read, for the store that is most behind. */
+  private Place behind() {
+    return targets.values().stream()
+        .map(target -> target.missedFrom)
+        .filter(Objects::nonNull)
+        .min(Comparator.comparing(Place::position))
+        .orElseGet(() -> new Place(position, index));
+  }
+
   /** How many records there are to read; 0 if that is not known. */
   long behindRecords() {
-    long read = index;
+    long read = behind().index();
     return read < 0 ? 0 : Math.max(0, state.appended() - read);
   }
 
   /** How much newer the newest record of the log is than the last one read; 0 before the first. */
   long behindMillis() {
     Position last = state.last();
-    Position read = position;
+    Position read = behind().position();
     return read == null || read.equals(Position.START) || last.compareTo(read) <= 0
         ? 0
         : last.millis() - read.millis();
@@ -225,7 +263,7 @@ final class Follower implements Runnable {
     while (targets.values().stream()
             .anyMatch(target -> target.cache.start().kind() == StartReport.Kind.PENDING)
         && System.nanoTime() - begin < OPENING_NANOS
-        && !stopped.await(RETRY_MILLIS, TimeUnit.MILLISECONDS)) {}
+        && !stopped.await(OPENING_MILLIS, TimeUnit.MILLISECONDS)) {}
   }
 
   private void step() throws IOException, InterruptedException {
@@ -238,9 +276,10 @@ final class Follower implements Runnable {
     RecordLog open = connection.get();
     look(open);
     RecordLog.State seen = state;
-    List<RecordLog.Entry> entries = open.read(position, RECORDS);
+    List<RecordLog.Entry> entries = read(open);
     connection.succeeded();
     for (RecordLog.Entry entry : entries) {
+      count(seen, entry.position().compareTo(seen.last()) > 0);
       tries = entry.position().equals(taking) ? tries + 1 : 1;
       taking = entry.position();
       if (tries <= MAX_TRIES) {
@@ -256,13 +295,40 @@ final class Follower implements Runnable {
       }
       moveTo(entry.position());
     }
-    hasReadAll = entries.isEmpty();
-    if (hasReadAll) {
+    if (entries.isEmpty()) {
       allRead(seen);
     }
     writeNotesIfDue();
-    if (entries.size() < RECORDS) {
+    if (entries.size() < most) {
       var unused = stopped.await(REST_MILLIS, TimeUnit.MILLISECONDS);
+    }
+  }
+
+  /**
+   * Reads records, one at a time after some that could not be read. Those that can't be read alone
+   * either are passed: nothing but their content tells their places, so a span of the log's time is
+   * passed that doubles until a read succeeds.
+   */
+  private List<RecordLog.Entry> read(RecordLog open) throws IOException {
+    int now = most;
+    try {
+      List<RecordLog.Entry> entries = open.read(position, now);
+      most = Math.min(RECORDS, 2 * now);
+      unreadable = 0;
+      passedMillis = FIRST_PASSED_MILLIS;
+      return entries;
+    } catch (RecordLog.TooLargeException e) {
+      most = 1;
+      unreadable += now == 1 ? 1 : 0;
+      if (unreadable >= MAX_TRIES) {
+        Position from = position;
+        Position end = new Position(from.millis() + passedMillis, 0);
+        position = end.compareTo(state.last()) < 0 ? end : state.last();
+        index = -1;
+        passedMillis *= 2;
+        refuse("up to " + position + " can't be read from " + from + " on: " + e.getMessage());
+      }
+      throw e;
     }
   }
 
@@ -279,7 +345,14 @@ final class Follower implements Runnable {
       // The newest record was deleted.
       position = seen.last();
     }
-    if (seen.isCounted() && seen.last().equals(position)) {
+    count(seen, seen.last().equals(position));
+  }
+
+  /** Corrects the index by a state, once the records of that state were read. */
+  @SuppressWarnings("ReferenceEquality") // Each look has its own.
+  private void count(RecordLog.State seen, boolean areRead) {
+    if (areRead && seen.isCounted() && seen != counted) {
+      counted = seen;
       if (index >= 0 && index < seen.appended()) {
         counts.missed.add(seen.appended() - index);
       }
@@ -323,20 +396,34 @@ final class Follower implements Runnable {
     for (Target target : targets.values()) {
       StartReport start = target.cache.start();
       boolean isOpened = start != target.start;
-      boolean isDue = target.hasMissed && hasReadAll && now - target.nextBack >= 0;
-      if ((isOpened || isDue) && target.cache.isOpen()) {
+      if (isOpened && target.cache.isOpen()) {
         target.start = start;
-        target.hasMissed = false;
+        target.missesNothing();
         target.withoutRoom = 0;
-        if (isOpened && isEmpty(start)) {
+        if (isEmpty(start)) {
           // A note that was being written meanwhile would be that of the file before.
           target.cache.setNote(Place.START.toNote(log));
           goBackTo(Place.START);
         } else {
           goBackTo(Place.ofNote(target.cache.note(), log));
         }
+      } else if (target.missedFrom != null && now - target.nextTry >= 0) {
+        tryAgain(target);
       }
     }
+  }
+
+  /** Goes back to what a store has missed, if it takes in the first of it. */
+  private void tryAgain(Target target) {
+    if (takeIn(target.cache, target.missed) == ImportResult.LATER) {
+      target.pause = Math.min(2 * target.pause, MAX_PAUSE_NANOS);
+      target.nextTry = System.nanoTime() + target.pause;
+      return;
+    }
+    Place from = target.missedFrom;
+    target.missesNothing();
+    target.withoutRoom = 0;
+    goBackTo(from);
   }
 
   private static boolean isEmpty(StartReport start) {
@@ -368,7 +455,7 @@ final class Follower implements Runnable {
     nextNote = System.nanoTime() + noteNanos;
     byte[] note = twoMinutesAgo.toNote(log);
     for (Target target : targets.values()) {
-      if (target.start == target.cache.start() && !target.hasMissed) {
+      if (target.start == target.cache.start() && target.missedFrom == null) {
         target.cache.setNote(note);
       }
     }
@@ -381,19 +468,23 @@ final class Follower implements Runnable {
   private void take(RecordLog.Entry entry) throws InterruptedException {
     byte[] record = entry.bytes();
     counts.receivedBytes.add(record.length);
+    if (record.length > 2 * Batch.MAX_BYTES) {
+      refuse(entry.position() + " is larger than any record of this module");
+      return;
+    }
     if (seal.isOwn(record) && ownNeeded != null && entry.position().compareTo(ownNeeded) > 0) {
       return;
     }
     Optional<byte[]> content = seal.open(record);
     if (content.isEmpty()) {
-      refuse("its seal is not that of this site's secret");
+      refuse(entry.position() + " has not the seal of this site's secret");
       return;
     }
     List<SharedValue> values;
     try {
       values = Batch.decode(content.get());
     } catch (IOException e) {
-      refuse(e.getMessage());
+      refuse(entry.position() + " can't be read: " + e.getMessage());
       return;
     }
     for (SharedValue value : values) {
@@ -402,13 +493,13 @@ final class Follower implements Runnable {
     }
   }
 
-  private void refuse(String reason) {
+  private void refuse(String which) {
     refusedAt = System.nanoTime();
     counts.refused.increment();
     logger.atWarning().atMostEvery(1, TimeUnit.HOURS).log(
-        "A record of the log of shared values is ignored: %s. All servers of the site need the same"
+        "The log of shared values: record %s. It is ignored. All servers of the site need the same"
             + " cache-chroniclemap.sharedSecret; other sites need another sharedSite",
-        reason);
+        which);
   }
 
   private void take(SharedValue value) throws InterruptedException {
@@ -416,7 +507,7 @@ final class Follower implements Runnable {
     if (target == null
         || target.cache.version() != value.version()
         || flushes.covers(value)
-        || target.hasMissed) { // then the value will be read again
+        || target.missedFrom != null) { // then the value will be read again
       counts.skipped.increment();
       return;
     }
@@ -435,33 +526,20 @@ final class Follower implements Runnable {
         counts.noRoom.increment();
         target.withoutRoom++;
       }
-      case LATER -> {
+      case LATER, OVER -> {
         counts.skipped.increment();
-        target.miss();
-      }
-      case OVER -> {
-        counts.skipped.increment();
-        if (!flushes.covers(value)) {
-          target.miss();
-        }
+        target.miss(value, new Place(position, index));
       }
     }
   }
 
-  private ImportResult takeIn(SharedCache cache, SharedValue value) throws InterruptedException {
-    long waiting = System.nanoTime();
-    while (true) {
-      ImportResult result =
-          cache.takeIn(value.key(), value.value(), value.created(), () -> !flushes.covers(value));
-      // A value that a flush has interrupted is tried again if it is newer than the flush.
-      boolean isLater =
-          result == ImportResult.LATER
-              || (result == ImportResult.OVER && cache.isOpen() && !flushes.covers(value));
-      if (!isLater
-          || System.nanoTime() - waiting > GROWTH_NANOS
-          || stopped.await(RETRY_MILLIS, TimeUnit.MILLISECONDS)) {
-        return result;
-      }
+  /** Returns LATER also if the store has no file; a value that was flushed meanwhile is known. */
+  private ImportResult takeIn(SharedCache cache, SharedValue value) {
+    ImportResult result =
+        cache.takeIn(value.key(), value.value(), value.created(), () -> !flushes.covers(value));
+    if (result == ImportResult.OVER) {
+      return flushes.covers(value) ? ImportResult.KNOWN : ImportResult.LATER;
     }
+    return result;
   }
 }

@@ -19,7 +19,8 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * The place of a record in the log. Later records have higher places.
+ * The place of a record in the log. Later records have higher places. Both numbers are unsigned, as
+ * they are in Redis.
  *
  * @param millis when the record was appended, by the clock of the log's server, since the epoch
  * @param number distinguishes records of the same millisecond
@@ -29,7 +30,8 @@ record Position(long millis, long number) implements Comparable<Position> {
   static final Position START = new Position(0, 0);
 
   private static final Comparator<Position> ORDER =
-      Comparator.comparingLong(Position::millis).thenComparingLong(Position::number);
+      Comparator.comparing(Position::millis, Long::compareUnsigned)
+          .thenComparing(Position::number, Long::compareUnsigned);
 
   /**
    * Parses what {@link #toString} returns, which is also the form of an id in Redis.
@@ -41,7 +43,7 @@ record Position(long millis, long number) implements Comparable<Position> {
     if (parts.size() != 2) {
       throw new IllegalArgumentException("no position: " + text);
     }
-    return new Position(Long.parseLong(parts.get(0)), Long.parseLong(parts.get(1)));
+    return new Position(Long.parseUnsignedLong(parts.get(0)), Long.parseUnsignedLong(parts.get(1)));
   }
 
   @Override
@@ -51,6 +53,6 @@ record Position(long millis, long number) implements Comparable<Position> {
 
   @Override
   public String toString() {
-    return millis + "-" + number;
+    return Long.toUnsignedString(millis) + "-" + Long.toUnsignedString(number);
   }
 }

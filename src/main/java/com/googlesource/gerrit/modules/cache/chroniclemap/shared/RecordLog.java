@@ -65,6 +65,15 @@ interface RecordLog extends AutoCloseable {
     }
   }
 
+  /** Records could not be brought here, though the server answers: they may be too large. */
+  final class TooLargeException extends IOException {
+    private static final long serialVersionUID = 1L;
+
+    TooLargeException(String message, Throwable cause) {
+      super(message, cause);
+    }
+  }
+
   /**
    * Appends a record.
    *
@@ -78,6 +87,7 @@ interface RecordLog extends AutoCloseable {
    *
    * @param after the place before the first one to read
    * @param most the number of records to read at most
+   * @throws TooLargeException if the answer did not come in time, or does not fit in memory
    */
   List<Entry> read(Position after, int most) throws IOException;
 

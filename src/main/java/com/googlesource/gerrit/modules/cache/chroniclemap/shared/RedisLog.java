@@ -23,6 +23,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.StringReader;
+import java.net.SocketTimeoutException;
 import java.net.UnknownHostException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -212,11 +213,22 @@ final class RedisLog implements RecordLog {
       return call.call();
     } catch (IOException e) {
       throw e;
+    } catch (OutOfMemoryError e) {
+      throw new TooLargeException(
+          lenientFormat("Redis at %s: an answer does not fit in memory", settings.server()), e);
     } catch (Exception | LinkageError e) {
       // The client wraps the true reason, or adds it.
       Throwable reason = Throwables.getRootCause(e);
       if (reason.getSuppressed().length > 0) {
         reason = Throwables.getRootCause(reason.getSuppressed()[0]);
+      }
+      if (reason instanceof NumberFormatException) {
+        // The client takes ids for signed numbers. No clock of a server makes such an id.
+        throw new IOException(
+            lenientFormat(
+                "Redis at %s: the log has a record of the far future. Delete the key %s",
+                settings.server(), key),
+            e);
       }
       boolean tells = reason.getMessage() != null && !(reason instanceof UnknownHostException);
       String text = tells ? reason.getMessage() : reason.toString();
@@ -304,18 +316,27 @@ final class RedisLog implements RecordLog {
   public List<Entry> read(Position after, int most) throws IOException {
     XReadParams params = XReadParams.xReadParams().count(most).block(PATIENCE_MILLIS);
     StreamEntryID from = new StreamEntryID(after.millis(), after.number());
-    return call(
-        () -> {
-          List<Map.Entry<byte[], List<StreamEntryBinary>>> streams =
-              client.xreadBinary(params, Map.of(keyBytes, from));
-          List<Entry> entries = new ArrayList<>();
-          if (streams != null && !streams.isEmpty()) {
-            for (StreamEntryBinary entry : streams.get(0).getValue()) {
-              entries.add(new Entry(positionOf(entry.getID()), recordOf(entry)));
-            }
-          }
-          return entries;
-        });
+    try {
+      return call(() -> entries(params, from));
+    } catch (IOException e) {
+      if (Throwables.getCausalChain(e).stream()
+          .anyMatch(SocketTimeoutException.class::isInstance)) {
+        throw new TooLargeException(e.getMessage(), e);
+      }
+      throw e;
+    }
+  }
+
+  private List<Entry> entries(XReadParams params, StreamEntryID from) {
+    List<Map.Entry<byte[], List<StreamEntryBinary>>> streams =
+        client.xreadBinary(params, Map.of(keyBytes, from));
+    List<Entry> entries = new ArrayList<>();
+    if (streams != null && !streams.isEmpty()) {
+      for (StreamEntryBinary entry : streams.get(0).getValue()) {
+        entries.add(new Entry(positionOf(entry.getID()), recordOf(entry)));
+      }
+    }
+    return entries;
   }
 
   private static Position positionOf(StreamEntryID id) {

@@ -34,25 +34,29 @@ import javax.crypto.spec.SecretKeySpec;
  * The seal of a record: AES-256-GCM (NIST SP 800-38D), which hides what is in it, and lets only who
  * has the site's secret make one. Nothing of a record is used before its seal was checked.
  *
- * <p>The format: one byte of version, 16 bytes that name the run of the server which made the
- * record, 8 bytes with the record's number in that run, and the ciphertext with its 16-byte tag.
- * Each run has its own key: HMAC-SHA-256, with the site's secret as its key, of a label and the
- * run's name. The name is random, and the record's number is the nonce, so no key ever sees a nonce
- * twice. The head and the name of the log are authenticated, too.
+ * <p>The format: one byte of version, 8 random bytes that name the run of the server which made the
+ * record, 8 random bytes of the record, 8 bytes with the record's number in that run, and the
+ * ciphertext with its 16-byte tag. Each record has its own key: HMAC-SHA-256, with the site's
+ * secret as its key, of a label and the 16 random bytes. The record's number is the nonce. So no
+ * key sees a nonce twice, even if the machine is restored to an earlier state of its memory, and
+ * the same numbers come again. The head and the name of the log are authenticated, too. (In 1.0.0,
+ * all 16 bytes named the run; either version opens the records of the other.)
  *
  * <p>A record that is appended once more is a right one still, and does no harm: its values depend
  * on their keys alone. Safe for any thread.
  */
 final class Seal {
   private static final byte VERSION = 1;
-  private static final int RUN_LENGTH = 16;
-  private static final int HEAD_LENGTH = 1 + RUN_LENGTH + Long.BYTES;
+  private static final int RUN_LENGTH = 8;
+  private static final int NAME_LENGTH = 16;
+  private static final int HEAD_LENGTH = 1 + NAME_LENGTH + Long.BYTES;
   private static final int TAG_BYTES = 16;
   private static final String LABEL = "cache-chroniclemap shared values 1";
   private static final String FINGERPRINT_LABEL = "cache-chroniclemap fingerprint 1";
 
   private final byte[] secret;
   private final byte[] log;
+  private final SecureRandom random = new SecureRandom();
   private final byte[] run = new byte[RUN_LENGTH];
   private final AtomicLong number = new AtomicLong();
 
@@ -65,7 +69,7 @@ final class Seal {
   Seal(String secret, String log) {
     this.secret = secret.getBytes(UTF_8);
     this.log = log.getBytes(UTF_8);
-    new SecureRandom().nextBytes(run);
+    random.nextBytes(run);
   }
 
   private byte[] mac(byte[] input) {
@@ -85,14 +89,14 @@ final class Seal {
   }
 
   private Cipher cipher(int mode, byte[] head) throws GeneralSecurityException {
-    byte[] name = Arrays.copyOfRange(head, 1, 1 + RUN_LENGTH);
+    byte[] name = Arrays.copyOfRange(head, 1, 1 + NAME_LENGTH);
     // The nonce has twelve bytes, the number eight.
     byte[] nonce = Arrays.copyOfRange(head, HEAD_LENGTH - 12, HEAD_LENGTH);
     Arrays.fill(nonce, 0, 4, (byte) 0);
     Cipher cipher = Cipher.getInstance("AES/GCM/NoPadding");
     byte[] key = mac(Bytes.concat(LABEL.getBytes(UTF_8), name));
-    SecretKey ofRun = new SecretKeySpec(key, "AES");
-    cipher.init(mode, ofRun, new GCMParameterSpec(8 * TAG_BYTES, nonce));
+    SecretKey ofRecord = new SecretKeySpec(key, "AES");
+    cipher.init(mode, ofRecord, new GCMParameterSpec(8 * TAG_BYTES, nonce));
     cipher.updateAAD(head);
     cipher.updateAAD(log);
     return cipher;
@@ -100,10 +104,13 @@ final class Seal {
 
   /** Seals a record of this run. */
   byte[] close(byte[] content) {
+    byte[] ofRecord = new byte[NAME_LENGTH - RUN_LENGTH];
+    random.nextBytes(ofRecord);
     byte[] head =
         ByteBuffer.allocate(HEAD_LENGTH)
             .put(VERSION)
             .put(run)
+            .put(ofRecord)
             .putLong(number.incrementAndGet())
             .array();
     try {

@@ -18,6 +18,7 @@ import static com.google.common.truth.Truth.assertThat;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -52,6 +53,12 @@ class FollowerTest {
     final AtomicInteger appended = new AtomicInteger();
     volatile Position last = Position.START;
 
+    /** Called by each read, which others may append before. */
+    volatile Runnable aboutToRead = () -> {};
+
+    /** A record that cannot be brought here, if there is one. */
+    volatile Position tooLarge = Position.START;
+
     @Override
     public void append(byte[] record) {
       last = new Position(appended.incrementAndGet(), 0);
@@ -59,12 +66,18 @@ class FollowerTest {
     }
 
     @Override
-    public List<Entry> read(Position after, int most) {
+    public List<Entry> read(Position after, int most) throws IOException {
+      aboutToRead.run();
       reads.add(after);
-      return records.tailMap(after, false).entrySet().stream()
-          .limit(most)
-          .map(each -> new Entry(each.getKey(), each.getValue()))
-          .toList();
+      List<Entry> entries =
+          records.tailMap(after, false).entrySet().stream()
+              .limit(most)
+              .map(each -> new Entry(each.getKey(), each.getValue()))
+              .toList();
+      if (entries.stream().anyMatch(each -> each.position().equals(tooLarge))) {
+        throw new TooLargeException("of a test", null);
+      }
+      return entries;
     }
 
     @Override
@@ -80,20 +93,25 @@ class FollowerTest {
   }
 
   private void publish(int from, int to) {
+    publish(MemoryCache.NAME, from, to);
+  }
+
+  private void publish(String cache, int from, int to) {
     for (int i = from; i < to; i++) {
       SharedValue value =
           new SharedValue(
-              MemoryCache.NAME,
-              1,
-              ("key" + i).getBytes(UTF_8),
-              ("value" + i).getBytes(UTF_8),
-              1000L + i);
+              cache, 1, ("key" + i).getBytes(UTF_8), ("value" + i).getBytes(UTF_8), 1000L + i);
       log.append(publisher.close(Batch.encode(List.of(value))));
     }
   }
 
   /** Starts a follower of a process that stops at the end of the test, or when it is told to. */
   private Runnable follow(MemoryCache cache, String name) {
+    var unused = follower(name, cache);
+    return stops.getLast();
+  }
+
+  private Follower follower(String name, MemoryCache... caches) {
     CountDownLatch stopped = new CountDownLatch(1);
     Seal seal = new Seal(SECRET, NAME);
     Follower follower =
@@ -105,7 +123,7 @@ class FollowerTest {
             counts,
             Duration.ofMillis(1),
             stopped);
-    follower.add(cache);
+    List.of(caches).forEach(follower::add);
     follower.begin();
     Thread thread = Thread.ofPlatform().daemon().start(follower);
     Runnable stop =
@@ -118,7 +136,7 @@ class FollowerTest {
           }
         };
     stops.add(stop);
-    return stop;
+    return follower;
   }
 
   @AfterEach
@@ -260,6 +278,70 @@ class FollowerTest {
     follow(cache, NAME);
     awaitAll(cache, 9);
     assertThat(counts.skipped.sum()).isEqualTo(1);
+  }
+
+  /** A log in which something is always new. */
+  @Test
+  void aBusyStoreIsServedWhenItIsReadyAndStopsNoOther() {
+    MemoryCache busy = new MemoryCache("change_notes", 1, StartReport.Kind.CLEAN);
+    MemoryCache other = new MemoryCache(1, StartReport.Kind.CLEAN);
+    busy.isBusy = true;
+    AtomicInteger next = new AtomicInteger(100);
+    log.aboutToRead = () -> publish(next.get(), next.incrementAndGet());
+    for (int i = 0; i < 100; i++) {
+      publish(i, i + 1);
+      publish("change_notes", i, i + 1);
+    }
+    Follower follower = follower(NAME, busy, other);
+    await(() -> other.values.size() > 200);
+    assertThat(busy.values).isEmpty();
+    assertThat(busy.note).isNull();
+    assertThat(follower.behindRecords()).isAtLeast(99L);
+    assertThat(follower.behindMillis()).isGreaterThan(0L);
+    assertThat(counts.rereads.sum()).isEqualTo(0);
+    busy.isBusy = false;
+    awaitAll(busy, 100);
+    assertThat(counts.rereads.sum()).isEqualTo(1);
+    // Once, from before the first value that it missed, which is in the second record.
+    assertThat(log.reads.stream().filter(new Position(1, 0)::equals).count()).isEqualTo(1);
+    assertThat(counts.missed.sum()).isEqualTo(0);
+  }
+
+  /** Where something is always new, what was dropped is counted all the same. */
+  @Test
+  void theIndexIsCorrectedInABusyLog() {
+    MemoryCache cache = new MemoryCache(1, StartReport.Kind.CLEAN);
+    cache.note = new Place(new Position(5, 0), -1).toNote(NAME); // of a server that did not count
+    publish(0, 10);
+    AtomicInteger next = new AtomicInteger(10);
+    log.aboutToRead = () -> publish(next.get(), next.incrementAndGet());
+    Follower follower = follower(NAME, cache);
+    await(() -> Place.ofNote(cache.note, NAME).index() > 10);
+    assertThat(follower.behindRecords()).isAtLeast(0L);
+  }
+
+  @Test
+  void recordsThatCannotBeReadArePassed() {
+    MemoryCache cache = new MemoryCache(1, StartReport.Kind.CLEAN);
+    publish(0, 10);
+    log.tooLarge = new Position(8, 0);
+    Follower follower = follower(NAME, cache);
+    await(() -> counts.refused.sum() == 1);
+    assertThat(follower.isRefusing()).isTrue();
+    assertThat(cache.values).hasSize(7);
+    publish(10, 20);
+    awaitAll(cache, 17);
+  }
+
+  @Test
+  void aRecordThatIsLargerThanAnyIsRefusedAlone() {
+    MemoryCache cache = new MemoryCache(1, StartReport.Kind.CLEAN);
+    publish(0, 5);
+    log.append(new byte[4 << 20]);
+    publish(5, 10);
+    follow(cache, NAME);
+    awaitAll(cache, 10);
+    assertThat(counts.refused.sum()).isEqualTo(1);
   }
 
   @Test

@@ -27,22 +27,31 @@ final class MemoryCache implements SharedCache {
   static final String NAME = "change_kind";
 
   final Map<String, String> values = new ConcurrentHashMap<>();
+  final String name;
   final int version;
   volatile StartReport start;
   volatile boolean isOpen = true;
   volatile byte[] note;
 
+  /** Whether it cannot take in anything now, as a file that grows. */
+  volatile boolean isBusy;
+
   /** The key of a value that cannot be handled. */
   volatile String poison = "";
 
   MemoryCache(int version, StartReport.Kind kind) {
+    this(NAME, version, kind);
+  }
+
+  MemoryCache(String name, int version, StartReport.Kind kind) {
+    this.name = name;
     this.version = version;
     this.start = new StartReport(kind, "", 0, 0);
   }
 
   @Override
   public String name() {
-    return NAME;
+    return name;
   }
 
   @Override
@@ -85,6 +94,9 @@ final class MemoryCache implements SharedCache {
     }
     if (!isOpen || !isWanted.getAsBoolean()) {
       return ImportResult.OVER;
+    }
+    if (isBusy) {
+      return ImportResult.LATER;
     }
     return values.putIfAbsent(text, new String(value, UTF_8)) == null
         ? ImportResult.STORED
