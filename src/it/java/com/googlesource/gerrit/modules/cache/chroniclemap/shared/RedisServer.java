@@ -14,7 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.shared;
 
-import static com.google.common.base.Strings.lenientFormat;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.AtExit;
@@ -101,30 +100,6 @@ public final class RedisServer implements AutoCloseable {
             .redirectOutput(folder.resolve("redis.log").toFile())
             .start();
     AtExit.add(this);
-  }
-
-  /** Starts sentinels' watch of this server, and returns that process as a server. */
-  RedisServer startSentinel(Path sentinelFolder, String master) throws IOException {
-    Files.createDirectories(sentinelFolder);
-    RedisServer sentinel = new RedisServer(sentinelFolder, freePort(), false, List.of());
-    Path config = sentinelFolder.resolve("sentinel.conf");
-    Files.writeString(
-        config,
-        lenientFormat(
-            "port %s\nbind 127.0.0.1\ndir %s\nsentinel monitor %s 127.0.0.1 %s 1\n",
-            sentinel.port, sentinelFolder, master, port));
-    sentinel.launch(List.of("redis-server", config.toString(), "--sentinel"));
-    Deadline.in(PATIENCE)
-        .await(
-            () -> {
-              try {
-                return sentinel.cli("sentinel", "masters").contains(master);
-              } catch (IOException e) {
-                return false;
-              }
-            },
-            "the sentinel answers");
-    return sentinel;
   }
 
   public int port() {

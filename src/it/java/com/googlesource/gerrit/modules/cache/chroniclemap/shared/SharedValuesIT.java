@@ -650,53 +650,14 @@ class SharedValuesIT {
   }
 
   @Test
-  void aClusterAndSentinelsServeAsWell() throws Exception {
-    try (RedisServer cluster =
-        RedisServer.start(temp.resolve("cluster"), "--cluster-enabled", "yes")) {
-      cluster.cli("cluster", "addslotsrange", "0", "16383");
-      awaitTrueCluster(cluster);
-      Config config = Node.config("redis-cluster://127.0.0.1:" + cluster.port());
-      try (Node a = Node.start(folder("a"), config);
-          Node b = Node.start(folder("b"), config)) {
-        a.computeAll(0, 10);
-        b.awaitAll(0, 10);
-        assertWithMessage("%s", a.shared.check().lines()).that(a.shared.check().isGood()).isTrue();
-      }
-    }
-    try (RedisServer sentinel = redis.startSentinel(temp.resolve("sentinel"), "main")) {
-      Config config = Node.config("redis-sentinel://127.0.0.1:" + sentinel.port() + "/main");
-      try (Node a = Node.start(folder("c"), config);
-          Node b = Node.start(folder("d"), config)) {
-        a.computeAll(0, 10);
-        b.awaitAll(0, 10);
-      }
-    }
-  }
-
-  private static void awaitTrueCluster(RedisServer cluster) {
-    Deadline.in(Duration.ofSeconds(30))
-        .await(
-            () -> {
-              try {
-                return cluster.cli("cluster", "info").contains("cluster_state:ok");
-              } catch (IOException e) {
-                return false;
-              }
-            },
-            "the cluster is up");
-  }
-
-  @Test
   void settingsThatMakeNoSenseAreNamedWithTheWayOut() {
     for (String url :
-        List.of("localhost", "http://localhost", "redis://a:b", "redis://a,b", "redis-x://a")) {
+        List.of(
+            "localhost", "http://localhost", "redis://a:b", "redis://a,b", "redis-cluster://a")) {
       assertThat(refusal(Node.config(url))).contains("sharedUrl is invalid");
     }
-    assertThat(refusal(Node.config("redis-sentinel://a"))).contains("master");
     assertThat(refusal(Node.config("redis://user:password@a"))).contains("secure.config");
-    assertThat(refusal(Node.config("redis-sentinel://user:12/ss@a"))).contains("secure.config");
-    assertThat(refusal(Node.config("redis-cluster://a/3"))).contains("database");
-    assertThat(refusal(Node.config("redis://a/x"))).contains("database");
+    assertThat(refusal(Node.config("redis://a/x"))).contains("/DATABASE");
     Config config = Node.config("redis://a/3");
     assertThat(SharedSettings.of(config, temp).database()).isEqualTo(3);
     assertThat(refusal(Node.with(config, "sharedSecret", "short"))).contains("openssl rand");

@@ -40,20 +40,15 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
-import java.util.Set;
 import java.util.concurrent.Callable;
-import java.util.stream.Collectors;
 import redis.clients.jedis.ConnectionPoolConfig;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.RedisClient;
-import redis.clients.jedis.RedisClusterClient;
-import redis.clients.jedis.RedisSentinelClient;
 import redis.clients.jedis.SslOptions;
 import redis.clients.jedis.SslVerifyMode;
 import redis.clients.jedis.StreamEntryID;
 import redis.clients.jedis.UnifiedJedis;
-import redis.clients.jedis.builders.AbstractClientBuilder;
 import redis.clients.jedis.exceptions.JedisAccessControlException;
 import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.params.XAddParams;
@@ -63,8 +58,8 @@ import redis.clients.jedis.resps.StreamInfo;
 
 /**
  * A log that is a stream of Redis 7 or Valkey (<a
- * href="https://redis.io/docs/latest/develop/data-types/streams/">Redis Streams</a>): on one
- * server, in a cluster, or behind sentinels. A record is an entry with one field.
+ * href="https://redis.io/docs/latest/develop/data-types/streams/">Redis Streams</a>). A record is
+ * an entry with one field.
  *
  * <p>Redis bounds a stream by its number of entries. This class asks the server now and then how
  * many bytes the entries take on average, and trims by that.
@@ -130,7 +125,13 @@ final class RedisLog implements RecordLog {
 
   private static UnifiedJedis client(SharedSettings settings)
       throws IOException, GeneralSecurityException {
-    DefaultJedisClientConfig.Builder config = config(settings).database(settings.database());
+    DefaultJedisClientConfig.Builder config =
+        DefaultJedisClientConfig.builder()
+            .connectionTimeoutMillis(CONNECT_MILLIS)
+            .socketTimeoutMillis(ANSWER_MILLIS)
+            .blockingSocketTimeoutMillis(ANSWER_MILLIS)
+            .clientName("cache-chroniclemap")
+            .database(settings.database());
     if (!settings.user().isEmpty()) {
       config.user(settings.user());
     }
@@ -141,40 +142,14 @@ final class RedisLog implements RecordLog {
     pool.setMaxTotal(1);
     pool.setTestWhileIdle(false);
     pool.setMaxWait(Duration.ofMillis(ANSWER_MILLIS));
-    Set<HostAndPort> addresses =
-        settings.addresses().stream()
-            .map(each -> new HostAndPort(each.getHost(), each.getPort()))
-            .collect(Collectors.toSet());
-    AbstractClientBuilder<?, ? extends UnifiedJedis> client =
-        switch (settings.kind()) {
-          case SINGLE -> RedisClient.builder().hostAndPort(addresses.iterator().next());
-          case CLUSTER ->
-              RedisClusterClient.builder()
-                  .nodes(addresses)
-                  .maxAttempts(2)
-                  .maxTotalRetriesDuration(Duration.ofMillis(ANSWER_MILLIS));
-          case SENTINELS ->
-              RedisSentinelClient.builder()
-                  .masterName(settings.master())
-                  .sentinels(addresses)
-                  .sentinelClientConfig(config(settings).build());
-        };
-    return client.clientConfig(config.build()).poolConfig(pool).build();
-  }
-
-  /** What the server and its sentinels have in common. */
-  private static DefaultJedisClientConfig.Builder config(SharedSettings settings)
-      throws IOException, GeneralSecurityException {
-    DefaultJedisClientConfig.Builder config =
-        DefaultJedisClientConfig.builder()
-            .connectionTimeoutMillis(CONNECT_MILLIS)
-            .socketTimeoutMillis(ANSWER_MILLIS)
-            .blockingSocketTimeoutMillis(ANSWER_MILLIS)
-            .clientName("cache-chroniclemap");
     if (settings.isEncrypted()) {
       config.sslOptions(tls(settings));
     }
-    return config;
+    return RedisClient.builder()
+        .hostAndPort(new HostAndPort(settings.address().getHost(), settings.address().getPort()))
+        .clientConfig(config.build())
+        .poolConfig(pool)
+        .build();
   }
 
   private static SslOptions tls(SharedSettings settings)
@@ -267,7 +242,7 @@ final class RedisLog implements RecordLog {
 
   /** Makes room on a server that is full, as an append that is refused does not trim either. */
   private boolean shrink() throws IOException {
-    if (isCluster() || System.nanoTime() - nextShrink < 0) {
+    if (System.nanoTime() - nextShrink < 0) {
       return false;
     }
     nextShrink = System.nanoTime() + SHRINK_INTERVAL.toNanos();
@@ -441,8 +416,8 @@ final class RedisLog implements RecordLog {
       report.bad(
           "rights",
           "%s. The user needs: ~%s* +xread +xinfo|stream +info +ping +client, and on servers that"
-              + " publish +xadd +xlen +xtrim +expire +memory|usage; for another database +select,"
-              + " in a cluster +cluster|slots",
+              + " publish +xadd +xlen +xtrim +expire +memory|usage; for another database"
+              + " +select",
           e.getMessage(),
           key);
     }
@@ -473,15 +448,7 @@ final class RedisLog implements RecordLog {
     }
   }
 
-  /** Of the servers of a cluster, any one answers what is not about a key. */
-  private boolean isCluster() {
-    return settings.kind() == SharedSettings.Kind.CLUSTER;
-  }
-
   private Properties memory() throws IOException {
-    if (isCluster()) {
-      throw new IOException("see each server of the cluster");
-    }
     Properties properties = new Properties();
     properties.load(new StringReader(client.info("memory")));
     return properties;

@@ -18,12 +18,9 @@ import static com.google.common.base.Strings.lenientFormat;
 import static com.google.common.base.Strings.nullToEmpty;
 import static java.util.Objects.requireNonNullElse;
 
-import com.google.common.base.Splitter;
-import com.google.common.collect.ImmutableList;
 import com.google.common.net.HostAndPort;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -32,11 +29,9 @@ import org.eclipse.jgit.lib.Config;
 /**
  * How this server shares values with others.
  *
- * @param kind what listens at the addresses
  * @param isEncrypted whether to use TLS, with a check of the host's name
- * @param addresses of servers; a single one unless there is a cluster or there are sentinels
- * @param master the name that sentinels know the server by; empty without sentinels
- * @param database the number of the database, 0 for a cluster
+ * @param address of the server
+ * @param database the number of the database
  * @param user the name to sign in with; empty for the default user
  * @param password to sign in with; empty if the server asks for none
  * @param certificates a PEM file of those that vouch for the server; empty for those of Java
@@ -46,10 +41,8 @@ import org.eclipse.jgit.lib.Config;
  * @param publishes whether this server's values go to the others
  */
 record SharedSettings(
-    Kind kind,
     boolean isEncrypted,
-    ImmutableList<HostAndPort> addresses,
-    String master,
+    HostAndPort address,
     int database,
     String user,
     String password,
@@ -58,28 +51,18 @@ record SharedSettings(
     String secret,
     long bytes,
     boolean publishes) {
-  /** What listens at an address. */
-  enum Kind {
-    SINGLE,
-    CLUSTER,
-    SENTINELS
-  }
-
   private static final String SECTION = "cache-chroniclemap";
   private static final String URL = "sharedUrl";
   private static final int PORT = 6379;
-  private static final int SENTINEL_PORT = 26379;
   private static final int MIN_SECRET = 16;
   private static final long DEFAULT_BYTES = 1L << 30;
   private static final long MIN_BYTES = 1 << 20;
 
   private static final Pattern FORM =
-      Pattern.compile(
-          "redis(?<tls>s?)(?<kind>|-cluster|-sentinel)://(?<hosts>[^/?#]+)(?:/(?<path>[^/?#]*))?");
+      Pattern.compile("redis(?<tls>s?)://(?<host>[^/?#,]+)(?:/(?<database>\\d{0,5}))?");
 
   private static final String ALLOWED =
-      "redis://HOST:PORT, rediss://HOST:PORT for TLS, redis-cluster://HOST:PORT,HOST:PORT or"
-          + " redis-sentinel://HOST:PORT,HOST:PORT/MASTER, the last two with rediss as well";
+      "redis://HOST:PORT, or rediss://HOST:PORT for TLS, with /DATABASE at its end if it is not 0";
 
   /** Whether values are to be shared. */
   static boolean areSet(Config config) {
@@ -102,30 +85,13 @@ record SharedSettings(
     if (!url.matches()) {
       throw invalid(URL, ALLOWED);
     }
-    Kind kind =
-        switch (url.group("kind")) {
-          case "" -> Kind.SINGLE;
-          case "-cluster" -> Kind.CLUSTER;
-          default -> Kind.SENTINELS;
-        };
-    String path = nullToEmpty(url.group("path"));
-    if (kind == Kind.SENTINELS && path.isEmpty()) {
-      throw invalid(URL, "an address that ends with the name of the master: " + ALLOWED);
-    }
-    if (kind == Kind.CLUSTER && !path.isEmpty()) {
-      throw invalid(URL, "an address without a database, as a cluster has only one: " + ALLOWED);
-    }
-    if (kind == Kind.SINGLE && !path.matches("\\d{0,5}")) {
-      throw invalid(URL, "an address that ends with the number of a database, or with none");
-    }
+    String database = nullToEmpty(url.group("database"));
     String file = text(config, "sharedCertificates");
     SharedSettings settings =
         new SharedSettings(
-            kind,
             !url.group("tls").isEmpty(),
-            addresses(url.group("hosts"), kind),
-            kind == Kind.SENTINELS ? path : "",
-            kind == Kind.SINGLE && !path.isEmpty() ? Integer.parseInt(path) : 0,
+            address(url.group("host")),
+            database.isEmpty() ? 0 : Integer.parseInt(database),
             text(config, "sharedUser"),
             text(config, "sharedPassword"),
             file.isEmpty() ? Optional.empty() : Optional.of(etc.resolve(file)),
@@ -162,16 +128,9 @@ record SharedSettings(
     return nullToEmpty(config.getString(SECTION, null, name));
   }
 
-  private static ImmutableList<HostAndPort> addresses(String authority, Kind kind) {
-    List<String> all = Splitter.on(',').omitEmptyStrings().trimResults().splitToList(authority);
-    if (all.isEmpty() || (kind == Kind.SINGLE && all.size() > 1)) {
-      throw invalid(URL, ALLOWED);
-    }
-    int port = kind == Kind.SENTINELS ? SENTINEL_PORT : PORT;
+  private static HostAndPort address(String host) {
     try {
-      return all.stream()
-          .map(one -> HostAndPort.fromString(one).withDefaultPort(port))
-          .collect(ImmutableList.toImmutableList());
+      return HostAndPort.fromString(host).withDefaultPort(PORT);
     } catch (IllegalArgumentException e) {
       throw invalid(URL, ALLOWED);
     }
@@ -190,10 +149,8 @@ record SharedSettings(
     return "shared values at " + server();
   }
 
-  /** The servers, for people. */
+  /** The server, for people. */
   String server() {
-    return addresses.stream().map(HostAndPort::toString).reduce((a, b) -> a + "," + b).get()
-        + (master.isEmpty() ? "" : " (" + master + ")")
-        + (database == 0 ? "" : "/" + database);
+    return address + (database == 0 ? "" : "/" + database);
   }
 }

@@ -100,7 +100,7 @@ public class RefDisk {
    * other permissions than those of the umask.
    */
   final void makeIfShared(Path file) throws IOException {
-    if (mode != SharedMode.NONE && !Files.exists(file, LinkOption.NOFOLLOW_LINKS)) {
+    if (!mode.equals(SharedMode.NONE) && !Files.exists(file, LinkOption.NOFOLLOW_LINKS)) {
       makeFolders(file.getParent());
       create(file);
     }
