@@ -14,10 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
-import com.google.common.primitives.Ints;
 import java.util.BitSet;
-import java.util.Set;
-import java.util.TreeSet;
 import java.util.stream.IntStream;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.AnyObjectId;
@@ -63,14 +60,13 @@ record IdBlocks(IdIndex index, int[] numbers, int[] unknown) {
     return new IdBlocks(index, now, known.stream().toArray());
   }
 
-  /** Returns the blocks that may have an id, in the order of the list. */
-  int[] thatMayHave(AnyObjectId id) {
-    Set<Integer> all = new TreeSet<>(Ints.asList(unknown));
-    for (int number : index.find(id)) {
-      if (numbers[number] >= 0) {
-        all.add(numbers[number]);
-      }
-    }
-    return Ints.toArray(all);
+  /** Returns the blocks between two that may have an id, in the order of the list. */
+  int[] thatMayHave(AnyObjectId id, int first, int last) {
+    return IntStream.concat(
+            IntStream.of(unknown), IntStream.of(index.find(id)).map(block -> numbers[block]))
+        .filter(block -> block >= first && block <= last)
+        .sorted()
+        .distinct()
+        .toArray();
   }
 }

@@ -24,6 +24,7 @@ import java.util.NoSuchElementException;
 import java.util.Objects;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.AnyObjectId;
 import org.eclipse.jgit.lib.Ref;
@@ -239,23 +240,36 @@ public final class ParsedRefs {
   }
 
   /**
-   * Returns the refs with an id or peeled id, in order. Only the first call for a list and for
-   * those that {@linkplain #inheritFrom inherit} from it reads all ids, unless they have been
-   * {@linkplain #indexIfLarge indexed} before.
+   * Returns the refs with an id or peeled id whose names are between two, in order. They are made
+   * block by block, as the caller takes them, so the cost grows with what is taken. Only the first
+   * call for a list and for those that {@linkplain #inheritFrom inherit} from it reads all ids,
+   * unless they have been {@linkplain #indexIfLarge indexed} before.
+   *
+   * @param end is greater than the last name
    */
-  public List<Ref> pointingTo(AnyObjectId id) {
+  public Stream<Ref> pointingTo(AnyObjectId id, String first, String end) {
     if (size() == 0) {
-      return List.of();
+      return Stream.empty();
     }
-    List<Ref> refs = new ArrayList<>();
     IdBlocks some = ids();
-    for (int block :
-        some != null ? some.thatMayHave(id) : IntStream.range(0, root.blocks).toArray()) {
-      Lookup lookup = Lookup.start();
-      lookup.collectTips(id, refs);
-      read(block, lookup, Lookup.Task.TIPS);
-    }
-    inOrder(refs);
+    // In a file of another order, the names between two may be anywhere.
+    int from = root.utf16 ? Math.max(0, blockOf(Lookup.startBound(first, false))) : 0;
+    int last = root.utf16 ? blockOf(Lookup.startBound(end, false)) : root.blocks - 1;
+    Stream<Ref> refs =
+        (some == null
+                ? IntStream.rangeClosed(from, last)
+                : IntStream.of(some.thatMayHave(id, from, last)))
+            .boxed()
+            .flatMap(block -> pointingTo(id, block).stream())
+            .filter(ref -> ref.getName().compareTo(first) >= 0 && ref.getName().compareTo(end) < 0);
+    return root.utf16 ? refs : refs.sorted(RefComparator.INSTANCE);
+  }
+
+  private List<Ref> pointingTo(AnyObjectId id, int block) {
+    List<Ref> refs = new ArrayList<>();
+    Lookup lookup = Lookup.start();
+    lookup.collectTips(id, refs);
+    read(block, lookup, Lookup.Task.TIPS);
     return refs;
   }
 

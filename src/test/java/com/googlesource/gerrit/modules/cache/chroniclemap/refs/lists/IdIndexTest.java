@@ -60,7 +60,7 @@ class IdIndexTest {
 
   private static List<String> tips(ParsedRefs list, ObjectId id) {
     List<String> names = new ArrayList<>();
-    for (Ref ref : list.pointingTo(id)) {
+    for (Ref ref : list.pointingTo(id, "", "\uffff").toList()) {
       assertThat(points(ref, id)).isTrue();
       names.add(ref.getName());
     }

@@ -195,7 +195,7 @@ class NameOrderTest {
     }
     ObjectId id = peer.get(random.nextInt(peer.size())).getObjectId();
     Differential.assertSame(
-        list.pointingTo(id),
+        list.pointingTo(id, "", "\uffff").toList(),
         peer.stream()
             .filter(r -> r.getObjectId().equals(id) || id.equals(r.getPeeledObjectId()))
             .toList());

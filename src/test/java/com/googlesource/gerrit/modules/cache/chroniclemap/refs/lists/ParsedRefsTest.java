@@ -186,7 +186,7 @@ class ParsedRefsTest {
   }
 
   private static void checkPointingTo(ParsedRefs list, List<Ref> peer, ObjectId id) {
-    List<Ref> found = list.pointingTo(id);
+    List<Ref> found = list.pointingTo(id, "", "\uffff").toList();
     Predicate<Ref> points =
         ref -> ref.getObjectId().equals(id) || id.equals(ref.getPeeledObjectId());
     Differential.assertSame(found, peer.stream().filter(points).toList());
