@@ -464,6 +464,31 @@ class TransportIT {
     }
   }
 
+  /** Plain Gerrit is asked for its id. */
+  @Test
+  void aMergedBranchThatIsDeletedIsServedToWhoWasSentItsName() throws Exception {
+    String gone = "refs/heads/gone";
+    ours.site().git(PROJECT, "update-ref", gone, "refs/heads/master");
+    String list =
+        packet("command=ls-refs\n") + "0001" + packet("ref-prefix " + gone + "\n") + "0000";
+    String want =
+        packet("command=fetch\n")
+            + "0001"
+            + packet("want-ref " + gone + "\n")
+            + packet("done\n")
+            + "0000";
+    assertThat(answer("reader", list)).contains(gone);
+    ours.site().git(PROJECT, "update-ref", "-d", gone);
+    assertThat(answer("reader", want)).contains("PACK");
+    assertThat(answer("admin", want)).contains("ERR Invalid ref name");
+  }
+
+  private String answer(String user, String request) throws IOException {
+    HttpResponse<byte[]> reply =
+        exchange(ours, PROJECT, user, "git-upload-pack", "version=2", bytes(request));
+    return new String(reply.body(), StandardCharsets.ISO_8859_1);
+  }
+
   /** Names that a filter may take for others, and that lead to a hidden file. */
   @Test
   void noNameLeadsAroundTheFilter() throws Exception {

@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.transport;
 
+import com.google.common.collect.Iterables;
 import com.google.gerrit.common.Nullable;
 import java.io.File;
 import java.io.IOException;
@@ -107,7 +108,10 @@ record BranchesBelow(List<Ref> branches, ObjectDirectory objects, List<Pack> pac
     }
     if (unfiltered.hasFastTipsWithSha1()) {
       for (ObjectId id : older) {
-        unfiltered.getTipsWithSha1(id).forEach(tip -> addBranch(tip.getName(), names));
+        Set<Ref> tips = RefsByName.below(Constants.R_HEADS, unfiltered.getTipsWithSha1(id));
+        for (Ref tip : Iterables.limit(tips, MAX_BRANCHES - names.size())) {
+          addBranch(tip.getName(), names);
+        }
       }
     }
     Map<String, Ref> branches = new TreeMap<>();

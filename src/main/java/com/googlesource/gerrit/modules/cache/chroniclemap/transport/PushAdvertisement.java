@@ -57,9 +57,6 @@ final class PushAdvertisement implements AdvertiseRefsHook {
   private static final Set<String> LEFT_OUT =
       Set.of(RefNames.REFS_CHANGES, RefNames.REFS_CACHE_AUTOMERGE);
 
-  /** The ids that are looked up one by one. */
-  private static final int MAX_QUESTIONS = 256;
-
   private final AdvertiseRefsHook gerrits;
   private final DelegateRepository repository;
   private final Predicate<String> isAdvertised;
@@ -80,11 +77,6 @@ final class PushAdvertisement implements AdvertiseRefsHook {
   /** Whether the refs are being set; {@link #byName} lists nothing then. */
   private boolean isSetting;
 
-  private int questions;
-
-  /** The ids of all advertised refs; null unless there were many questions. */
-  @Nullable private Set<ObjectId> ids;
-
   /**
    * Makes the hook of one push.
    *
@@ -103,7 +95,7 @@ final class PushAdvertisement implements AdvertiseRefsHook {
     this.repository = repository;
     this.isAdvertised = isAdvertised;
     this.counts = counts;
-    byName = new ByName(repository.getRefDatabase());
+    byName = new ByName(repository);
     this.view = view;
   }
 
@@ -197,16 +189,7 @@ final class PushAdvertisement implements AdvertiseRefsHook {
 
   /** Whether any advertised ref has an id. */
   boolean isTip(ObjectId id) throws IOException {
-    RefDatabase unfiltered = repository.delegate().getRefDatabase();
-    if (ids != null || ++questions > MAX_QUESTIONS || !unfiltered.hasFastTipsWithSha1()) {
-      return ids().contains(id);
-    }
-    for (Ref tip : unfiltered.getTipsWithSha1(id)) {
-      if (isTip(tip.getName(), id)) {
-        return true;
-      }
-    }
-    return false;
+    return byName.hasTip(id);
   }
 
   /** Whether the advertised ref of a name has an id. */
@@ -215,12 +198,9 @@ final class PushAdvertisement implements AdvertiseRefsHook {
     return ref != null && id.equals(ref.getObjectId());
   }
 
-  /** Returns the ids of all advertised refs, which are read the first time. */
+  /** Returns the ids of all advertised refs. */
   Set<ObjectId> ids() throws IOException {
-    if (ids == null) {
-      ids = byName.all().values().stream().map(Ref::getObjectId).collect(Collectors.toSet());
-    }
-    return ids;
+    return byName.all().values().stream().map(Ref::getObjectId).collect(Collectors.toSet());
   }
 
   @Override
@@ -260,8 +240,8 @@ final class PushAdvertisement implements AdvertiseRefsHook {
     /** Refs that Gerrit has added, such as {@code refs/users/self}. */
     private final Map<String, Ref> added = new HashMap<>();
 
-    ByName(RefDatabase visible) {
-      super(visible);
+    ByName(DelegateRepository repository) {
+      super(repository);
     }
 
     @Override
@@ -276,13 +256,15 @@ final class PushAdvertisement implements AdvertiseRefsHook {
 
     @Override
     @Nullable
-    public Ref get(Object key) {
-      String name = (String) key;
+    public Ref get(Object name) {
       Ref ref = added.get(name);
-      if (ref != null || isLeftOut(name) || !isAdvertised.test(name)) {
-        return ref;
-      }
-      ref = super.get(name);
+      return ref != null ? ref : super.get(name);
+    }
+
+    @Override
+    @Nullable
+    Ref find(String name) throws IOException {
+      Ref ref = isLeftOut(name) || !isAdvertised.test(name) ? null : super.find(name);
       return isHidden(ref) ? null : ref;
     }
 

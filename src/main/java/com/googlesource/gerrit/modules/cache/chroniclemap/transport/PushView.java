@@ -16,7 +16,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.transport;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.Iterables;
-import com.google.common.collect.Sets;
 import com.google.common.flogger.FluentLogger;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.entities.RefNames;
@@ -103,7 +102,7 @@ final class PushView extends DelegateRepository {
             Set<Ref> tips = super.getTipsWithSha1(id);
             return tips.isEmpty() || !isForGerritsCache()
                 ? tips
-                : Sets.filter(tips, PushView::isChange);
+                : RefsByName.below(RefNames.REFS_CHANGES, tips);
           }
 
           @Override

@@ -14,16 +14,27 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.transport;
 
+import com.google.common.collect.Iterables;
+import com.google.common.collect.Sets;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.server.cache.PerThreadCache;
+import com.google.gerrit.server.git.DelegateRepository;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.AbstractMap;
+import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.SortedSet;
+import java.util.TreeSet;
 import org.eclipse.jgit.lib.Constants;
+import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.ObjectIdRef;
 import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.lib.RefComparator;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.Repository;
 
@@ -46,19 +57,33 @@ abstract class RefsByName extends AbstractMap<String, Ref> {
    */
   private static final int TAG_LOOKUPS = 8;
 
+  /** The ids that are looked up one by one. */
+  private static final int MAX_QUESTIONS = 256;
+
+  /** Tags come last, as Gerrit has to look for a branch that they are reachable from. */
+  private static final Comparator<String> BY_COST =
+      Comparator.<String, Boolean>comparing(name -> name.startsWith(Constants.R_TAGS))
+          .thenComparing(Comparator.naturalOrder());
+
   private final RefDatabase visible;
+  private final RefDatabase unfiltered;
   private int lookups;
+  private int questions;
 
   /** All refs by name; null unless there were many lookups. */
   @Nullable private Map<String, Ref> all;
 
+  /** The ids and peeled ids of all refs; null until they are needed. */
+  @Nullable private Set<ObjectId> ids;
+
   /**
    * Makes the map of one request.
    *
-   * @param visible a database without the refs that the user may not see
+   * @param repository hides refs that the user may not see; its delegate does not
    */
-  RefsByName(RefDatabase visible) {
-    this.visible = visible;
+  RefsByName(DelegateRepository repository) {
+    visible = repository.getRefDatabase();
+    unfiltered = repository.delegate().getRefDatabase();
   }
 
   /**
@@ -90,9 +115,63 @@ abstract class RefsByName extends AbstractMap<String, Ref> {
     return all;
   }
 
+  /**
+   * Returns those of some refs with one id whose names start with a prefix. Of a set that is in the
+   * order of names, as this module's databases of files return it, no others are read.
+   */
+  static Set<Ref> below(String prefix, Set<Ref> tips) {
+    return tips instanceof SortedSet<Ref> sorted && sorted.comparator() == RefComparator.INSTANCE
+        ? sorted.subSet(named(prefix), named(prefix + Character.MAX_VALUE))
+        : Sets.filter(tips, ref -> ref.getName().startsWith(prefix));
+  }
+
+  private static Ref named(String name) {
+    return new ObjectIdRef.Unpeeled(Ref.Storage.NEW, name, null);
+  }
+
+  /**
+   * Whether one of these refs has an id or peeled id. Some refs with the id are looked up. If more
+   * have it, or there were many questions, all refs are read once: the cost does not grow with the
+   * number of refs that have the id.
+   */
+  final boolean hasTip(ObjectId id) throws IOException {
+    if (ids == null && ++questions <= MAX_QUESTIONS && unfiltered.hasFastTipsWithSha1()) {
+      Set<Ref> tips = unfiltered.getTipsWithSha1(id);
+      Set<String> names = new TreeSet<>(BY_COST);
+      for (Ref tip : Iterables.concat(below(Constants.R_HEADS, tips), tips)) {
+        names.add(tip.getName());
+        if (names.size() > MAX_LOOKUPS) {
+          break;
+        }
+      }
+      for (String name : names) {
+        Ref ref = find(name);
+        if (ref != null && (id.equals(ref.getObjectId()) || id.equals(ref.getPeeledObjectId()))) {
+          return true;
+        }
+      }
+      if (names.size() <= MAX_LOOKUPS) {
+        return false;
+      }
+    }
+    return ids().contains(id);
+  }
+
+  /** Returns the ids and peeled ids of all refs, which are read the first time. */
+  private Set<ObjectId> ids() throws IOException {
+    if (ids == null) {
+      ids = new HashSet<>();
+      for (Ref ref : all().values()) {
+        ids.add(ref.getObjectId());
+        ids.add(ref.getPeeledObjectId());
+      }
+    }
+    return ids;
+  }
+
   /** Returns a ref by a name that does not come from a client, or null. */
   @Nullable
-  final Ref find(String name) throws IOException {
+  Ref find(String name) throws IOException {
     lookups += name.startsWith(Constants.R_TAGS) ? TAG_LOOKUPS : 1;
     return all != null || lookups > MAX_LOOKUPS ? all().get(name) : visible.exactRef(name);
   }

@@ -21,6 +21,7 @@ import com.google.gerrit.server.git.UploadPackInitializer;
 import com.google.gerrit.server.permissions.DefaultRefFilter;
 import com.google.gerrit.server.permissions.ProjectControl;
 import com.google.gerrit.server.permissions.RefVisibilityControl;
+import com.google.gerrit.server.util.ThreadLocalRequestContext;
 import com.google.inject.AbstractModule;
 import com.google.inject.Key;
 import com.google.inject.TypeLiteral;
@@ -67,7 +68,8 @@ public final class TransportModule extends AbstractModule {
     TransportCounts counts = new TransportCounts();
     bind(TransportCounts.class).toInstance(counts);
     PushInitializer pushes = new PushInitializer(settings, counts);
-    FetchInitializer fetches = new FetchInitializer(counts, new RecentLists());
+    RecentLists recent = new RecentLists();
+    FetchInitializer fetches = new FetchInitializer(counts, recent);
     whenMade(
         Key.get(new TypeLiteral<DynamicSet<ReceivePackInitializer>>() {}),
         set -> set.add(PLUGIN, pushes));
@@ -75,6 +77,7 @@ public final class TransportModule extends AbstractModule {
         Key.get(new TypeLiteral<DynamicSet<UploadPackInitializer>>() {}),
         set -> set.add(PLUGIN, fetches));
     whenMade(Key.get(Config.class, GerritServerConfig.class), settings::provided);
+    whenMade(Key.get(ThreadLocalRequestContext.class), recent::setRequests);
     bindInterceptor(
         Matchers.only(DefaultRefFilter.class),
         method ->

@@ -18,23 +18,15 @@ import com.google.gerrit.common.Nullable;
 import com.google.gerrit.entities.Project;
 import com.google.gerrit.server.cache.PerThreadCache;
 import com.google.gerrit.server.git.DelegateRepository;
-import com.google.gerrit.server.git.PermissionAwareReadOnlyRefDatabase;
-import com.google.gerrit.server.permissions.PermissionBackend;
-import com.google.gerrit.server.permissions.PermissionBackend.RefFilterOptions;
-import com.google.gerrit.server.permissions.PermissionBackendException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.lang.invoke.VarHandle;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
-import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.transport.AdvertiseRefsHook;
 import org.eclipse.jgit.transport.FetchV2Request;
 import org.eclipse.jgit.transport.LsRefsV2Request;
@@ -71,19 +63,6 @@ import org.eclipse.jgit.transport.UploadPack.RequestValidator;
  * <p>For the thread of the fetch.
  */
 final class WantValidator implements AdvertiseRefsHook, RequestValidator {
-  /** Tags come last, as Gerrit has to look for a branch that they are reachable from. */
-  private static final Comparator<Ref> BY_COST =
-      Comparator.comparing(ref -> ref.getName().startsWith(Constants.R_TAGS));
-
-  /** Gerrit's filter of a database that shows what a user may see; null if this field is gone. */
-  @Nullable
-  private static final VarHandle FILTER =
-      LocalConnectivityChecker.fieldOf(
-          PermissionAwareReadOnlyRefDatabase.class,
-          "forProject",
-          "The filter of refs can't be called in this version of Gerrit; a fetch of a branch that is"
-              + " deleted meanwhile fails");
-
   private final UploadPack fetch;
   private final DelegateRepository repository;
   private final TransportCounts counts;
@@ -120,7 +99,7 @@ final class WantValidator implements AdvertiseRefsHook, RequestValidator {
     this.fetch = fetch;
     this.repository = repository;
     this.counts = counts;
-    byName = new Visible(repository.getRefDatabase());
+    byName = new Visible(repository);
   }
 
   /** Has JGit call this hook for lists of refs, besides the hook that Gerrit has set. */
@@ -198,31 +177,6 @@ final class WantValidator implements AdvertiseRefsHook, RequestValidator {
     return hasFetched() ? RefFilter.DEFAULT : refs -> recent.add(project, refs);
   }
 
-  /**
-   * Returns a ref that was listed a moment ago and is deleted, if the user may see it by Gerrit's
-   * rules, or null. As if the client had asked for its id, the object is then only sent if it is
-   * reachable from visible refs.
-   */
-  @Nullable
-  private Ref findDeleted(String name) throws IOException {
-    Ref deleted = recent.find(project, name);
-    if (deleted == null
-        || FILTER == null
-        || !(repository.getRefDatabase() instanceof PermissionAwareReadOnlyRefDatabase visible)) {
-      return null;
-    }
-    PermissionBackend.ForProject filter = (PermissionBackend.ForProject) FILTER.get(visible);
-    try {
-      return filter
-              .filter(List.of(deleted), repository.delegate(), RefFilterOptions.defaults())
-              .isEmpty()
-          ? null
-          : deleted;
-    } catch (PermissionBackendException e) {
-      throw new IOException(e);
-    }
-  }
-
   @Override
   public void checkWants(UploadPack fetch, List<ObjectId> wanted) throws IOException {
     if (fetch.getAdvertisedRefs() != byName) {
@@ -232,9 +186,7 @@ final class WantValidator implements AdvertiseRefsHook, RequestValidator {
     }
     List<ObjectId> others = new ArrayList<>(wanted);
     others.removeAll(named);
-    if (others.size() <= RefsByName.MAX_LOOKUPS) {
-      removeVisibleTips(others);
-    }
+    removeVisibleTips(others);
     if (others.isEmpty()) {
       counts.tips.increment();
     } else {
@@ -247,36 +199,19 @@ final class WantValidator implements AdvertiseRefsHook, RequestValidator {
     PerThreadCache request = ids.size() > 1 ? RefsByName.beginRequest() : null;
     try (request) {
       for (ObjectId id : List.copyOf(ids)) {
-        if (isVisibleTip(id)) {
+        if (byName.hasTip(id)) {
           ids.remove(id);
         }
       }
     }
   }
 
-  private boolean isVisibleTip(ObjectId id) throws IOException {
-    RefDatabase unfiltered = repository.delegate().getRefDatabase();
-    if (!unfiltered.hasFastTipsWithSha1()) {
-      return false;
-    }
-    List<Ref> tips = new ArrayList<>(unfiltered.getTipsWithSha1(id));
-    tips.sort(BY_COST);
-    for (Ref tip : tips) {
-      Ref visible = byName.find(tip.getName());
-      if (visible != null
-          && (id.equals(visible.getObjectId()) || id.equals(visible.getPeeledObjectId()))) {
-        return true;
-      }
-    }
-    return false;
-  }
-
   /** The visible refs, which are listed to a list of refs and not to a fetch. */
   private final class Visible extends RefsByName {
     private int deletedLookups;
 
-    Visible(RefDatabase visible) {
-      super(visible);
+    Visible(DelegateRepository repository) {
+      super(repository);
     }
 
     @Override
@@ -286,11 +221,10 @@ final class WantValidator implements AdvertiseRefsHook, RequestValidator {
       if (ref != null && ref.getObjectId() != null) {
         named.add(ref.getObjectId());
       }
-      try {
-        return ref != null || ++deletedLookups > MAX_LOOKUPS ? ref : findDeleted((String) name);
-      } catch (IOException e) {
-        throw new UncheckedIOException(e);
-      }
+      // JGit then checks its id as if the client had asked for it: visible refs must lead to it.
+      return ref != null || ++deletedLookups > MAX_LOOKUPS
+          ? ref
+          : recent.find(project, (String) name);
     }
 
     @Override

@@ -32,14 +32,19 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.internal.storage.pack.PackWriter;
 import org.eclipse.jgit.lib.CommitBuilder;
 import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.ObjectIdRef;
 import org.eclipse.jgit.lib.ObjectInserter;
 import org.eclipse.jgit.lib.PersonIdent;
 import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.lib.RefComparator;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.lib.Repository;
@@ -77,6 +82,12 @@ class BranchesBelowTest {
     client.close();
     server.close();
   }
+
+  /** The refs with any id; if there are none, those of the server are looked up. */
+  private final SortedSet<Ref> names = new TreeSet<>(RefComparator.INSTANCE);
+
+  /** How many of them were read. */
+  private final AtomicInteger read = new AtomicInteger();
 
   /** The server's refs, without those that are hidden, and quick to be found by id. */
   private final class Visible extends DelegateRepository {
@@ -162,6 +173,11 @@ class BranchesBelowTest {
           public boolean hasFastTipsWithSha1() {
             return true;
           }
+
+          @Override
+          public Set<Ref> getTipsWithSha1(ObjectId id) throws IOException {
+            return names.isEmpty() ? super.getTipsWithSha1(id) : new CountedRefs(names, read);
+          }
         };
     return BranchesBelow.of(push, unfiltered);
   }
@@ -192,6 +208,25 @@ class BranchesBelowTest {
     ObjectId branch = commit(stable);
     assertThat(names(push("refs/heads/new", branch, Set.of(stable))))
         .containsExactly(MASTER, STABLE);
+  }
+
+  /** A commit may have been tagged by each build. */
+  @Test
+  void ofTheRefsOfACommitSomeBranchesAreReadHoweverManyThereAre() throws Exception {
+    ObjectId first = commit();
+    create(MASTER, first);
+    for (String folder : List.of("refs/changes/", "refs/heads/", "refs/tags/")) {
+      for (int count : new int[] {26, 26_000}) {
+        names.clear();
+        for (int i = 0; i < count; i++) {
+          names.add(new ObjectIdRef.Unpeeled(Ref.Storage.PACKED, folder + i, first));
+        }
+        read.set(0);
+        assertThat(names(push("refs/for/master", commit(first), Set.of(first))))
+            .containsExactly(MASTER);
+        assertThat(read.get()).isEqualTo(folder.equals("refs/heads/") ? Math.min(count, 30) : 0);
+      }
+    }
   }
 
   /** Another push may bring a commit of this one, and a branch may get it, before Gerrit asks. */

@@ -22,9 +22,13 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.google.gerrit.entities.Project;
 import com.google.gerrit.extensions.api.access.CoreOrPluginProjectPermission;
 import com.google.gerrit.extensions.conditions.BooleanCondition;
+import com.google.gerrit.server.CurrentUser;
+import com.google.gerrit.server.account.GroupMembership;
 import com.google.gerrit.server.git.PermissionAwareRepositoryManager;
 import com.google.gerrit.server.permissions.PermissionBackend;
 import com.google.gerrit.server.permissions.PermissionBackend.RefFilterOptions;
+import com.google.gerrit.server.util.ThreadLocalRequestContext;
+import com.google.inject.Guice;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
@@ -41,11 +45,16 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import java.util.zip.GZIPInputStream;
+import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.ObjectInserter;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.lib.Repository;
+import org.eclipse.jgit.lib.TagBuilder;
 import org.eclipse.jgit.transport.PacketLineOut;
 import org.eclipse.jgit.transport.RefAdvertiser.PacketLineOutRefAdvertiser;
 import org.eclipse.jgit.transport.UploadPack;
@@ -63,10 +72,14 @@ class RefGoneDuringFetchTest {
   private static final String GONE = "refs/heads/gone";
 
   @TempDir Path folder;
-  private final FetchInitializer fetches =
-      new FetchInitializer(new TransportCounts(), new RecentLists());
+  private final RecentLists recent = new RecentLists();
+  private final FetchInitializer fetches = new FetchInitializer(new TransportCounts(), recent);
+  private final ThreadLocalRequestContext requests = injected(ThreadLocalRequestContext.class);
   private TestRefs refs;
   private HttpServer server;
+
+  /** How often the filter has run, which costs a walk for each tag. */
+  private int runs;
 
   /** Runs once, before the next fetch is read. */
   private final AtomicReference<Runnable> beforeFetch = new AtomicReference<>();
@@ -79,6 +92,7 @@ class RefGoneDuringFetchTest {
     refs = TestRefs.create(folder.resolve("r.git"), null);
     commits = refs.chain();
     set("refs/heads/master", commits.get(1));
+    recent.setRequests(requests);
     server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
     server.createContext("/", this::answer);
     server.start();
@@ -88,6 +102,11 @@ class RefGoneDuringFetchTest {
   void stop() {
     server.stop(0);
     refs.close();
+  }
+
+  /** Gerrit's constructor is not public. */
+  private static <T> T injected(Class<T> type) {
+    return Guice.createInjector(binder -> binder.bind(type)).getInstance(type);
   }
 
   private void set(String name, ObjectId id) {
@@ -106,7 +125,7 @@ class RefGoneDuringFetchTest {
   }
 
   /** Everybody but the administrator sees no ref below {@code refs/secret/}. */
-  private static final class Rules extends PermissionBackend.ForProject {
+  private final class Rules extends PermissionBackend.ForProject {
     private final boolean isAdmin;
 
     Rules(boolean isAdmin) {
@@ -115,6 +134,7 @@ class RefGoneDuringFetchTest {
 
     @Override
     public Collection<Ref> filter(Collection<Ref> all, Repository of, RefFilterOptions options) {
+      runs++;
       return all.stream()
           .filter(ref -> isAdmin || !ref.getName().startsWith("refs/secret/"))
           .toList();
@@ -146,7 +166,27 @@ class RefGoneDuringFetchTest {
     }
   }
 
+  /** A user; one of the same group is another one. */
+  private static final class User extends CurrentUser {
+    private final String name;
+
+    User(String name) {
+      this.name = name;
+    }
+
+    @Override
+    public GroupMembership getEffectiveGroups() {
+      return GroupMembership.EMPTY;
+    }
+
+    @Override
+    public Object getCacheKey() {
+      return name;
+    }
+  }
+
   private UploadPack fetch(boolean isAdmin) {
+    var unused = requests.setContext(() -> new User(isAdmin ? "admin" : "reader"));
     UploadPack fetch =
         new UploadPack(
             PermissionAwareRepositoryManager.wrap(refs.repository(), new Rules(isAdmin)));
@@ -258,17 +298,57 @@ class RefGoneDuringFetchTest {
     String list = packet("command=ls-refs") + "0001" + packet("ref-prefix refs/") + "0000";
     assertThat(new String(upload(list.getBytes(UTF_8), true), UTF_8)).contains("refs/secret/gone");
     set("refs/secret/gone", null);
-    String want =
-        packet("command=fetch")
-            + "0001"
-            + packet("want-ref refs/secret/gone")
-            + packet("done")
-            + "0000";
+    String want = request("want-ref refs/secret/gone");
     String answer = new String(upload(want.getBytes(UTF_8), true), ISO_8859_1);
     assertThat(answer).contains(commits.get(0).name() + " refs/secret/gone");
     String refused = new String(upload(want.getBytes(UTF_8), false), ISO_8859_1);
     assertThat(refused).contains("ERR Invalid ref name");
     assertThat(refused).doesNotContain(commits.get(0).name());
+  }
+
+  /** A user may ask for many of them at once. */
+  @Test
+  void refsThatAreGoneCostNoRunOfTheFilterEach() throws Exception {
+    List<String> names = IntStream.range(0, 32).mapToObj(i -> "refs/tags/t" + i).toList();
+    names.forEach(name -> set(name, commits.get(0)));
+    String list = packet("command=ls-refs") + "0001" + packet("ref-prefix refs/") + "0000";
+    assertThat(new String(upload(list.getBytes(UTF_8), false), UTF_8)).contains("refs/tags/t31");
+    names.forEach(name -> set(name, null));
+    String[] wants = names.stream().map(name -> "want-ref " + name).toArray(String[]::new);
+    runs = 0;
+    String answer = new String(upload(request(wants).getBytes(UTF_8), false), ISO_8859_1);
+    assertThat(answer).contains(commits.get(0).name() + " refs/tags/t31");
+    assertThat(runs).isAtMost(2); // for the refs that must lead to them
+  }
+
+  /** JGit walks through objects to tags that it does not take for advertised ones. */
+  @Test
+  void tagsAreServedByTheirIdsWithoutAWalkHoweverManyThereAre() throws Exception {
+    List<String> wants = new ArrayList<>();
+    for (int i = 0; i < 400; i++) {
+      try (ObjectInserter inserter = refs.repository().newObjectInserter()) {
+        TagBuilder tag = new TagBuilder();
+        tag.setObjectId(commits.get(0), Constants.OBJ_COMMIT);
+        tag.setTag("t" + i);
+        tag.setMessage("t");
+        ObjectId id = inserter.insert(tag);
+        inserter.flush();
+        set("refs/tags/t" + i, id);
+        wants.add("want " + id.name());
+      }
+    }
+    for (int count : List.of(3, 40, 400)) {
+      String request = request(wants.subList(0, count).toArray(String[]::new));
+      String answer = new String(upload(request.getBytes(UTF_8), false), ISO_8859_1);
+      assertWithMessage("%s tags", count).that(answer).contains("PACK");
+      assertWithMessage("%s tags", count).that(fetches.counts().walks.sum()).isEqualTo(0);
+    }
+  }
+
+  private static String request(String... wants) {
+    StringBuilder lines = new StringBuilder(packet("command=fetch") + "0001");
+    Stream.of(wants).map(RefGoneDuringFetchTest::packet).forEach(lines::append);
+    return lines + packet("done") + "0000";
   }
 
   private static String packet(String line) {

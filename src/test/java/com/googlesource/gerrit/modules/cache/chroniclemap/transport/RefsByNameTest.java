@@ -1,0 +1,161 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.transport;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+
+import com.google.gerrit.common.Nullable;
+import com.google.gerrit.server.git.DelegateRefDatabase;
+import com.google.gerrit.server.git.DelegateRepository;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.ObjectIdRef;
+import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.lib.RefComparator;
+import org.eclipse.jgit.lib.RefDatabase;
+import org.eclipse.jgit.lib.Repository;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Questions about an id that many refs have. */
+class RefsByNameTest {
+  private static final ObjectId ONE = ObjectId.fromString("1".repeat(40));
+  private static final ObjectId TWO = ObjectId.fromString("2".repeat(40));
+
+  @TempDir Path folder;
+  private TestRefs files;
+  private final SortedSet<Ref> refs = new TreeSet<>(RefComparator.INSTANCE);
+  private final Set<String> hidden = new HashSet<>();
+
+  /** The names that were read among those of an id. */
+  private final AtomicInteger read = new AtomicInteger();
+
+  @BeforeEach
+  void create() throws IOException {
+    files = TestRefs.create(folder.resolve("r.git"), null);
+  }
+
+  @AfterEach
+  void close() {
+    files.close();
+  }
+
+  private final class Repo extends DelegateRepository {
+    private final RefDatabase database;
+
+    Repo(Repository below, boolean isFiltered) {
+      super(below);
+      database =
+          new DelegateRefDatabase(below) {
+            @Override
+            @Nullable
+            public Ref exactRef(String name) {
+              return find(name, isFiltered);
+            }
+
+            @Override
+            public List<Ref> getRefs() {
+              return refs.stream().filter(ref -> find(ref.getName(), isFiltered) != null).toList();
+            }
+
+            @Override
+            public boolean hasFastTipsWithSha1() {
+              return true;
+            }
+
+            @Override
+            public Set<Ref> getTipsWithSha1(ObjectId id) {
+              return new CountedRefs(refs, read);
+            }
+          };
+    }
+
+    @Override
+    public RefDatabase getRefDatabase() {
+      return database;
+    }
+  }
+
+  @Nullable
+  private Ref find(String name, boolean isFiltered) {
+    return refs.stream()
+        .filter(ref -> ref.getName().equals(name) && !(isFiltered && hidden.contains(name)))
+        .findAny()
+        .orElse(null);
+  }
+
+  private boolean hasTip(ObjectId id) throws IOException {
+    RefsByName map =
+        new RefsByName(new Repo(new Repo(files.repository(), false), true)) {
+          @Override
+          public Set<Entry<String, Ref>> entrySet() {
+            return Set.of();
+          }
+        };
+    read.set(0);
+    return map.hasTip(id);
+  }
+
+  private void add(String name) {
+    refs.add(new ObjectIdRef.PeeledTag(Ref.Storage.PACKED, name, ONE, TWO));
+  }
+
+  @Test
+  void someNamesOfAnIdAreReadHoweverManyHaveIt() throws Exception {
+    for (String namespace : List.of("refs/changes/", "refs/heads/", "refs/tags/")) {
+      for (boolean isVisible : new boolean[] {true, false}) {
+        for (int count : new int[] {26, 2600}) {
+          refs.clear();
+          hidden.clear();
+          for (int i = 0; i < count; i++) {
+            add(namespace + i);
+            if (!isVisible) {
+              hidden.add(namespace + i);
+            }
+          }
+          String what = namespace + " " + count + " " + isVisible;
+          assertWithMessage(what).that(hasTip(ONE)).isEqualTo(isVisible);
+          assertWithMessage(what).that(read.get()).isAtMost(2 * 26 + 14);
+          add("refs/zz");
+          assertWithMessage(what).that(hasTip(ONE)).isTrue();
+          assertWithMessage(what).that(hasTip(TWO)).isTrue();
+          assertWithMessage(what).that(read.get()).isAtMost(2 * 26 + 14);
+        }
+      }
+    }
+  }
+
+  @Test
+  void belowIsTheSameOfAnySet() {
+    for (String name :
+        List.of("refs/head", "refs/heads/a", "refs/heads/\uD83D\uDE00", "refs/headsx/b")) {
+      add(name);
+    }
+    assertThat(RefsByName.below("refs/heads/", refs)).hasSize(2);
+    assertThat(RefsByName.below("refs/heads/", new HashSet<>(refs)))
+        .containsExactlyElementsIn(RefsByName.below("refs/heads/", refs));
+  }
+}
