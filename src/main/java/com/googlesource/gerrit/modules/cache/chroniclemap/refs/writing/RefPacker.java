@@ -318,7 +318,7 @@ record RefPacker(RefUpdater updater, RepositoryRefs refs) {
           && value.id.equals(now.getObjectId())
           && then != null
           && value.id.equals(then.getObjectId())
-          && !above.isLocked(name, RefReader.parents(name))) {
+          && !above.isLocked(name)) {
         held.deleteLoose(i);
       }
     }

@@ -1,0 +1,202 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+import static java.nio.charset.StandardCharsets.US_ASCII;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Lists;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Random;
+import java.util.Set;
+import java.util.TreeSet;
+import org.eclipse.jgit.internal.storage.file.FileRepository;
+import org.eclipse.jgit.lib.CoreConfig.TrustStat;
+import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.transport.ReceiveCommand;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class NameConflictsTest {
+  private static final ObjectId ONE = ObjectId.fromString("1".repeat(40));
+
+  @TempDir Path folder;
+  private TestRefs refs;
+  private LooseRefs loose;
+
+  @BeforeEach
+  void create() throws IOException {
+    refs = TestRefs.create(folder.resolve("r.git"), null);
+    PackedRefsFile packed = refs.packedRefs();
+    FileRepository repository = refs.peerRepository();
+    loose =
+        new LooseRefs(
+            repository,
+            new RefPaths(repository, folder.resolve("r.git/packed-refs").toFile()),
+            TrustStat.ALWAYS,
+            packed);
+  }
+
+  @AfterEach
+  void close() {
+    refs.close();
+  }
+
+  private static ParsedRefs packed(Set<String> names) {
+    StringBuilder text = new StringBuilder("# pack-refs with: peeled fully-peeled sorted \n");
+    names.forEach(name -> text.append(ONE.name()).append(' ').append(name).append('\n'));
+    return new Lists().parse(new ListMemory(1 << 30), text.toString().getBytes(US_ASCII), null);
+  }
+
+  private static ReceiveCommand make(String name) {
+    return new ReceiveCommand(ObjectId.zeroId(), ONE, name);
+  }
+
+  private static ReceiveCommand delete(String name) {
+    return new ReceiveCommand(ONE, ObjectId.zeroId(), name);
+  }
+
+  private static boolean isAbove(String folder, String name) {
+    return name.startsWith(folder + '/');
+  }
+
+  private static boolean refuses(NameConflicts conflicts, ParsedRefs packed, String name) {
+    try {
+      conflicts.refuse(packed);
+      return false;
+    } catch (NameConflicts.RefusedException e) {
+      return e.command.getRefName().equals(name);
+    }
+  }
+
+  private static String name(Random random) {
+    StringBuilder name = new StringBuilder("refs/heads");
+    for (int i = 1 + random.nextInt(5); i > 0; i--) {
+      // A name with a sign that precedes the slash may be between a folder and what is in it.
+      name.append('/').append(List.of("a", "b", "a-b", "a0").get(random.nextInt(4)));
+    }
+    return name.toString();
+  }
+
+  /** Names without conflicts among them. */
+  private static Set<String> names(Random random, int most) {
+    Set<String> names = new TreeSet<>();
+    for (int i = random.nextInt(most); i > 0; i--) {
+      String name = name(random);
+      if (names.stream().noneMatch(other -> isAbove(other, name) || isAbove(name, other))) {
+        names.add(name);
+      }
+    }
+    return names;
+  }
+
+  @Test
+  void theVerdictIsThatOfEachPairOfNames() throws Exception {
+    Random random = new Random(7);
+    int bad = 0;
+    for (int round = 0; round < 1000; round++) {
+      Set<String> there = names(random, 12);
+      boolean areLoose = round % 5 == 0;
+      List<ReceiveCommand> commands = new ArrayList<>();
+      Set<String> named = new TreeSet<>();
+      for (int i = 1 + random.nextInt(6); i > 0; i--) {
+        String name = name(random);
+        if (named.add(name)) {
+          commands.add(random.nextInt(3) == 0 ? delete(name) : make(name));
+        }
+      }
+      List<String> made = new ArrayList<>();
+      Set<String> left = new TreeSet<>(there);
+      for (ReceiveCommand command : commands) {
+        if (NameConflicts.deletes(command)) {
+          left.remove(command.getRefName());
+        } else {
+          made.add(command.getRefName());
+        }
+      }
+      String expected = null;
+      boolean areNested = false;
+      for (ReceiveCommand command : commands) {
+        String name = command.getRefName();
+        boolean isBad = made.stream().anyMatch(other -> isAbove(other, name));
+        isBad |= left.stream().anyMatch(other -> isAbove(other, name));
+        if (!NameConflicts.deletes(command)) {
+          isBad |= made.stream().anyMatch(other -> isAbove(name, other));
+          isBad |= left.stream().anyMatch(other -> isAbove(name, other));
+        }
+        areNested |= named.stream().anyMatch(other -> isAbove(name, other));
+        expected = expected == null && isBad ? name : expected;
+      }
+      List<Path> files = new ArrayList<>();
+      if (areLoose) {
+        for (String name : there) {
+          Path file = folder.resolve("r.git").resolve(name);
+          Files.createDirectories(file.getParent());
+          files.add(Files.writeString(file, ONE.name() + "\n"));
+        }
+      }
+      NameConflicts conflicts = new NameConflicts(commands);
+      conflicts.checkLoose(loose);
+      assertWithMessage("%s %s", there, commands)
+          .that(refuses(conflicts, packed(areLoose ? Set.of() : there), expected))
+          .isEqualTo(expected != null);
+      assertThat(conflicts.areNested()).isEqualTo(areNested);
+      bad += expected == null ? 0 : 1;
+      for (Path file : files) {
+        Files.delete(file);
+      }
+      if (areLoose) {
+        loose.paths().deleteEmptyParents(there);
+      }
+    }
+    assertThat(bad).isGreaterThan(100);
+    assertThat(bad).isLessThan(900);
+  }
+
+  /** All of them at once would take more than the heap of the tests, which is 1 GB. */
+  @Test
+  void theFoldersOfOneNameAtATimeAreHeld() throws Exception {
+    List<ReceiveCommand> commands = new ArrayList<>();
+    for (int i = 0; i < 330; i++) {
+      commands.add(make(String.format(Locale.ROOT, "refs/heads/%03d", i) + "/x".repeat(1900)));
+    }
+    NameConflicts conflicts = new NameConflicts(commands);
+    assertThat(conflicts.areNested()).isFalse();
+    for (String name : List.of("refs/heads/other", "refs/heads/099/x/x/x/y")) {
+      assertThat(refuses(conflicts, packed(Set.of(name)), null)).isFalse();
+    }
+    assertThat(
+            refuses(conflicts, packed(Set.of("refs/heads/329/x")), commands.get(329).getRefName()))
+        .isTrue();
+    conflicts.checkLoose(loose);
+    assertThat(conflicts.isFound()).isFalse();
+    conflicts.checkUnderLocks(loose.paths());
+    assertThat(conflicts.isFound()).isFalse();
+  }
+}
