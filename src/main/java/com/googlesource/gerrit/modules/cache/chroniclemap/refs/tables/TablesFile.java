@@ -126,16 +126,10 @@ final class TablesFile {
   private synchronized Known read() {
     long seen = changes.get();
     if (known.changes != seen) {
-      // An interrupted thread cannot read files.
-      boolean isInterrupted = Thread.interrupted();
       try {
-        known = new Known(seen, readAll(), null, 0);
+        known = new Known(seen, UninterruptedThreads.call(this::readAll), null, 0);
       } catch (IOException | RuntimeException | InternalError e) {
         known = new Known(seen, null, e, System.nanoTime());
-      } finally {
-        if (isInterrupted) {
-          Thread.currentThread().interrupt();
-        }
       }
     }
     return known;

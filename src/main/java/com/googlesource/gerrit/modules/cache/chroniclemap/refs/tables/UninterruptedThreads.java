@@ -23,9 +23,10 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 
 /**
- * Threads without interrupts, in which JGit reads and writes reftables. JGit opens each table once,
- * by a channel that an interrupt closes, for example when an SSH client disconnects. It could then
- * not update any ref of the repository until a compaction by others or a restart.
+ * Threads without interrupts, in which reftables are opened, and JGit reads and writes them. An
+ * interrupt closes the channel of a file, for example when an SSH client disconnects; that is no
+ * fault of the file. JGit opens each table once, and could then not update any ref of the
+ * repository until a compaction by others or a restart.
  */
 final class UninterruptedThreads {
   private static final ExecutorService THREADS =
