@@ -33,8 +33,6 @@ import com.google.inject.Provider;
 record CacheTrace(String cacheName) {
   static final String LOAD = "Loading value from cache";
   static final String LOAD_ALL = "Loading multiple values from cache";
-  static final String READ = "Reading value from disk";
-  static final String STORE = "Storing value on disk";
 
   /** Thrown by {@link #QUESTION}, which is only asked for a record if performance is logged. */
   private static final class PerformanceIsLogged extends RuntimeException {
@@ -59,19 +57,10 @@ record CacheTrace(String cacheName) {
       RequestStateContext.abortIfCancelled();
       return null;
     }
+    Metadata.Builder metadata = Metadata.builder().cacheName(cacheName);
     return key == null
-        ? timing(LOAD_ALL)
-        : TraceContext.newTimer(LOAD, metadata().cacheKey(key.toString()).build());
-  }
-
-  /** Times the read from disk, or the write to it, within a load. */
-  @Nullable
-  TraceTimer timing(String readOrStore) {
-    return isOn() ? TraceContext.newTimer(readOrStore, metadata().build()) : null;
-  }
-
-  private Metadata.Builder metadata() {
-    return Metadata.builder().cacheName(cacheName);
+        ? TraceContext.newTimer(LOAD_ALL, metadata.build())
+        : TraceContext.newTimer(LOAD, metadata.cacheKey(key.toString()).build());
   }
 
   private static boolean isOn() {

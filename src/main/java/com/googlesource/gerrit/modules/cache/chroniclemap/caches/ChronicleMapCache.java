@@ -38,7 +38,6 @@ import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.locks.LockSupport;
 
 /**
  * A persistent cache of Gerrit: a heap tier, to which {@link Loads} bring values, in front of a
@@ -54,9 +53,6 @@ import java.util.concurrent.locks.LockSupport;
  * the cache has no map view.
  */
 final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implements PersistentCache {
-  /** How long a thread waits before it looks again at a key that is being changed. */
-  private static final long CHANGE_NANOS = 100_000;
-
   final String name;
   private final Class<?> keyType;
   final DiskTier<K, V> disk;
@@ -164,18 +160,16 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
     return null;
   }
 
-  /** Has a value computed anew, while the old one is still served. */
+  /**
+   * Has a value computed anew, while the old one is still served. No effect on a key that is being
+   * changed, as the change may come after this. As in Gerrit's own disk caches, a cache without a
+   * heap tier refuses.
+   */
   @Override
   public void refresh(K key) {
-    loads.checkHasLoader();
+    loads.checkMayRefresh();
     // The value has to be on the heap first. Otherwise the old value would be read from disk.
-    CachedValue<V> old = find(requireNonNull(key));
-    while (old != null && !old.confirm()) {
-      // It is being changed.
-      LockSupport.parkNanos(CHANGE_NANOS);
-      old = find(key);
-    }
-    loads.refresh(key, old);
+    loads.refresh(key, find(requireNonNull(key)));
   }
 
   // ---- changing

@@ -205,14 +205,7 @@ final class DiskTier<K, V> implements SharedCache {
       times.get(DiskOperation.READ).add(begun, read);
       times.get(DiskOperation.DESERIALIZE).add(read, System.nanoTime());
     }
-    if (value != null) {
-      return new CachedValue<>(value, stored.created(), ticket);
-    }
-    // The value was written by a serializer that was changed without a new version.
-    if (!ticket.hasEnded()) {
-      remove(key).close();
-    }
-    return null;
+    return value == null ? null : new CachedValue<>(value, stored.created(), ticket);
   }
 
   /**

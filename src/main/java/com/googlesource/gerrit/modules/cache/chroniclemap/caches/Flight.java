@@ -43,8 +43,8 @@ final class Flight<V> {
   /** How deep a failure's causes are looked at; causes may go round in circles. */
   private static final int MAX_CAUSES = 20;
 
-  /** The ticket of the key, taken before what is loaded now. */
-  volatile Ticket ticket;
+  /** The ticket of the key, taken before the load began. */
+  final Ticket ticket;
 
   /** Whether the source loads the value together with those of other keys. */
   private final boolean isBulk;
@@ -60,12 +60,6 @@ final class Flight<V> {
   Flight(Ticket ticket, boolean isBulk) {
     this.ticket = ticket;
     this.isBulk = isBulk;
-  }
-
-  /** Goes on with another ticket. */
-  void renew(Ticket next) {
-    close();
-    ticket = next;
   }
 
   /** Closes the ticket, once the value is on the heap or given up. */
@@ -89,6 +83,11 @@ final class Flight<V> {
    */
   boolean isRecursive() {
     return loader == Thread.currentThread() && !isBulk && !hasEnded();
+  }
+
+  /** Whether this thread may wait for the flight, or else has to be told that it is recursive. */
+  boolean mayBeJoined() {
+    return isRecursive() || !(hasEnded() || ticket.hasEnded());
   }
 
   boolean hasEnded() {

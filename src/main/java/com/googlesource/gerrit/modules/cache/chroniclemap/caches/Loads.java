@@ -60,6 +60,9 @@ import java.util.concurrent.atomic.LongAdder;
 final class Loads<K, V> {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
+  /** So many flights a thread joins that fail for reasons of their own threads. */
+  private static final int MAX_JOINED = 3;
+
   private final String name;
   private final DiskTier<K, V> disk;
 
@@ -109,6 +112,13 @@ final class Loads<K, V> {
     }
   }
 
+  void checkMayRefresh() {
+    checkHasLoader();
+    if (!isKept) {
+      throw new UnsupportedOperationException("the cache has no heap tier");
+    }
+  }
+
   // ---- loading
 
   /**
@@ -125,16 +135,17 @@ final class Loads<K, V> {
         return found;
       }
     }
-    while (true) {
+    for (int joined = 1; ; joined++) {
       Flight<V> mine = new Flight<>(disk.ticket(diskKey), /* isBulk= */ false);
       try {
-        Flight<V> other = beginOrCrash(key, mine);
+        Flight<V> other = begin(key, mine);
         CachedValue<V> cached = other == null ? null : awaitLanding(key, other);
         if (cached != null) {
           return cached;
         }
-        if (other == null || !other.hasEnded()) {
-          // If there is another one, its thread waits for this one, which loads for itself.
+        // If there is another one, either its thread waits for this one, or one after another has
+        // failed for reasons of their own. Then this one loads for itself.
+        if (other == null || !other.hasEnded() || joined == MAX_JOINED) {
           return fly(mine, key, diskKey, callable);
         }
       } finally {
@@ -151,23 +162,9 @@ final class Loads<K, V> {
    */
   @Nullable
   private Flight<V> begin(K key, Flight<V> mine) {
-    Flight<V> other = flights.putIfAbsent(key, mine);
-    while (other != null && !other.isRecursive() && (other.hasEnded() || other.ticket.hasEnded())) {
-      if (flights.replace(key, other, mine)) {
-        return null;
-      }
-      other = flights.putIfAbsent(key, mine);
-    }
-    return other;
-  }
-
-  @Nullable
-  private Flight<V> beginOrCrash(K key, Flight<V> mine) throws ExecutionException {
-    try {
-      return begin(key, mine);
-    } catch (Throwable e) {
-      throw crash(mine, key, e);
-    }
+    Flight<V> flying =
+        flights.compute(key, (k, other) -> other != null && other.mayBeJoined() ? other : mine);
+    return flying == mine ? null : flying;
   }
 
   @Nullable
@@ -221,32 +218,16 @@ final class Loads<K, V> {
     // Gerrit's own caches time their loaders only.
     TraceTimer timer = callable == null ? disk.trace.loading(key) : null;
     try (timer) {
-      CachedValue<V> found = read(diskKey, flight.ticket);
+      CachedValue<V> found = disk.read(diskKey, flight.ticket, /* counts= */ isKept);
       if (found != null) {
         return found;
       }
-      renewIfEnded(flight, diskKey);
       long begun = System.nanoTime();
       V value = callable == null ? source.load(key) : callable.call();
       if (value == null) {
         throw noValue(key);
       }
-      return store(diskKey, value, flight.ticket, System.nanoTime() - begun);
-    }
-  }
-
-  /** The read from disk may have removed a value that cannot be used, which ends the ticket. */
-  private void renewIfEnded(Flight<V> flight, DiskKey diskKey) {
-    if (flight.ticket.hasEnded()) {
-      flight.renew(disk.ticket(diskKey));
-    }
-  }
-
-  @Nullable
-  private CachedValue<V> read(DiskKey key, Ticket ticket) {
-    TraceTimer timer = disk.trace.timing(CacheTrace.READ);
-    try (timer) {
-      return disk.read(key, ticket, /* counts= */ isKept);
+      return disk.putLoaded(diskKey, value, flight.ticket, System.nanoTime() - begun);
     }
   }
 
@@ -263,13 +244,6 @@ final class Loads<K, V> {
     } catch (Throwable e) {
       // The request was cancelled.
       throw failure(e);
-    }
-  }
-
-  private CachedValue<V> store(DiskKey key, V value, Ticket ticket, long nanos) {
-    TraceTimer timer = disk.trace.timing(CacheTrace.STORE);
-    try (timer) {
-      return disk.putLoaded(key, value, ticket, nanos);
     }
   }
 
@@ -384,7 +358,6 @@ final class Loads<K, V> {
           land(begun.flight(), key, cached);
           result.put(key, cached);
         } else {
-          renewIfEnded(begun.flight(), begun.diskKey());
           absent.add(begun);
         }
       }

@@ -34,6 +34,7 @@ import com.google.inject.TypeLiteral;
 import com.google.inject.util.Types;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -56,6 +57,11 @@ abstract class CacheContract extends SiteTest {
   /** Whether a value just used is still on the heap. */
   boolean heapKeepsValues() {
     return true;
+  }
+
+  /** Whether values are computed anew on request; Gerrit's own disk caches refuse that. */
+  boolean mayRefresh() {
+    return heapKeepsValues();
   }
 
   @Override
@@ -334,6 +340,81 @@ abstract class CacheContract extends SiteTest {
     site.restart();
     assertThat(plain().getIfPresent("key 8")).isNull();
     assertThat(plain().getIfPresent("key 7")).isEqualTo("new");
+  }
+
+  // ---- refreshes
+
+  /** Asks for a refresh of key "a"; returns the value that is to be found afterwards. */
+  private String refresh(LoadingCache<String, String> cache, String before) {
+    loader.source.put("a", "new");
+    if (mayRefresh()) {
+      cache.refresh("a");
+      return "new";
+    }
+    assertThrows(UnsupportedOperationException.class, () -> cache.refresh("a"));
+    return before;
+  }
+
+  @Test
+  void refreshOfAnAbsentKey() throws Exception {
+    LoadingCache<String, String> cache = loading();
+    String expected = refresh(cache, "new");
+    assertThat(cache.get("a")).isEqualTo(expected);
+    assertThat(loader.loads).containsExactly("a");
+  }
+
+  @Test
+  void refreshOfAValueInUse() throws Exception {
+    LoadingCache<String, String> cache = loading();
+    assertThat(cache.get("a")).isEqualTo("loaded a");
+    site.settle();
+    String expected = refresh(cache, "loaded a");
+    assertThat(cache.get("a")).isEqualTo(expected);
+    site.restart();
+    assertThat(plain().getIfPresent("a")).isEqualTo(expected);
+  }
+
+  @Test
+  void refreshOfWhatIsOnlyOnDisk() throws Exception {
+    assertThat(loading().get("a")).isEqualTo("loaded a");
+    site.restart();
+    LoadingCache<String, String> cache = loading();
+    String expected = refresh(cache, "loaded a");
+    assertThat(cache.get("a")).isEqualTo(expected);
+  }
+
+  @Test
+  void refreshOfACacheWithoutDisk() throws Exception {
+    site.config().setString("cache", def().name(), "diskLimit", "0");
+    LoadingCache<String, String> cache = loading();
+    assertThat(cache.get("a")).isEqualTo("loaded a");
+    loader.source.put("a", "new");
+    cache.refresh("a");
+    assertThat(cache.get("a")).isEqualTo("new");
+  }
+
+  @Test
+  void refreshWithoutALoaderIsRefused() {
+    LoadingCache<String, String> cache = (LoadingCache<String, String>) plain();
+    assertThrows(UnsupportedOperationException.class, () -> cache.refresh("a"));
+  }
+
+  /** Only where there is an old value to serve meanwhile. */
+  @Test
+  void aReadRefreshesAnOldValue() throws Exception {
+    LoadingCache<String, String> cache =
+        site.loading(def().loader(loader).refreshAfterWrite(Duration.ofNanos(1)));
+    assertThat(cache.get("a")).isEqualTo("loaded a");
+    site.settle();
+    loader.source.put("a", "new");
+    if (!heapKeepsValues()) {
+      assertThat(cache.get("a")).isEqualTo("loaded a");
+      assertThat(loader.loads).containsExactly("a");
+      return;
+    }
+    while (!cache.get("a").equals("new")) {
+      Thread.onSpinWait();
+    }
   }
 
   // ---- loaders that fail

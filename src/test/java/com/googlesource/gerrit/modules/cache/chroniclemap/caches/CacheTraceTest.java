@@ -118,7 +118,7 @@ class CacheTraceTest {
     }
   }
 
-  /** Ours say besides which cache it was, and what the parts of a load took. */
+  /** Ours say besides which cache it was. */
   @Test
   void loadsAreLoggedAsWithH2() throws Exception {
     List<Logged> ofH2 =
@@ -127,10 +127,7 @@ class CacheTraceTest {
             // Of the threads that H2 writes in, from Gerrit 3.14 on.
             .filter(logged -> !logged.operation().equals("Runnable"))
             .toList();
-    List<Logged> ours =
-        logOf(TestSite.Backend.CHRONICLE).stream()
-            .filter(logged -> logged.operation().startsWith("Loading"))
-            .toList();
+    List<Logged> ours = logOf(TestSite.Backend.CHRONICLE);
     assertThat(ofH2).isNotEmpty();
     assertThat(ours.stream().map(one -> one.operation() + one.cacheKey()).toList())
         .containsExactlyElementsIn(
@@ -138,28 +135,6 @@ class CacheTraceTest {
         .inOrder();
     assertThat(ours.stream().flatMap(one -> one.cacheName().stream()).toList())
         .containsAtLeast("one", "many");
-  }
-
-  private static Logged logged(String operation) {
-    return new Logged(operation, Optional.of("cache"), Optional.empty());
-  }
-
-  @Test
-  void aLoadAndItsParts() throws Exception {
-    try (TestSite site = new TestSite(temp, TestSite.Backend.CHRONICLE)) {
-      TestCacheDef def = new TestCacheDef("cache").loader(new CountingLoader());
-      LoadingCache<String, String> cache = site.loading(def);
-      Logged load = new Logged(CacheTrace.LOAD, Optional.of("cache"), Optional.of("a"));
-      assertThat(log(() -> cache.get("a")))
-          .containsExactly(logged(CacheTrace.READ), logged(CacheTrace.STORE), load)
-          .inOrder();
-      assertThat(log(() -> cache.get("a"))).isEmpty();
-      site.restart();
-      LoadingCache<String, String> again = site.loading(def);
-      assertThat(log(() -> again.get("a")))
-          .containsExactly(logged(CacheTrace.READ), load)
-          .inOrder();
-    }
   }
 
   @Test
@@ -174,8 +149,6 @@ class CacheTraceTest {
         };
     assertThat(trace.loading(key)).isNull();
     assertThat(trace.loading(null)).isNull();
-    assertThat(trace.timing(CacheTrace.READ)).isNull();
-    assertThat(trace.timing(CacheTrace.STORE)).isNull();
     TraceContext forced = TraceContext.open().forceLogging();
     try (forced) {
       assertThat(trace.loading("a")).isNotNull();

@@ -116,7 +116,8 @@ class SerializerFaultsTest extends SiteTest {
       assertThat(cache.getAll(ImmutableList.of("d"))).containsExactly("d", "loaded d");
       assertThat(cache.get("a")).isEqualTo("loaded a");
       assertThat(loader.loads).containsExactly("a", "d");
-      assertThat(report(cache).serializerErrors()).isEqualTo(4);
+      // Without a heap tier, a load reads before it waits for others, and again.
+      assertThat(report(cache).serializerErrors()).isEqualTo(memoryLimit == 0 ? 7 : 4);
       site.restart();
       assertThat(site.loading(refusing).get("a")).isEqualTo("loaded a");
       assertThat(loader.loads).containsExactly("a", "d");
