@@ -120,7 +120,11 @@ final class ChronicleMapCacheFactory
   }
 
   private void writeDelayed() {
-    caches.forEach(cache -> cache.disk.write());
+    try {
+      caches.forEach(cache -> cache.disk.write());
+    } catch (RuntimeException | Error e) {
+      // Not even logged, as memory may lack for that: the timer never calls again what has thrown.
+    }
   }
 
   /**
@@ -423,7 +427,7 @@ final class ChronicleMapCacheFactory
               settings.refreshAfterWrite(def),
               /* missesStay= */ mode != ImportMode.NONE && H2Imports.isSecret(def.name()),
               sharing,
-              timer);
+              timer::isShutdown);
       sharing.ifPresent(all -> all.add(tier));
       return Optional.of(tier);
     } catch (StoreUnavailableException e) {

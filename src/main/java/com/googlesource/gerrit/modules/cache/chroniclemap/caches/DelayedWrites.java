@@ -14,21 +14,20 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
+import com.google.common.cache.Cache;
+import com.google.common.cache.Weigher;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.flogger.FluentLogger;
 import com.google.gerrit.common.Nullable;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Ticket;
-import java.nio.ByteBuffer;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
 import java.util.function.Function;
+import java.util.function.UnaryOperator;
 
 /**
  * The values of a cache that were put lately and are not written to disk yet. Of several values of
@@ -38,13 +37,17 @@ import java.util.function.Function;
  * or changes. Gerrit puts that value again at each submit, or at each list of refs after a new
  * change. Serializing it takes 180 ms for 500,000 tags, and a request would wait for that.
  *
+ * <p>A value that waits costs memory only if the heap tier does not keep it. By default, that of
+ * {@code changes_by_project} keeps no value above 1 KB. Such values wait up to {@link #MAX_BYTES}
+ * in all; those above that are written at once by the thread that brings one.
+ *
  * <p>Gerrit compares the values of these caches with the refs whenever it uses them. So if the
  * process is killed before a value is written, the older value on disk may be used. As long as the
  * process lives, it finds the newer one.
  *
  * <p>Safe for any thread.
  */
-final class DelayedWrites<V> {
+final class DelayedWrites<K, V> {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /** The names of the caches whose values are written later. */
@@ -56,7 +59,10 @@ final class DelayedWrites<V> {
    */
   static final long DELAY_SECONDS = 30;
 
-  /** If more values wait, they are written at once, as all of them are kept on the heap. */
+  /** How much the values may weigh that wait and are not on the heap tier. */
+  static final int MAX_BYTES = 16 << 20;
+
+  /** If more values wait, some are written at once, as each value that is put looks at all. */
   static final int MAX_WAITING = 64;
 
   /** Writing a key's value takes at most this share of one thread's time. */
@@ -65,39 +71,43 @@ final class DelayedWrites<V> {
   /** In so many bins, a write of one key seldom delays the put of another. */
   private static final int ROOM = 512;
 
-  /** A value that is not written yet. Each put makes a new one, even of the same object. */
-  private record Waiting<V>(byte[] key, V value, long created) {}
+  /**
+   * A value that is not written yet. Each put makes a new one, even of the same object.
+   *
+   * @param run the same for all values of a key between which it was not removed
+   */
+  private record Waiting<V>(DiskKey key, V value, long created, long weight, Object run) {}
 
   private final Store store;
+  @Nullable private final Weigher<K, V> weigher;
   private final Function<V, byte[]> serializer;
   private final AtomicBoolean readOnly;
-  private final ExecutorService writer;
-  private final ConcurrentMap<ByteBuffer, Waiting<V>> waiting = new ConcurrentHashMap<>(ROOM);
-  private final AtomicBoolean writesSoon = new AtomicBoolean();
-
-  /** Held during a write and a removal, so that no write brings back what was removed. */
-  private final ReentrantLock writing = new ReentrantLock();
-
-  /** How many removals there were. */
-  private final AtomicLong removals = new AtomicLong();
+  private final BooleanSupplier isStopping;
+  private final ConcurrentMap<Object, Waiting<V>> waiting = new ConcurrentHashMap<>(ROOM);
 
   /** Until when the values of some keys are not written again, as {@link System#nanoTime}. */
-  private final ConcurrentMap<ByteBuffer, Long> pauses = new ConcurrentHashMap<>();
+  private final ConcurrentMap<Object, Long> pauses = new ConcurrentHashMap<>();
 
   /**
    * Makes the delayed writes of a store.
    *
+   * @param weigher tells the bytes of a value; if it is null, none waits that is not on the heap
    * @param serializer returns null for a value that cannot be stored
    * @param readOnly while it is true, values wait, and none may be put or removed
-   * @param writer writes if many values wait; once it was shut down, nobody will call {@link
-   *     #writeAll} any more, so that values are written when they are put
+   * @param isStopping whether nobody will call {@link #writeAll} any more, so that values are
+   *     written when they are put
    */
   DelayedWrites(
-      Store store, Function<V, byte[]> serializer, AtomicBoolean readOnly, ExecutorService writer) {
+      Store store,
+      @Nullable Weigher<K, V> weigher,
+      Function<V, byte[]> serializer,
+      AtomicBoolean readOnly,
+      BooleanSupplier isStopping) {
     this.store = store;
+    this.weigher = weigher;
     this.serializer = serializer;
     this.readOnly = readOnly;
-    this.writer = writer;
+    this.isStopping = isStopping;
   }
 
   /**
@@ -106,41 +116,40 @@ final class DelayedWrites<V> {
    * @param ticket one of the key that was taken before this call
    */
   @Nullable
-  CachedValue<V> get(byte[] key, Ticket ticket) {
-    Waiting<V> last = waiting.get(ByteBuffer.wrap(key));
+  CachedValue<V> get(DiskKey key, Ticket ticket) {
+    Waiting<V> last = waiting.get(key.key());
     return last == null ? null : new CachedValue<>(last.value(), last.created(), ticket);
   }
 
-  /** Like {@link Store#beginPut}, but the older value may be found again after a kill. */
-  Ticket put(byte[] key, V value, long created) {
-    Ticket ticket = change(key, new Waiting<>(key, value, created), store::beginChange);
-    writeLater();
-    return ticket;
+  /**
+   * Like {@link Store#beginPut}, but the older value may be found again after a kill. The caller
+   * then calls {@link #arrived}.
+   */
+  Ticket put(DiskKey key, V value, long created) {
+    return change(key, before -> next(before, key, value, created), store::beginChange);
   }
 
-  /** Like {@link Store#putIfCurrent}. */
-  void putIfCurrent(byte[] key, V value, long created, Ticket ticket) {
-    Waiting<V> put = new Waiting<>(key, value, created);
-    // Not during a clear, which could miss a value that it should remove.
-    synchronized (this) {
-      var unused =
-          waiting.compute(ByteBuffer.wrap(key), (k, before) -> ticket.hasEnded() ? before : put);
-    }
-    writeLater();
+  /** Like {@link Store#putIfCurrent}. The caller then calls {@link #arrived}. */
+  void putIfCurrent(DiskKey key, V value, long created, Ticket ticket) {
+    var unused =
+        waiting.compute(
+            key.key(),
+            (k, before) -> ticket.hasEnded() ? before : next(before, key, value, created));
   }
 
-  /** Like {@link Store#beginRemove}. Waits for a write, which takes seconds for a large value. */
-  Ticket remove(byte[] key) {
-    writing.lock();
-    try {
-      Ticket ticket = change(key, null, store::beginRemove);
-      // Last: a write that sees the count before it also sees that the value does not wait any
-      // more.
-      removals.incrementAndGet();
-      return ticket;
-    } finally {
-      writing.unlock();
-    }
+  @SuppressWarnings("unchecked")
+  private Waiting<V> next(@Nullable Waiting<V> before, DiskKey key, V value, long created) {
+    return new Waiting<>(
+        key,
+        value,
+        created,
+        weigher == null ? MAX_BYTES + 1 : weigher.weigh((K) key.key(), value),
+        before == null ? new Object() : before.run());
+  }
+
+  /** Like {@link Store#beginRemove}. Waits for a write of the key, but not for its serializer. */
+  Ticket remove(DiskKey key) {
+    return change(key, before -> null, store::beginRemove);
   }
 
   /**
@@ -149,14 +158,14 @@ final class DelayedWrites<V> {
    * meanwhile, so a value that is read then is not kept.
    */
   private Ticket change(
-      byte[] key, @Nullable Waiting<V> after, Function<byte[], Ticket> beginInStore) {
+      DiskKey key, UnaryOperator<Waiting<V>> change, Function<byte[], Ticket> beginInStore) {
     Ticket[] begun = new Ticket[1];
     var unused =
         waiting.compute(
-            ByteBuffer.wrap(key),
+            key.key(),
             (k, before) -> {
-              begun[0] = beginInStore.apply(key);
-              return after;
+              begun[0] = beginInStore.apply(key.bytes());
+              return change.apply(before);
             });
     return begun[0];
   }
@@ -165,31 +174,31 @@ final class DelayedWrites<V> {
    * Removes all values, here and on disk. To be called after {@link Store#beginRemoval}, so that no
    * value that was computed before is put after this.
    */
-  synchronized void clear() {
-    writing.lock();
-    try {
-      for (Waiting<V> last : waiting.values()) {
-        remove(last.key()).close();
-      }
-      store.clear();
-      removals.incrementAndGet();
-    } finally {
-      writing.unlock();
-    }
+  void clear() {
+    waiting.clear();
+    store.clear();
   }
 
-  private void writeLater() {
-    if (writer.isShutdown()) {
-      writeAll();
-    } else if (waiting.size() > MAX_WAITING && writesSoon.compareAndSet(false, true)) {
-      try {
-        writer.execute(
-            () -> {
-              writesSoon.set(false);
-              writeAll();
-            });
-      } catch (RejectedExecutionException e) {
-        writeAll();
+  /**
+   * To be called when a value was put and is on the heap, where it may have displaced others, or
+   * was not kept. Looks at up to {@link #MAX_WAITING} values and writes those that may not wait.
+   */
+  void arrived(Cache<K, ?> heap) {
+    if (waiting.isEmpty()) {
+      return;
+    }
+    // Evicts what is to be evicted now.
+    heap.cleanUp();
+    ConcurrentMap<K, ?> kept = heap.asMap();
+    long bytes = 0;
+    int count = 0;
+    for (Waiting<V> each : waiting.values()) {
+      long weight = kept.containsKey(each.key().key()) ? 0 : each.weight();
+      boolean isOneTooMany = ++count > MAX_WAITING && !isPaused(each);
+      if (bytes + weight > MAX_BYTES || isOneTooMany || isStopping.getAsBoolean()) {
+        write(each);
+      } else {
+        bytes += weight;
       }
     }
   }
@@ -199,13 +208,32 @@ final class DelayedWrites<V> {
    * seconds to serialize, so one that took long waits for longer, until the server stops.
    */
   void writeAll() {
-    for (Waiting<V> last : waiting.values()) {
-      long begun = System.nanoTime();
-      ByteBuffer key = ByteBuffer.wrap(last.key());
-      if (begun - pauses.getOrDefault(key, begun) < 0 && !writer.isShutdown()) {
-        continue;
+    for (Waiting<V> each : waiting.values()) {
+      if (!isPaused(each) || isStopping.getAsBoolean()) {
+        write(each);
       }
-      write(last);
+    }
+  }
+
+  private boolean isPaused(Waiting<V> last) {
+    Long until = pauses.get(last.key().key());
+    return until != null && System.nanoTime() - until < 0;
+  }
+
+  /** Never throws: the value of one project must not keep those of others from the disk. */
+  @SuppressWarnings("ReferenceEquality")
+  private void write(Waiting<V> last) {
+    Object key = last.key().key();
+    if (readOnly.get() || waiting.get(key) != last) {
+      return;
+    }
+    try {
+      long begun = System.nanoTime();
+      byte[] bytes = serializer.apply(last.value());
+      // In one step for changes of the key, so that this brings nothing back that was removed.
+      var unused =
+          waiting.computeIfPresent(
+              key, (k, now) -> now.run() != last.run() ? now : writeBefore(now, last, bytes));
       long ended = System.nanoTime();
       // The disk may have hung.
       long pause = Math.min(ONE_IN * (ended - begun), TimeUnit.MINUTES.toNanos(10));
@@ -214,44 +242,28 @@ final class DelayedWrites<V> {
       } else {
         pauses.remove(key);
       }
-    }
-  }
-
-  /** Never throws: the value of one project must not keep those of others from the disk. */
-  @SuppressWarnings("ReferenceEquality")
-  private void write(Waiting<V> last) {
-    if (readOnly.get()) {
-      return;
-    }
-    try {
-      long removalsBefore = removals.get();
-      ByteBuffer key = ByteBuffer.wrap(last.key());
-      if (waiting.get(key) != last) {
-        return;
-      }
-      byte[] bytes = serializer.apply(last.value());
-      writing.lock();
-      try {
-        Waiting<V> present = waiting.get(key);
-        // A value that was put meanwhile is found before this one, and is written next.
-        if (present == null
-            || (present != last && removals.get() != removalsBefore)
-            || readOnly.get()) {
-          return;
-        }
-        // Without a condition, so that the older value is gone even if this one has no room.
-        if (bytes == null) {
-          store.remove(last.key());
-        } else {
-          store.put(last.key(), bytes, last.created());
-        }
-        var unused = waiting.computeIfPresent(key, (k, now) -> now == last ? null : now);
-      } finally {
-        writing.unlock();
-      }
     } catch (RuntimeException | Error e) {
       logger.atWarning().withCause(e).atMostEvery(10, TimeUnit.MINUTES).log(
           "Cache %s: a value cannot be written yet", store.name());
     }
+  }
+
+  /**
+   * Writes a value; returns what waits then. One that was put meanwhile is found before this one,
+   * and is written next: values that are put faster than they are serialized get to disk, too.
+   */
+  @Nullable
+  @SuppressWarnings("ReferenceEquality")
+  private Waiting<V> writeBefore(Waiting<V> now, Waiting<V> last, @Nullable byte[] bytes) {
+    if (readOnly.get()) {
+      return now;
+    }
+    // Without a condition, so that the older value is gone even if this one has no room.
+    if (bytes == null) {
+      store.remove(last.key().bytes());
+    } else {
+      store.put(last.key().bytes(), bytes, last.created());
+    }
+    return now == last ? null : now;
   }
 }

@@ -17,8 +17,9 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 /**
  * A key in its stored form.
  *
+ * @param key the key itself
  * @param bytes the stored form; for a key that has none, any bytes that are the same for equal
  *     keys, which still get tickets
  * @param isStored whether values of this key are kept on disk
  */
-record DiskKey(byte[] bytes, boolean isStored) {}
+record DiskKey(Object key, byte[] bytes, boolean isStored) {}

@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.google.common.cache.Cache;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.Maps;
 import com.google.common.flogger.FluentLogger;
@@ -33,7 +34,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.Value;
 import java.time.Duration;
 import java.util.EnumMap;
 import java.util.Optional;
-import java.util.concurrent.ExecutorService;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -84,7 +84,7 @@ final class DiskTier<K, V> implements SharedCache {
   private final boolean hasParts;
 
   /** Null if each value is written when it is put. */
-  @Nullable final DelayedWrites<V> delayed;
+  @Nullable final DelayedWrites<K, V> delayed;
 
   final LongAdder serializerErrors = new LongAdder();
   private final EnumMap<DiskOperation, RecentTimes> times = new EnumMap<>(DiskOperation.class);
@@ -97,8 +97,7 @@ final class DiskTier<K, V> implements SharedCache {
    *     sign-out from a session that is not found invalidates nothing, so the miss is the only
    *     trace of that sign-out
    * @param shared where computed values go to other servers; empty if they do not
-   * @param writer writes delayed values; once it was shut down, nobody calls {@link #write} any
-   *     more
+   * @param isStopping whether nobody will call {@link #write} any more
    */
   DiskTier(
       PersistentCacheDef<K, V> def,
@@ -108,7 +107,7 @@ final class DiskTier<K, V> implements SharedCache {
       Optional<Duration> refreshAfterWrite,
       boolean missesStay,
       Optional<SharedValues> shared,
-      ExecutorService writer) {
+      BooleanSupplier isStopping) {
     this.name = def.name();
     this.version = def.version();
     this.shared = shared.orElse(null);
@@ -126,7 +125,7 @@ final class DiskTier<K, V> implements SharedCache {
     this.refreshAfterMillis = refreshAfterWrite.map(Duration::toMillis).orElse(Long.MAX_VALUE);
     this.delayed =
         DelayedWrites.CACHES.contains(name)
-            ? new DelayedWrites<>(store, this::serialize, readOnly, writer)
+            ? new DelayedWrites<>(store, def.weigher(), this::serialize, readOnly, isStopping)
             : null;
     for (DiskOperation operation : DiskOperation.values()) {
       times.put(operation, new RecentTimes(System.nanoTime()));
@@ -147,10 +146,10 @@ final class DiskTier<K, V> implements SharedCache {
   /** Returns the stored form of a key. */
   DiskKey key(K key) {
     try {
-      return new DiskKey(keySerializer.serialize(key), /* isStored= */ true);
+      return new DiskKey(key, keySerializer.serialize(key), /* isStored= */ true);
     } catch (RuntimeException | StackOverflowError | LinkageError e) {
       count("write a key", "its entry is kept in memory only", e);
-      return new DiskKey(Ints.toByteArray(key.hashCode()), /* isStored= */ false);
+      return new DiskKey(key, Ints.toByteArray(key.hashCode()), /* isStored= */ false);
     }
   }
 
@@ -185,7 +184,7 @@ final class DiskTier<K, V> implements SharedCache {
     if (!key.isStored()) {
       return null;
     }
-    CachedValue<V> waiting = delayed == null ? null : delayed.get(key.bytes(), ticket);
+    CachedValue<V> waiting = delayed == null ? null : delayed.get(key, ticket);
     if (waiting != null) {
       return isExpired(waiting) ? null : waiting;
     }
@@ -217,7 +216,7 @@ final class DiskTier<K, V> implements SharedCache {
     if (!key.isStored() || readOnly.get()) {
       return store.beginChange(key.bytes());
     }
-    return delayed != null ? delayed.remove(key.bytes()) : store.beginRemove(key.bytes());
+    return delayed != null ? delayed.remove(key) : store.beginRemove(key.bytes());
   }
 
   /** Removes all values. To be called after {@link Store#beginRemoval}. */
@@ -250,7 +249,7 @@ final class DiskTier<K, V> implements SharedCache {
    */
   Ticket put(DiskKey key, V value, long now) {
     if (isDelayed(key)) {
-      return delayed.put(key.bytes(), value, now);
+      return delayed.put(key, value, now);
     }
     if (key.isStored() && !readOnly.get()) {
       long begun = System.nanoTime();
@@ -278,7 +277,7 @@ final class DiskTier<K, V> implements SharedCache {
   CachedValue<V> putLoaded(DiskKey key, V value, Ticket ticket, long nanos) {
     long now = System.currentTimeMillis();
     if (isDelayed(key)) {
-      delayed.putIfCurrent(key.bytes(), value, now, ticket);
+      delayed.putIfCurrent(key, value, now, ticket);
     } else if (key.isStored() && !readOnly.get()) {
       long computed = System.nanoTime();
       byte[] bytes = serialize(value);
@@ -378,7 +377,14 @@ final class DiskTier<K, V> implements SharedCache {
     return delayed != null && key.isStored() && !readOnly.get();
   }
 
-  /** Writes the values that were put and are not on disk yet. Never throws. */
+  /** To be called when a value was put or computed, and is on the heap if that keeps it. */
+  void arrived(Cache<K, ?> heap) {
+    if (delayed != null) {
+      delayed.arrived(heap);
+    }
+  }
+
+  /** Writes the values that were put and are not on disk yet. */
   void write() {
     if (delayed != null) {
       delayed.writeAll();

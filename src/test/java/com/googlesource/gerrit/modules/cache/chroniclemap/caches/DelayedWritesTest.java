@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 import static com.google.common.truth.Truth.assertThat;
 
 import com.google.common.cache.Cache;
+import com.google.common.cache.CacheBuilder;
 import com.google.common.cache.LoadingCache;
 import com.google.gerrit.server.cache.serialize.CacheSerializer;
 import com.google.gerrit.server.cache.serialize.StringCacheSerializer;
@@ -28,8 +29,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.RunnableScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -82,16 +81,65 @@ class DelayedWritesTest extends CacheContract {
     assertThat(plain().getIfPresent("a")).isEqualTo("v99");
   }
 
+  /** As Gerrit's changes_by_project: it weighs values by their bytes, and keeps up to 1,024. */
+  private TestCacheDef weighed(int bytes) {
+    return def().weigher((key, value) -> bytes);
+  }
+
   @Test
   void aValueThatLeftTheHeapIsFoundBeforeItIsWritten() throws Exception {
     site.config().setInt("cache", "git_tags", "memoryLimit", 0);
-    LoadingCache<String, String> cache = loading();
+    LoadingCache<String, String> cache = site.loading(weighed(1).loader(loader));
     cache.put("a", "v");
     assertThat(cache.get("a")).isEqualTo("v");
     assertThat(cache.get("b")).isEqualTo("loaded b");
     assertThat(cache.get("b")).isEqualTo("loaded b");
     assertThat(serializer.deserialized).isEqualTo(0);
     assertThat(loader.loads).containsExactly("b");
+  }
+
+  @Test
+  void valuesThatTheHeapDoesNotKeepWaitUpToSomeBytes() throws Exception {
+    Cache<String, String> cache = site.build(weighed(1 << 20));
+    for (int i = 0; i < 60; i++) {
+      String value = "v" + i;
+      assertThat(cache.get("key" + i, () -> value)).isEqualTo(value);
+    }
+    assertThat(cache.size()).isEqualTo(0);
+    assertThat(serializer.serialized).hasSize(60 - (DelayedWrites.MAX_BYTES >> 20));
+    for (int i = 0; i < 60; i++) {
+      assertThat(cache.getIfPresent("key" + i)).isEqualTo("v" + i);
+    }
+    site.restart();
+    assertThat(serializer.serialized).hasSize(60);
+    assertThat(plain().getIfPresent("key59")).isEqualTo("v59");
+  }
+
+  /** Nothing tells how large a value of git_tags is, before it is serialized. */
+  @Test
+  void valuesOfUnknownSizeWaitOnlyOnTheHeap() throws Exception {
+    for (int memoryLimit : new int[] {0, 2}) {
+      site.config().setInt("cache", "git_tags", "memoryLimit", memoryLimit);
+      Cache<String, String> cache = plain();
+      serializer.serialized.clear();
+      for (int i = 0; i < 60; i++) {
+        cache.put("key" + i, "v" + i);
+        assertThat(serializer.serialized.size()).isAtLeast(i + 1 - memoryLimit);
+      }
+      assertThat(cache.size()).isEqualTo(memoryLimit);
+      site.restart();
+    }
+  }
+
+  /** A value of 100 MB, say, is not held for the others. */
+  @Test
+  void aValueAboveTheBoundIsWrittenAlone() {
+    Cache<String, String> cache =
+        site.build(def().weigher((key, value) -> value.equals("large") ? 100 << 20 : 2000));
+    cache.put("a", "small");
+    cache.put("b", "large");
+    cache.put("c", "small");
+    assertThat(serializer.serialized).containsExactly("large");
   }
 
   @Test
@@ -244,7 +292,7 @@ class DelayedWritesTest extends CacheContract {
   @Test
   void anInvalidationOfAReadOnlyDiskUncoversNoOlderValue() {
     site.config().setInt("cache", "git_tags", "memoryLimit", 0);
-    Cache<String, String> cache = plain();
+    Cache<String, String> cache = site.build(weighed(1));
     cache.put("a", "old");
     site.settle();
     cache.put("a", "v");
@@ -264,7 +312,7 @@ class DelayedWritesTest extends CacheContract {
     cache.put("a", "old");
     site.settle();
     DiskKey key = cache.disk.key("a");
-    cache.disk.delayed.put(key.bytes(), "v", System.currentTimeMillis() + 7_200_000);
+    cache.disk.delayed.put(key, "v", System.currentTimeMillis() + 7_200_000);
     assertThat(cache.getIfPresent("a")).isNull();
   }
 
@@ -321,16 +369,14 @@ class DelayedWritesTest extends CacheContract {
   }
 
   @Test
-  void fewValuesWait() throws Exception {
+  void fewValuesWait() {
     Cache<String, String> cache = plain();
-    for (int i = 0; i <= DelayedWrites.MAX_WAITING; i++) {
+    for (int i = 0; i < DelayedWrites.MAX_WAITING + 10; i++) {
       cache.put("key" + i, "v" + i);
     }
-    // Not by the thread that puts them.
-    site.get(Key.get(ChronicleMapCacheFactory.class)).timer.submit(() -> {}).get();
-    assertThat(serializer.serialized).hasSize(DelayedWrites.MAX_WAITING + 1);
+    assertThat(serializer.serialized).hasSize(10);
     site.restart();
-    for (int i = 0; i <= DelayedWrites.MAX_WAITING; i++) {
+    for (int i = 0; i < DelayedWrites.MAX_WAITING + 10; i++) {
       assertThat(plain().getIfPresent("key" + i)).isEqualTo("v" + i);
     }
   }
@@ -364,27 +410,64 @@ class DelayedWritesTest extends CacheContract {
     assertThat(serializer.serialized).containsExactly("v", "w");
   }
 
+  /** As if there were no memory to log that there is none to serialize a value. */
+  @Test
+  void aTickThatFailsIsNotTheLast() {
+    CacheSerializer<String> failing =
+        new CountingSerializer() {
+          @Override
+          public byte[] serialize(String value) {
+            throw new Unloggable();
+          }
+        };
+    site.build(def().valueSerializer(failing)).put("a", "v");
+    Runnable task = site.get(Key.get(ChronicleMapCacheFactory.class)).timer.getQueue().peek();
+    task.run();
+    assertThat(((RunnableScheduledFuture<?>) task).isDone()).isFalse();
+  }
+
+  private static final class Unloggable extends OutOfMemoryError {
+    private static final long serialVersionUID = 1L;
+
+    @Override
+    public String toString() {
+      throw new OutOfMemoryError("a test");
+    }
+
+    @Override
+    public String getMessage() {
+      throw new OutOfMemoryError("a test");
+    }
+  }
+
+  private static DiskKey key(int id) {
+    return new DiskKey(id, new byte[] {(byte) id}, /* isStored= */ true);
+  }
+
   @Test
   void theLastValueIsWrittenWithItsTime() {
     Store store = storeOf(plain());
-    AtomicBoolean readOnly = new AtomicBoolean();
-    ExecutorService writer = Executors.newSingleThreadExecutor();
-    DelayedWrites<String> writes =
-        new DelayedWrites<>(store, serializer::serialize, readOnly, writer);
-    byte[] key = {1};
+    AtomicBoolean isStopping = new AtomicBoolean();
+    DelayedWrites<Integer, String> writes =
+        new DelayedWrites<>(
+            store, null, serializer::serialize, new AtomicBoolean(), isStopping::get);
+    DiskKey key = key(1);
     writes.put(key, "a", 1).close();
     writes.put(key, "b", 2).close();
-    writes.put(new byte[] {2}, "c", 3).close();
-    assertThat(store.read(key)).isNull();
+    writes.put(key(2), "c", 3).close();
+    assertThat(store.read(key.bytes())).isNull();
     writes.writeAll();
     assertThat(serializer.serialized).containsExactly("b", "c");
-    assertThat(store.read(key).created()).isEqualTo(2);
-    assertThat(writes.get(key, store.ticket(key))).isNull();
+    assertThat(store.read(key.bytes()).created()).isEqualTo(2);
+    assertThat(writes.get(key, store.ticket(key.bytes()))).isNull();
     // What is put while the server stops is written at once, and so is what waited.
     writes.put(key, "d", 4).close();
-    writer.shutdown();
-    writes.put(new byte[] {3}, "e", 5).close();
-    assertThat(store.read(new byte[] {3}).created()).isEqualTo(5);
-    assertThat(store.read(key).created()).isEqualTo(4);
+    isStopping.set(true);
+    writes.put(key(3), "e", 5).close();
+    Cache<Integer, String> heap = CacheBuilder.newBuilder().build();
+    heap.put(1, "d");
+    writes.arrived(heap);
+    assertThat(store.read(key(3).bytes()).created()).isEqualTo(5);
+    assertThat(store.read(key.bytes()).created()).isEqualTo(4);
   }
 }
