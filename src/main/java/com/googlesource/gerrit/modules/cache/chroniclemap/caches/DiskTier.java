@@ -391,6 +391,7 @@ final class DiskTier<K, V> implements SharedCache {
     }
   }
 
+  /** Returns the stored form of a value; null if it is kept in memory only. */
   @Nullable
   private byte[] serialize(V value) {
     long begun = System.nanoTime();
@@ -399,7 +400,7 @@ final class DiskTier<K, V> implements SharedCache {
       if (isTimed()) {
         times.get(DiskOperation.SERIALIZE).add(begun, System.nanoTime());
       }
-      return bytes;
+      return PoorValues.isProvisional(value, bytes) ? null : bytes;
     } catch (RuntimeException | StackOverflowError | LinkageError e) {
       count("write a value", "the value is kept in memory only", e);
       return null;

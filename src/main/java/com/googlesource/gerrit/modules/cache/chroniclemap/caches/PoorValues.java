@@ -14,14 +14,25 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
+import com.google.common.collect.ImmutableSet;
+import com.google.gerrit.entities.Account;
+import com.google.gerrit.proto.Entities.Account_Id;
+import com.google.gerrit.proto.Protos;
+import com.google.gerrit.server.cache.proto.Cache.ChangeNotesStateProto;
+import com.google.gerrit.server.notedb.ChangeNotesState;
 import com.google.gerrit.server.patch.IntraLineDiff;
 import com.google.gerrit.server.patch.filediff.FileDiffOutput;
 import com.google.gerrit.server.patch.gitfilediff.GitFileDiff;
+import com.google.protobuf.Descriptors.FieldDescriptor;
+import com.google.protobuf.Message;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
 /**
  * Tells which computed values are poor: Gerrit gave up after a time, and another server might have
- * made it. Such values are kept by the server that computed them, and not shared.
+ * made it. Such values are kept by the server that computed them, and not shared. Provisional ones
+ * are kept in memory only, as Gerrit computes something else from the same key later.
  *
  * <p>Any thread may call.
  */
@@ -34,6 +45,15 @@ final class PoorValues {
 
   /** When a thread last met a part that Gerrit had given up. */
   private static final ThreadLocal<Long> MET = new ThreadLocal<>();
+
+  private static final int UNKNOWN = Account.UNKNOWN_ACCOUNT_ID.get();
+
+  /**
+   * The numbers of notes that are accounts. Left out is real_updated_by of Gerrit 3.14, where 0
+   * stands for no account, too.
+   */
+  static final ImmutableSet<String> ACCOUNTS =
+      ImmutableSet.of("account", "account_id", "owner", "past_reviewer", "reviewer", "updated_by");
 
   /** Whether that cache has a disk tier, which tells of its values. */
   private static volatile boolean isWatched;
@@ -73,5 +93,50 @@ final class PoorValues {
           || diff.getStatus() == IntraLineDiff.Status.ERROR;
     }
     return false;
+  }
+
+  /**
+   * Whether a value is provisional: notes of a change that came from another server, made while an
+   * account of that server had no external id here. Costs about as much as serializing the value.
+   *
+   * @param bytes the serialized value
+   */
+  static boolean isProvisional(Object value, byte[] bytes) {
+    return value instanceof ChangeNotesState
+        && hasUnknown(Protos.parseUnchecked(ChangeNotesStateProto.parser(), bytes));
+  }
+
+  /** By the names of fields, as Gerrit's versions do not have the same ones. */
+  private static boolean hasUnknown(Message message) {
+    if (message instanceof Account_Id account) {
+      return account.getId() == UNKNOWN;
+    }
+    return message.getDescriptorForType().getFields().stream()
+        .anyMatch(
+            field -> valuesOf(message, field).anyMatch(value -> isUnknown(field.getName(), value)));
+  }
+
+  private static Stream<?> valuesOf(Message message, FieldDescriptor field) {
+    if (field.isRepeated()) {
+      return ((List<?>) message.getField(field)).stream();
+    }
+    FieldDescriptor has = message.getDescriptorForType().findFieldByName("has_" + field.getName());
+    boolean isSet =
+        field.hasPresence()
+            ? message.hasField(field)
+            : has == null || (boolean) message.getField(has);
+    return isSet ? Stream.of(message.getField(field)) : Stream.empty();
+  }
+
+  private static boolean isUnknown(String field, Object value) {
+    return switch (value) {
+      case Message message -> hasUnknown(message);
+      case Integer number -> number == UNKNOWN && ACCOUNTS.contains(field);
+      // In JSON, quotes within a text are escaped.
+      case String text ->
+          (field.equals("submit_record") && text.contains("\"applied_by\":0"))
+              || (field.equals("published_comment") && text.contains("{\"id\":0}"));
+      default -> false;
+    };
   }
 }

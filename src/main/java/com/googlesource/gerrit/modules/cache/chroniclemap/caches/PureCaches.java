@@ -18,11 +18,14 @@ import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.Sets;
 
 /**
- * The names of Gerrit's caches whose values depend on their keys alone. Each key contains the id of
- * the commit, blob or content from which the value is made, so no value is ever stale.
+ * The names of Gerrit's caches whose values depend on their keys, but for what is said of each.
+ * Each key contains the id of the commit, blob or content from which the value is made.
  *
  * <p>The list comes from the sources of Gerrit 3.12.2, 3.13.5 and 3.14.2, where each cache makes
- * its keys. It leaves out caches with the only copy of a value (web_sessions, oauth_tokens), values
+ * its keys and where its values are computed. A setting that is not in the key changes no value
+ * that is stored already, here as with H2: about.md tells after which changes to flush a cache.
+ *
+ * <p>The list leaves out caches with the only copy of a value (web_sessions, oauth_tokens), values
  * that are compared with refs when they are read (changes_by_project, git_tags), values that were
  * true when they were made (conflicts depends on what is merged, comment_context on where a draft
  * is), and the caches of plugins.
@@ -30,20 +33,39 @@ import com.google.common.collect.Sets;
 final class PureCaches {
   static final ImmutableSet<String> NAMES =
       ImmutableSet.of(
+          // An account and the commit of its ref: nothing else.
           "accounts",
+          // Two commits and the merge strategy. Besides, attributes and settings of the merge in
+          // the repository, and change.useGitattributesForMerge.
           "change_kind",
+          // A project, a change and the commit of its notes. Besides, the external ids of accounts
+          // of other servers: see PoorValues.isProvisional.
           "change_notes",
+          // Two blobs. Besides, how edits were found, and the cache's timeout: see PoorValues.
           "diff_intraline",
+          // Two commits. Besides, what gerrit_file_diff depends on.
           "diff_summary",
+          // The commit of all external ids. Besides, auth.userNameCaseInsensitive.
           "external_ids_map",
+          // Two commits and a path. Besides, what git_file_diff depends on.
           "gerrit_file_diff",
+          // Two trees and a path. Besides, the cache's timeout (see PoorValues), and settings of
+          // diffs in the repository.
           "git_file_diff",
+          // Two trees. Besides, settings of diffs in the repository.
           "git_modified_files",
+          // A group and the commit of its ref: nothing else.
           "groups_byuuid_persisted",
+          // A hash of the refs of all groups: nothing else.
           "groups_external_persisted",
+          // A commit, the tip of the branch, how it is submitted, and the merge strategy. Besides,
+          // settings of the merge as in change_kind, and what other branches and tags contain.
           "mergeability",
+          // Two commits. Besides, settings of diffs in the repository.
           "modified_files",
+          // A project and the commit of its settings; of All-Projects, a hash of the site's file.
           "persisted_projects",
+          // Two commits. Besides, the project's merge strategy, and settings as in change_kind.
           "pure_revert");
 
   /**
