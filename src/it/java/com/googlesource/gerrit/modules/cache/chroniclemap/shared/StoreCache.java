@@ -14,8 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.shared;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.ImportResult;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
@@ -30,7 +28,6 @@ import java.util.function.BooleanSupplier;
 /** A cache for tests with a real store, without what Gerrit puts above it. */
 public record StoreCache(Store store) implements SharedCache {
   public static final String NAME = MemoryCache.NAME;
-  private static final byte[] NOTE_KEY = "\0note".getBytes(UTF_8);
 
   /** Opens the cache's store. */
   public static StoreCache open(StoreDirectory directory, long maxBytes) throws Exception {
@@ -62,13 +59,13 @@ public record StoreCache(Store store) implements SharedCache {
 
   @Override
   public byte[] note() {
-    Value note = store.readUncounted(NOTE_KEY);
+    Value note = store.note();
     return note == null ? null : note.bytes();
   }
 
   @Override
   public void setNote(byte[] note) {
-    store.put(NOTE_KEY, note, System.currentTimeMillis());
+    store.setNote(note);
   }
 
   @Override

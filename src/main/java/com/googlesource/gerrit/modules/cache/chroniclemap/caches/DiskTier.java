@@ -14,8 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import com.google.common.cache.Cache;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.Maps;
@@ -53,12 +51,6 @@ final class DiskTier<K, V> implements SharedCache {
    * so reading the clock each time would be felt.
    */
   private static final int TIMED_ONE_IN = 16;
-
-  /**
-   * The key of the note that {@link SharedCache} describes. It begins with a byte with which no
-   * serialized key of a shared cache begins.
-   */
-  private static final byte[] NOTE_KEY = "\0shared values".getBytes(UTF_8);
 
   /**
    * One in so many hits of the heap of a shared cache counts as a use of the value on disk; a power
@@ -360,16 +352,14 @@ final class DiskTier<K, V> implements SharedCache {
   @Override
   @Nullable
   public byte[] note() {
-    Value note = store.readUncounted(NOTE_KEY);
+    Value note = store.note();
     return note == null ? null : note.bytes();
   }
 
   @Override
   public void setNote(byte[] note) {
     if (!readOnly.get()) {
-      // So that it is not evicted as a value that nobody uses.
-      store.used(NOTE_KEY);
-      store.put(NOTE_KEY, note, System.currentTimeMillis());
+      store.setNote(note);
     }
   }
 

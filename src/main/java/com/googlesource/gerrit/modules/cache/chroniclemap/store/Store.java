@@ -19,6 +19,7 @@ import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEntryException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredKey;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredValue;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.HashedKey;
@@ -369,6 +370,18 @@ public final class Store {
   /** Writes all that is queued at the call; returns when it is in the file. */
   public void flush() {
     writer.flush();
+  }
+
+  // ---- the note
+
+  /** Reads the note that is kept beside the values and is lost with them; null if there is none. */
+  public Value note() {
+    return readUncounted(StoredKey.NOTE);
+  }
+
+  /** Replaces the note, which counts as no value and is not evicted. */
+  public void setNote(byte[] note) {
+    put(StoredKey.NOTE, note, System.currentTimeMillis());
   }
 
   // ---- values of others

@@ -18,12 +18,14 @@ import static com.google.common.base.Strings.lenientFormat;
 
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredKey;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.HashedKey;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrite;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrites;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Evict;
 import java.io.IOException;
+import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
@@ -194,7 +196,7 @@ final class StoreWriter {
         file.state().noteChange();
       }
       if (putIfFits(file, key, write.value(), write.created())) {
-        context.counts.puts.increment();
+        countPut(key);
         return true;
       }
       int length = write.value().length;
@@ -209,7 +211,7 @@ final class StoreWriter {
               write.value(),
               write.created(),
               context.pending.isFilling() ? Evict.LEAST_USED_IN_HASTE : Evict.LEAST_USED)) {
-        context.counts.puts.increment();
+        countPut(key);
       } else {
         notStored(length, whyNoRoom(file, length, grows));
       }
@@ -220,6 +222,12 @@ final class StoreWriter {
       current.fail(current.file(), e);
     }
     return true;
+  }
+
+  private void countPut(HashedKey key) {
+    if (!Arrays.equals(key.bytes, StoredKey.NOTE)) {
+      context.counts.puts.increment();
+    }
   }
 
   /** Stores a value that has room, and requests a larger file before there is none. */

@@ -450,11 +450,12 @@ public final class RecordMap {
   }
 
   private void count(int segment, byte[] storedKey, int more, long recordBytes) {
+    boolean isNote = StoredKey.isNote(storedKey, 0, storedKey.length);
     counts.add(
         segment,
         more,
-        StoredKey.isPart(storedKey) ? 0 : more,
-        (int) (recordBytes + (long) more * storedKey.length));
+        isNote || StoredKey.isPart(storedKey) ? 0 : more,
+        isNote ? 0 : (int) (recordBytes + (long) more * storedKey.length));
     state.wrote();
   }
 

@@ -106,6 +106,10 @@ public final class RecordView {
     return StoredKey.isPart(bytes, keyAt, keyLength);
   }
 
+  public boolean isNote() {
+    return StoredKey.isNote(bytes, keyAt, keyLength);
+  }
+
   boolean isInvalidated() {
     return Envelope.isInvalidated(Envelope.storedKindOf(bytes, recordAt));
   }

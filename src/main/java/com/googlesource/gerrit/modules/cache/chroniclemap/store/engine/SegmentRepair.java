@@ -170,8 +170,8 @@ final class SegmentRepair {
       slots.putLong(at, slot);
     }
     entries++;
-    values += record.isPart() ? 0 : 1;
-    recordBytes += record.length();
+    values += record.isPart() || record.isNote() ? 0 : 1;
+    recordBytes += record.isNote() ? 0 : record.length();
     return SlotOutcome.KEPT;
   }
 

@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import java.util.Arrays;
 
 /**
@@ -22,6 +24,7 @@ import java.util.Arrays;
  *
  * <pre>
  *   value or head   key 00
+ *   note            {@link #NOTE} 00
  *   part            key id(8) index(4) 01
  * </pre>
  */
@@ -29,6 +32,14 @@ public final class StoredKey {
   private static final byte VALUE_MARK = 0;
   private static final byte PART_MARK = 1;
   private static final int PART_SUFFIX_LENGTH = 8 + 4 + 1;
+
+  /**
+   * The key of a note of the store's own beside its values, which counts as none of them and is not
+   * evicted. It begins with a byte with which no serialized key of a cache with a note begins.
+   */
+  public static final byte[] NOTE = "\0shared values".getBytes(UTF_8);
+
+  private static final byte[] STORED_NOTE = ofValue(NOTE);
 
   private StoredKey() {}
 
@@ -61,6 +72,11 @@ public final class StoredKey {
   /** The same as {@link #isPart(byte[])} for a key within other bytes. */
   public static boolean isPart(byte[] bytes, int offset, int length) {
     return length >= PART_SUFFIX_LENGTH && bytes[offset + length - 1] == PART_MARK;
+  }
+
+  /** Whether a key within other bytes is that of the note. */
+  public static boolean isNote(byte[] bytes, int offset, int length) {
+    return Arrays.equals(bytes, offset, offset + length, STORED_NOTE, 0, STORED_NOTE.length);
   }
 
   /** The key to whose value the record belongs. */

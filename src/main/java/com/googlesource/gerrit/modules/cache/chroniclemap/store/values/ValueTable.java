@@ -389,10 +389,10 @@ public final class ValueTable {
         reader.read(
             segment,
             record -> {
-              counts.bytes += record.length();
+              counts.bytes += record.isNote() ? 0 : record.length();
               if (record.kind() == Envelope.HEAD) {
                 heads.add(record.storedKey());
-              } else if (!record.isPart()) {
+              } else if (!record.isPart() && !record.isNote()) {
                 counts.values++;
               }
             });
@@ -460,6 +460,7 @@ public final class ValueTable {
                     before,
                     storedKey ->
                         inWriting.test(storedKey)
+                            || StoredKey.isNote(storedKey, 0, storedKey.length)
                             || (evict == Evict.NEVER_USED && rules.usage().mayBeUsed(storedKey))));
     for (byte[] victim : victims) {
       if (StoredKey.isPart(victim)) {
