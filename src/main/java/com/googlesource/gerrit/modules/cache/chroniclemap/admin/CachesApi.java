@@ -120,7 +120,7 @@ final class CachesApi {
               ? ImportWork.of(inventory, options.dryRun)
               : VerifyWork.of(inventory, options.repair);
       String by = user.get().getLoggableName();
-      return Response.withStatusCode(202, queue.start(work, resource.report().name(), by));
+      return Response.withStatusCode(202, queue.start(work, resource.report().name(), by).info());
     }
   }
 }

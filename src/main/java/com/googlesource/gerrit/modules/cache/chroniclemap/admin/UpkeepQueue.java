@@ -23,7 +23,6 @@ import com.google.gerrit.server.restapi.config.ListTasks.TaskInfo;
 import com.google.gson.JsonObject;
 import com.google.inject.Inject;
 import com.google.inject.Singleton;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -32,13 +31,14 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * The queue of long work that REST starts: one at a time, in a queue of Gerrit's, which lists and
- * cancels it. The {@link History} has the work that has ended, also of SSH commands. Any thread may
- * call.
+ * The queue of long work that REST and SSH commands start: one at a time, in a queue of Gerrit's,
+ * which lists and cancels it. The {@link History} has the work that has ended. Any thread may call.
  */
 @Singleton
 final class UpkeepQueue implements LifecycleListener {
   private static final int MAX_ENDED = 200;
+  private static final long LOOK_AGAIN_MILLIS = 1000;
+  private static final String CANCELLED = "cancelled before it began";
 
   private final ExecutorService queue;
   private final History history;
@@ -68,7 +68,7 @@ final class UpkeepQueue implements LifecycleListener {
   /**
    * Work that has ended.
    *
-   * @param task its id, as in {@link TaskInfo}; empty for an SSH command
+   * @param task its id, as in {@link TaskInfo}
    * @param from when it began, and when it ended, in milliseconds since the epoch
    * @param outcome for people
    */
@@ -94,11 +94,10 @@ final class UpkeepQueue implements LifecycleListener {
    * Starts work on a cache, as soon as the work before it has ended.
    *
    * @param by the user who starts it
-   * @return the task, as Gerrit's own REST API shows it
    * @throws ResourceConflictException if such work on the cache is queued or running, and not
    *     cancelled; so there are never more of these than caches and kinds of work
    */
-  synchronized TaskInfo start(UpkeepWork work, String cache, String by)
+  synchronized Queued start(UpkeepWork work, String cache, String by)
       throws ResourceConflictException {
     // Of a task that is cancelled just when it begins, Gerrit calls neither run nor cancel.
     tasks.removeIf(queued -> !queued.isLeft());
@@ -108,12 +107,29 @@ final class UpkeepQueue implements LifecycleListener {
       throw new ResourceConflictException(
           work.name() + " " + cache + " is queued or running already");
     }
-    Run run = new Run(this, work, cache, by, new WatchedRun(), new AtomicReference<>(""));
-    WorkQueue.Task<?> task = (WorkQueue.Task<?>) queue.submit(run);
-    TaskInfo info = new TaskInfo(task);
-    run.id.set(info.id);
-    tasks.add(new Queued(task, run));
-    return info;
+    Run run =
+        new Run(
+            this,
+            work,
+            cache,
+            by,
+            new WatchedRun(),
+            new AtomicReference<>(""),
+            new AtomicReference<>());
+    Queued queued = new Queued((WorkQueue.Task<?>) queue.submit(run), run);
+    run.id.set(queued.info().id);
+    tasks.add(queued);
+    return queued;
+  }
+
+  /** Waits for the result of work. An interrupt ends the wait, and not the work. */
+  synchronized UpkeepResult await(Queued queued) throws InterruptedException {
+    while (queued.isLeft() && queued.run.result.get() == null) {
+      // Looks again, as Gerrit does not tell of each task that it cancels; see above.
+      wait(LOOK_AGAIN_MILLIS);
+    }
+    UpkeepResult result = queued.run.result.get();
+    return result == null ? queued.run.work.refused().apply(queued.run.cache, CANCELLED) : result;
   }
 
   /** Returns all work at one moment. */
@@ -126,42 +142,34 @@ final class UpkeepQueue implements LifecycleListener {
   /**
    * Notes work that has ended.
    *
-   * @param run the task that it was; null for an SSH command, which is never in this queue
    * @param begun in milliseconds since the epoch
+   * @param result null if it was cancelled before it began
    */
-  void end(@Nullable Run run, String work, String by, long begun, UpkeepResult result) {
-    String why = result.detail().isEmpty() ? "" : ", " + result.detail();
-    String outcome = result.shown() + why;
-    end(run, work, result.cache(), by, begun, outcome, UpkeepFormat.json(result));
-  }
-
-  private void end(
-      @Nullable Run run,
-      String work,
-      String cache,
-      String by,
-      long begun,
-      String outcome,
-      @Nullable JsonObject result) {
+  private void end(Run run, long begun, String outcome, @Nullable UpkeepResult result) {
     long now = System.currentTimeMillis();
+    String work = run.work.name();
     synchronized (this) {
       // Together, so that whoever asks finds the work once.
       tasks.removeIf(queued -> queued.run.equals(run));
-      String id = run == null ? "" : run.id.get();
-      ended.addFirst(new Ended(id, work, cache, by, begun, now, outcome));
+      ended.addFirst(new Ended(run.id.get(), work, run.cache, run.by, begun, now, outcome));
       if (ended.size() > MAX_ENDED) {
         ended.removeLast();
       }
     }
     // What the work has found comes before its end.
     history.look();
-    String text = work + " by " + by + ": " + outcome;
-    history.add(new Events.Event(begun, now, cache, work, text, 1, result));
+    String text = work + " by " + run.by + ": " + outcome;
+    @Nullable JsonObject figures = result == null ? null : UpkeepFormat.json(result);
+    history.add(new Events.Event(begun, now, run.cache, work, text, 1, figures));
+    synchronized (this) {
+      run.result.set(result == null ? run.work.refused().apply(run.cache, CANCELLED) : result);
+      notifyAll();
+    }
   }
 
   /**
-   * Work on one cache, with the id of its task once it has one. Gerrit lists it by its string, and
-   * interrupts it to cancel it.
+   * Work on one cache, with the id of its task and its result once it has them. Gerrit lists it by
+   * its string, and interrupts it to cancel it.
    */
   record Run(
       UpkeepQueue queue,
@@ -169,20 +177,22 @@ final class UpkeepQueue implements LifecycleListener {
       String cache,
       String by,
       WatchedRun watched,
-      AtomicReference<String> id)
+      AtomicReference<String> id,
+      AtomicReference<UpkeepResult> result)
       implements WorkQueue.CancelableRunnable {
     @Override
     public void run() {
       watched.begun = true;
       long begun = System.currentTimeMillis();
-      queue.end(this, work.name(), by, begun, work.run(cache, watched, Progress.NONE));
+      UpkeepResult found = work.run(cache, watched);
+      String why = found.detail().isEmpty() ? "" : ", " + found.detail();
+      queue.end(this, begun, found.shown() + why, found);
     }
 
     /** Called instead of {@link #run}. */
     @Override
     public void cancel() {
-      long now = System.currentTimeMillis();
-      queue.end(this, work.name(), cache, by, now, "cancelled before it began", null);
+      queue.end(this, System.currentTimeMillis(), CANCELLED, null);
     }
 
     /** How much of it is done; empty if that is unknown. */

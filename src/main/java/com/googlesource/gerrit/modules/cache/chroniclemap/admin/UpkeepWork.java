@@ -40,9 +40,9 @@ record UpkeepWork(String name, CacheWork work, BiFunction<String, String, Upkeep
    * Works on one cache and returns the result, also of a failure. An interrupt of the calling
    * thread cancels the work.
    */
-  UpkeepResult run(String cache, WatchedRun watched, Progress watcher) {
+  UpkeepResult run(String cache, WatchedRun watched) {
     try {
-      return watched.run(name + " " + cache, () -> work.run(cache, watched), watcher);
+      return watched.run(name + " " + cache, () -> work.run(cache, watched));
     } catch (CacheUpkeepException e) {
       return refused.apply(cache, e.getMessage());
     } catch (Exception | Error e) {

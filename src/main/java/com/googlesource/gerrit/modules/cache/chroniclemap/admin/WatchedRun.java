@@ -19,19 +19,12 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 
 /**
- * A run of long work on a thread of its own, while the calling thread shows the progress.
- *
- * <p>Two threads are used for two reasons. The calling thread may be interrupted, and an interrupt
- * would close the file that the work reads. The display may also wait for a slow client, which must
- * not delay the threads of a store.
+ * A run of long work on a thread of its own, as the calling thread may be interrupted, and an
+ * interrupt would close the file that the work reads.
  */
 final class WatchedRun implements Progress {
-  private static final long PROGRESS_MILLIS = 200;
-
   /**
    * The progress.
    *
@@ -56,29 +49,20 @@ final class WatchedRun implements Progress {
     return cancelled;
   }
 
-  /** Cancels the work. It cannot be resumed. */
-  void cancel() {
-    cancelled = true;
-  }
-
   /**
    * Runs the work and waits for its end. An interrupt cancels the work, which then ends after its
    * current step.
    *
    * @throws Exception what the work throws
    */
-  <T> T run(String name, Callable<T> work, Progress watcher) throws Exception {
-    steps = new Steps(0, 0);
+  <T> T run(String name, Callable<T> work) throws Exception {
     FutureTask<T> future = new FutureTask<>(work);
     Thread unused = Thread.ofPlatform().daemon().name(name).start(future);
     while (true) {
       try {
-        return future.get(PROGRESS_MILLIS, TimeUnit.MILLISECONDS);
-      } catch (TimeoutException e) {
-        Steps now = steps;
-        watcher.step(now.done, now.total);
+        return future.get();
       } catch (InterruptedException e) {
-        cancel();
+        cancelled = true;
       } catch (ExecutionException e) {
         Throwables.throwIfInstanceOf(e.getCause(), Exception.class);
         throw (Error) e.getCause();

@@ -20,6 +20,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import com.google.common.cache.CacheStats;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
+import com.google.common.util.concurrent.Uninterruptibles;
 import com.google.gerrit.server.InternalUser;
 import com.google.gerrit.sshd.BaseCommand.UnloggedFailure;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
@@ -28,22 +29,20 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreCounts;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
-import java.io.InputStream;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
 import java.util.regex.Pattern;
-import org.apache.sshd.server.Environment;
-import org.apache.sshd.server.Signal;
-import org.apache.sshd.server.StandardEnvironment;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.Timeout.ThreadMode;
 
-/** Long work over SSH: interrupted in all the ways there are, and failing. */
+/** Long work over SSH: interrupted, killed, and failing. */
 @Timeout(value = 60, threadMode = ThreadMode.SEPARATE_THREAD)
 class UpkeepCommandTest {
   private static CacheReport report(String name) {
@@ -52,40 +51,24 @@ class UpkeepCommandTest {
     return new CacheReport(name, 0, new CacheStats(0, 0, 0, 0, 0, 0), stats, 0, ImmutableMap.of());
   }
 
+  private final UpkeepQueue tasks =
+      new UpkeepQueue(
+          UpkeepQueueTest.workQueue(), new History(() -> List.of(), () -> null, () -> 0));
+
+  @AfterEach
+  void stop() {
+    tasks.stop();
+  }
+
   private interface Work {
     String on(String cache, Progress progress);
   }
 
-  /** A keyboard on which nothing but Ctrl-C is pressed. */
-  private static final class Keys extends InputStream {
-    volatile boolean pressed;
-
-    @Override
-    public int available() {
-      return pressed ? 1 : 0;
-    }
-
-    @Override
-    public int read() {
-      pressed = false;
-      return 3;
-    }
-
-    @Override
-    public int read(byte[] bytes, int offset, int length) {
-      bytes[offset] = (byte) read();
-      return 1;
-    }
-  }
-
   /** As much of a command as there is without an SSH server. */
-  private static final class TestCommand extends UpkeepCommand {
+  private final class TestCommand extends UpkeepCommand {
     final List<String> begun = new ArrayList<>();
     final StringWriter printed = new StringWriter();
-    final StringWriter shown = new StringWriter();
     private final Work work;
-
-    final Keys keys = new Keys();
 
     @SuppressWarnings("UnnecessaryAssignment") // there is no injector
     TestCommand(Work work) {
@@ -94,14 +77,10 @@ class UpkeepCommandTest {
               Optional.of(Path.of("/site/cache")),
               Optional.empty(),
               List.of(report("a"), report("b")));
-      queue =
-          new UpkeepQueue(
-              UpkeepQueueTest.workQueue(), new History(() -> List.of(), () -> null, () -> 0));
+      queue = tasks;
       user = new InternalUser();
       this.work = work;
-      in = keys;
       stdout = new PrintWriter(printed);
-      stderr = new PrintWriter(shown);
     }
 
     @Override
@@ -131,34 +110,12 @@ class UpkeepCommandTest {
     }
   }
 
-  private static String untilCancelled(Progress progress) {
-    while (!progress.isCancelled()) {
-      Thread.onSpinWait();
-    }
-    return "ended early";
-  }
-
-  private static StandardEnvironment terminal() {
-    StandardEnvironment env = new StandardEnvironment();
-    env.set(Environment.ENV_TERM, "xterm");
-    env.set(Environment.ENV_COLUMNS, "60");
-    return env;
-  }
-
-  private static void assertInterrupted(TestCommand command) {
-    UnloggedFailure failure = assertThrows(UnloggedFailure.class, command::run);
-    assertThat(failure).hasMessageThat().isEqualTo("fatal: interrupted");
-    assertThat(command.begun).containsExactly("a");
-    assertThat(command.results()).containsExactly("ended early").inOrder();
-  }
-
   @Test
   void allGoesWell() throws Exception {
     TestCommand command = new TestCommand((cache, progress) -> "good");
     command.run();
     assertThat(command.begun).containsExactly("a", "b").inOrder();
     assertThat(command.results()).containsExactly("good", "good").inOrder();
-    assertThat(command.shown.toString()).isEmpty();
   }
 
   @Test
@@ -168,7 +125,7 @@ class UpkeepCommandTest {
     assertThat(failure).hasMessageThat().isEqualTo("fatal: a: not good: torn");
     assertThat(command.results()).containsExactly("torn", "good").inOrder();
     // As the page lists it.
-    assertThat(command.queue.all().ended().stream().map(e -> e.by() + " " + e.outcome()))
+    assertThat(tasks.all().ended().stream().map(e -> e.by() + " " + e.outcome()))
         .containsExactly("InternalUser good", "InternalUser torn")
         .inOrder();
   }
@@ -201,51 +158,70 @@ class UpkeepCommandTest {
     assertThat(command.results().get(1)).endsWith("good");
   }
 
+  /** Its thread is interrupted when the client disconnects, or the command is killed. */
   @Test
-  void theClientGoesAway() {
-    TestCommand[] command = new TestCommand[1];
-    command[0] =
-        new TestCommand(
-            (cache, progress) -> {
-              command[0].destroy(null);
-              return untilCancelled(progress);
-            });
-    assertInterrupted(command[0]);
-  }
-
-  @Test
-  void theClientSendsASignal() {
-    StandardEnvironment env = terminal();
+  void theClientGoesAwayAndTheTaskGoesOn() throws Exception {
+    CountDownLatch isAway = new CountDownLatch(1);
+    Thread client = Thread.currentThread();
     TestCommand command =
         new TestCommand(
             (cache, progress) -> {
-              env.signal(null, Signal.INT);
-              return untilCancelled(progress);
+              client.interrupt();
+              Uninterruptibles.awaitUninterruptibly(isAway);
+              return progress.isCancelled() ? "cancelled" : "good";
             });
-    command.readTerminal(env);
-    assertInterrupted(command);
+    UnloggedFailure failure = assertThrows(UnloggedFailure.class, command::run);
+    assertThat(failure)
+        .hasMessageThat()
+        .isEqualTo("fatal: a: interrupted; its task goes on: gerrit show-queue");
+    assertThat(tasks.all().queued()).hasSize(1);
+    isAway.countDown();
+    while (tasks.all().ended().isEmpty()) {
+      Thread.onSpinWait();
+    }
+    assertThat(tasks.all().ended().get(0).outcome()).isEqualTo("good");
+    assertThat(command.begun).containsExactly("a");
   }
 
   @Test
-  void ctrlCOnATerminal() {
+  void aTaskIsKilledAndTheOthersAreDone() throws Exception {
     TestCommand[] command = new TestCommand[1];
     command[0] =
         new TestCommand(
             (cache, progress) -> {
-              command[0].keys.pressed = true;
-              return untilCancelled(progress);
+              if (cache.equals("a")) {
+                tasks.all().queued().get(0).task().cancel(true);
+                while (!progress.isCancelled()) {
+                  Thread.onSpinWait();
+                }
+                return "ended early";
+              }
+              return "good";
             });
-    command[0].readTerminal(terminal());
-    assertInterrupted(command[0]);
-    assertThat(command[0].shown.toString()).startsWith("\r1/2 a");
+    UnloggedFailure failure = assertThrows(UnloggedFailure.class, command[0]::run);
+    assertThat(failure).hasMessageThat().isEqualTo("fatal: a: not good: ended early");
+    assertThat(command[0].results()).containsExactly("ended early", "good").inOrder();
   }
 
   @Test
-  void withoutATerminalTheInputIsNobodys() throws Exception {
-    TestCommand command = new TestCommand((cache, progress) -> "good");
-    command.keys.pressed = true;
-    command.run();
-    assertThat(command.begun).hasSize(2);
-    assertThat(command.keys.pressed).isTrue();
+  void theSameWorkIsNotDoneTwiceAtOnce() throws Exception {
+    CountDownLatch isRefused = new CountDownLatch(1);
+    TestCommand command =
+        new TestCommand(
+            (cache, progress) -> {
+              Uninterruptibles.awaitUninterruptibly(isRefused);
+              return "good";
+            });
+    UpkeepQueue.Queued running = tasks.start(command.work(), "a", "somebody");
+    UpkeepQueue.Queued waiting = tasks.start(command.work(), "b", "somebody");
+    UnloggedFailure failure = assertThrows(UnloggedFailure.class, command::run);
+    assertThat(failure)
+        .hasMessageThat()
+        .isEqualTo(
+            "fatal: a: not good: refused test a is queued or running already\n"
+                + "b: not good: refused test b is queued or running already");
+    isRefused.countDown();
+    assertThat(tasks.await(running).shown()).isEqualTo("good");
+    assertThat(tasks.await(waiting).shown()).isEqualTo("good");
   }
 }

@@ -85,7 +85,7 @@ class UpkeepQueueTest {
           UpkeepQueueTest::result);
 
   private TaskInfo start(UpkeepWork work, String cache) throws Exception {
-    return queue.start(work, cache, "somebody");
+    return queue.start(work, cache, "somebody").info();
   }
 
   /** As {@code gerrit kill} and Gerrit's REST API do. */
@@ -146,7 +146,7 @@ class UpkeepQueueTest {
     TaskInfo task = start(endless, "b");
     begun.await();
     String waiting = start(quick, "a").id;
-    queue.start(quick, "c", "somebody");
+    start(quick, "c");
     kill(start(quick, "d"));
     assertThat(queue.all().ended().get(0).cache()).isEqualTo("d");
     assertThat(queue.all().ended().get(0).task()).isNotEmpty();

@@ -17,42 +17,21 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 import static com.google.common.truth.Truth.assertThat;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import com.google.common.util.concurrent.Uninterruptibles;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.Timeout.ThreadMode;
 
-/** Long work that is watched, interrupted, and fails. */
+/** Long work that is interrupted, and fails. */
 @Timeout(value = 60, threadMode = ThreadMode.SEPARATE_THREAD)
 class WatchedRunTest {
   private final WatchedRun task = new WatchedRun();
 
-  @Test
-  void theWatcherSeesTheSteps() throws Exception {
-    CountDownLatch seen = new CountDownLatch(1);
-    String result =
-        task.run(
-            "work",
-            () -> {
-              task.step(3, 7);
-              Uninterruptibles.awaitUninterruptibly(seen);
-              return "done";
-            },
-            (done, total) -> {
-              if (done == 3 && total == 7) {
-                seen.countDown();
-              }
-            });
-    assertThat(result).isEqualTo("done");
-    assertThat(task.isCancelled()).isFalse();
-  }
-
   /** The work must not feel the interrupt: that would close the file it reads. */
   @Test
   void anInterruptCancelsAndTheWorkEndsByItself() throws Exception {
+    Thread.currentThread().interrupt();
     boolean interrupted =
         task.run(
             "work",
@@ -61,8 +40,7 @@ class WatchedRunTest {
                 Thread.onSpinWait();
               }
               return Thread.currentThread().isInterrupted();
-            },
-            (done, total) -> Thread.currentThread().interrupt());
+            });
     assertThat(interrupted).isFalse();
     assertThat(task.isCancelled()).isTrue();
   }
@@ -78,8 +56,7 @@ class WatchedRunTest {
                     "work",
                     () -> {
                       throw failure;
-                    },
-                    (done, total) -> {}));
+                    }));
     assertThat(thrown).isSameInstanceAs(failure);
   }
 }
