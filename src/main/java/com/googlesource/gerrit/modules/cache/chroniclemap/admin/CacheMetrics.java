@@ -78,6 +78,22 @@ public final class CacheMetrics extends PublishedMetrics {
               "lookups that found none in memory",
               "lookups",
               r -> r.heap().missCount())
+          .count(
+              "heap_evicted",
+              "values that left memory for others, or expired",
+              "entries",
+              r -> r.heap().evictionCount())
+          .count(
+              "load_nanos",
+              "time of the loads of what was not in memory",
+              NANOSECONDS,
+              r -> r.heap().totalLoadTime())
+          .gauge("memory_limit", "memoryLimit of the cache", "weight", CacheReport::memoryLimit)
+          .gauge(
+              "keys_in_use",
+              "keys read from the file three times or more lately",
+              "keys",
+              r -> r.disk().keysInUse())
           .all();
 
   /** The only metric that is not of a single cache: if it is 1, there are no others. */

@@ -31,6 +31,7 @@ import com.google.inject.Singleton;
 import com.google.inject.TypeLiteral;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
+import java.util.List;
 
 /**
  * The REST endpoints of the caches, {@code /config/server/cache-chroniclemap~caches[/NAME]}, with
@@ -53,10 +54,12 @@ final class CachesApi {
   @Singleton
   static final class All extends RestCollection<OneCache> {
     @Inject private CacheInventory inventory;
+    @Inject private History history;
 
     @Override
     JsonObject all() {
-      return CachesJson.of(inventory, inventory.reports());
+      List<CacheReport> reports = inventory.reports();
+      return CachesJson.of(inventory, reports, Problems.find(history, inventory, reports));
     }
 
     @Override

@@ -42,13 +42,14 @@ final class CachesJson {
 
   private CachesJson() {}
 
-  /** Formats what the inventory tells of all caches together, and some of the caches. */
-  static JsonObject of(CacheInventory all, List<CacheReport> reports) {
+  /** Formats what the inventory tells of all caches together, some of the caches, and problems. */
+  static JsonObject of(CacheInventory all, List<CacheReport> reports, Problems problems) {
     JsonObject root = new JsonObject();
     root.addProperty("version", RunningJar.version());
     all.directory().ifPresent(path -> root.addProperty("directory", path.toString()));
     all.memoryOnlyReason().ifPresent(why -> root.addProperty("memory_only_reason", why));
     root.add("caches", array(reports, CachesJson::cache));
+    root.add("problems", array(problems.all(), CachesJson::problem));
     all.shared().ifPresent(report -> root.add("shared", SharedTable.json(report)));
     return root;
   }
@@ -84,6 +85,12 @@ final class CachesJson {
             (operation, latency) ->
                 out.add(lower(operation) + "_latency", latency(latency, operation.unit)));
     out.add("last_start", start(stats.start()));
+    return out;
+  }
+
+  private static JsonObject problem(Problems.Problem problem) {
+    JsonObject out = GSON.toJsonTree(problem).getAsJsonObject();
+    out.addProperty("level", lower(problem.level()));
     return out;
   }
 

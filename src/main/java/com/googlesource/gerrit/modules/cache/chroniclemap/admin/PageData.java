@@ -14,7 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
-import static com.googlesource.gerrit.modules.cache.chroniclemap.admin.PageTable.bytes;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.admin.PageTable.cell;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.admin.PageTable.count;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.admin.PageTable.figure;
@@ -100,9 +99,7 @@ final class PageData {
     out.put("noRefs", noRefs.map(PageData::capitalized).orElse(""));
     @Nullable RefsTotals totals = noRefs.isPresent() ? null : refs.totals();
     @Nullable Figures figures = totals == null ? null : refs.figures(totals);
-    Sample now =
-        Sample.of(System.currentTimeMillis(), inventory.isPresent() ? caches : null, figures);
-    Problems problems = Problems.find(history, inventory, caches, totals, figures);
+    Problems problems = Problems.find(history, query.hours(), inventory, caches, totals, figures);
     List<Problems.Problem> ofPage =
         selected.isEmpty() ? problems.all() : problems.shownWith(selected);
     out.put("verdict", Problems.verdict(ofPage));
@@ -118,7 +115,6 @@ final class PageData {
           }
           out.put("filter", query.filter());
           out.put("sort", query.sort());
-          out.put("cacheHistory", shown.ofCaches(ofCache(selected)).data());
           out.put("tasks", tasks(selected).data());
         });
     caches.stream()
@@ -135,12 +131,10 @@ final class PageData {
         List<ProjectRefs> projects = refs.busiest(user, MAX_PROJECTS);
         out.put("projects", projects(projects).data());
         out.put("refsNotes", RefsTable.notes(figures, totals, projects));
-        out.put("refsHistory", shown.ofRefs().data());
       }
       inventory
           .flatMap(CacheInventory::shared)
           .ifPresent(shared -> out.put("shared", figures(SharedMetrics.ALL, shared).data()));
-      out.put("memory", memory(now).data());
     }
     return out.buildOrThrow();
   }
@@ -225,39 +219,20 @@ final class PageData {
     return table;
   }
 
-  private static PageTable memory(Sample now) {
-    PageTable table = new PageTable("Memory|#Used|#Limit");
-    memory(table, "Java heap of the process", now.process(), "heap_bytes", "heap_limit_bytes");
-    memory(table, "Direct memory of the process", now.process(), "direct_bytes", "");
-    if (now.refs() != null) {
-      String lists = "Parsed ref lists, direct memory";
-      memory(table, lists, now.refs(), "memory_bytes", "limit_bytes");
-      memory(table, "Parsed ref lists, heap", now.refs(), "heap_bytes", "");
-      memory(table, "Indexes of object ids, direct memory", now.refs(), "id_index_bytes", "");
-    }
-    return table;
-  }
-
-  private static void memory(
-      PageTable table, String title, Figures figures, String used, String limit) {
-    long most = figures.get(limit);
-    table.row(cell(title), bytes(figures.get(used)), most < 0 ? cell("") : bytes(most));
-  }
-
   /** The work that is queued, running or ended, the newest one first. */
   private PageTable tasks(String selected) {
     boolean mayCancel = rights.has(Rights.KILL) && rights.has(Rights.VIEW_QUEUE);
     PageTable table = new PageTable("Work|Cache|User|Start|End|Result");
     for (UpkeepQueue.Queued queued : work.queued().reverse()) {
       UpkeepQueue.Run run = queued.run();
-      if (isShown(selected, run.cache())) {
+      if (isShown(selected, run.cache)) {
         TaskInfo info = queued.info();
         boolean running = info.state == State.RUNNING;
-        String name = run.work().name();
+        String name = run.work.name();
         table.row(
             cell(name),
-            cell(run.cache()),
-            cell(run.by()),
+            cell(run.cache),
+            cell(run.by),
             time(info.startTime.getTime()),
             cell(""),
             new PageTable.Cell(
@@ -271,7 +246,7 @@ final class PageData {
                     "cancel",
                     mayCancel && !queued.task().isDone() ? info.id : "",
                     "what",
-                    name + " of " + run.cache())));
+                    name + " of " + run.cache)));
       }
     }
     for (UpkeepQueue.Ended ended : work.ended()) {

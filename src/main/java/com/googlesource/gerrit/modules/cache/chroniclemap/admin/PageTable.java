@@ -107,10 +107,6 @@ final class PageTable {
     return cell(value, Units.count(value));
   }
 
-  static Cell bytes(long value) {
-    return cell(value, Units.bytes(value));
-  }
-
   static Cell nanos(long value) {
     return cell(value, value == 0 ? "" : Units.nanos(value));
   }

@@ -106,7 +106,7 @@ final class Problems {
   private static final String IN_MEMORY = "lists are kept in memory only";
 
   /** The time of a state, which lasts. */
-  private static final long UNKNOWN = 0;
+  static final long UNKNOWN = 0;
 
   private static final String ALL_CACHES = "all caches";
   private static final String SHARED = "shared values";
@@ -170,6 +170,7 @@ final class Problems {
 
   private final long now;
   private final ImmutableList<Sample> samples;
+  private final Duration shown;
   private final List<Events.Event> events;
   private final List<Problem> all = new ArrayList<>();
 
@@ -178,29 +179,38 @@ final class Problems {
    *
    * @param now the time, in milliseconds since the epoch
    * @param samples of the figures, the newest one last
+   * @param shown the time whose figures are told
    * @param events since the server's start, the newest one first
    */
-  Problems(long now, ImmutableList<Sample> samples, List<Events.Event> events) {
+  Problems(long now, ImmutableList<Sample> samples, Duration shown, List<Events.Event> events) {
     this.now = now;
     this.samples = samples;
+    this.shown = shown;
     this.events = events;
   }
 
   /**
    * Finds what an administrator should know now.
    *
+   * @param hours whose figures are told
    * @param caches those to look at
    * @param refs the totals of parsed ref lists, null to leave them out
    * @param refFigures the figures of these totals
    */
   static Problems find(
       History history,
+      int hours,
       Optional<CacheInventory> inventory,
       List<CacheReport> caches,
       @Nullable RefsTotals refs,
       @Nullable Figures refFigures) {
     history.look();
-    Problems found = new Problems(System.currentTimeMillis(), history.samples(), history.events());
+    Problems found =
+        new Problems(
+            System.currentTimeMillis(),
+            history.samples(),
+            Duration.ofHours(hours),
+            history.events());
     inventory.flatMap(CacheInventory::memoryOnlyReason).ifPresent(found::findMemoryOnly);
     inventory.flatMap(CacheInventory::shared).ifPresent(found::findIn);
     caches.forEach(report -> found.findIn(report, Figures.of(CacheMetrics.ALL, report)));
@@ -209,6 +219,11 @@ final class Problems {
     }
     found.findMissingSamples();
     return found;
+  }
+
+  /** Finds what an administrator should know now of some caches. */
+  static Problems find(History history, CacheInventory inventory, List<CacheReport> caches) {
+    return find(history, PageQuery.ALL_HOURS, Optional.of(inventory), caches, null, null);
   }
 
   /** Returns those that were found, the most urgent ones first. */
@@ -231,13 +246,9 @@ final class Problems {
         .collect(ImmutableList.toImmutableList());
   }
 
-  /** Returns the state in one word: that of the most urgent problem; a limit is none. */
+  /** Returns the state in one word: that of the most urgent problem. */
   static String verdict(List<Problem> some) {
-    return some.stream()
-        .filter(problem -> problem.level != Level.LIMIT)
-        .findFirst()
-        .map(problem -> CachesJson.lower(problem.level))
-        .orElse("fine");
+    return some.stream().findFirst().map(problem -> CachesJson.lower(problem.level)).orElse("fine");
   }
 
   void findMemoryOnly(String reason) {
@@ -259,18 +270,7 @@ final class Problems {
                     "What is put meanwhile is lost at the next stop. " + TRIED_AGAIN,
                     NO_FILE));
     findKinds(name, figures);
-    long evicted = lastRise(name, "evicted");
-    if (isRecent(evicted)) {
-      all.add(
-          new Problem(
-              Level.LIMIT,
-              name,
-              "full: old values are evicted for new ones",
-              "A higher diskLimit keeps more, if its misses cost too much.",
-              "full-caches",
-              false,
-              evicted));
-    }
+    new Limits(report, samples, now).find(shown, all::add);
     if (figures.get("queued") > 0 && wasQueued(name)) {
       all.add(
           new Problem(

@@ -28,31 +28,17 @@ import java.util.jar.JarEntry;
 import java.util.jar.JarFile;
 
 /**
- * A watcher of this module's jar while the server runs. Java reads a class when the class is first
- * used, at the place in the jar where it was when the server started. If the jar was overwritten
- * (rather than renamed over), that fails. So all classes are loaded some seconds after Gerrit
- * begins to start its services, and a change of the jar is reported once.
+ * This module's jar while the server runs. Java reads a class when the class is first used, at the
+ * place in the jar where it was when the server started. If the jar was overwritten (rather than
+ * renamed over), that fails. So all classes are loaded some seconds after Gerrit begins to start
+ * its services.
  */
 public final class RunningJar implements LifecycleListener {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
   private static final AtomicBoolean begun = new AtomicBoolean();
 
-  /** The pause before the classes are loaded, so as not to delay the start, and between checks. */
+  /** The pause before the classes are loaded, so as not to delay the start. */
   private static final long PAUSE_SECONDS = 10;
-
-  private static final String IDENTITY = "fileKey,size,lastModifiedTime";
-
-  /** The jar when the module was installed. */
-  private final String first = identity("");
-
-  /** Differs between the jar and any other in its place. */
-  private static String identity(String ifUnreadable) {
-    try {
-      return Files.readAttributes(path(), IDENTITY).toString();
-    } catch (IOException | RuntimeException e) {
-      return ifUnreadable;
-    }
-  }
 
   /** Returns the version of the jar; empty where tests run from a folder with the classes. */
   static String version() {
@@ -67,12 +53,12 @@ public final class RunningJar implements LifecycleListener {
   }
 
   /**
-   * Begins to watch the jar, once per process, on a thread of its own. Not before Gerrit begins to
-   * start its services: it opens its log late.
+   * Begins to load the classes, once per process, on a thread of its own. Not before Gerrit begins
+   * to start its services: it opens its log late.
    */
   @Override
   public void start() {
-    if (!first.isEmpty() && begun.compareAndSet(false, true)) {
+    if (Files.isRegularFile(path()) && begun.compareAndSet(false, true)) {
       logger.atInfo().log("%s %s of %s", AdminPlugin.NAME, version(), path());
       var unused = Thread.ofPlatform().daemon().name("cache-chroniclemap-jar").start(this::run);
     }
@@ -84,16 +70,8 @@ public final class RunningJar implements LifecycleListener {
   private void run() {
     try {
       SECONDS.sleep(PAUSE_SECONDS);
-      if (Files.isRegularFile(path()) && identity(first).equals(first)) {
-        loadAll(path(), RunningJar.class.getClassLoader());
-        logger.atInfo().log("All classes of %s are loaded", path());
-      }
-      while (identity(first).equals(first)) {
-        SECONDS.sleep(PAUSE_SECONDS);
-      }
-      logger.atWarning().log(
-          "%s has changed; this server keeps the classes that it loaded until it is restarted",
-          path());
+      loadAll(path(), RunningJar.class.getClassLoader());
+      logger.atInfo().log("All classes of %s are loaded", path());
     } catch (IOException | InterruptedException | RuntimeException e) {
       logger.atWarning().withCause(e).log(
           "Cannot load all classes of %s in advance; do not overwrite it while the server runs",

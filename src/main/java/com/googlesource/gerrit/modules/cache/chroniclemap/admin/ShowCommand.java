@@ -20,7 +20,6 @@ import com.google.gerrit.sshd.CommandMetaData;
 import com.google.inject.Inject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import java.util.List;
-import java.util.Optional;
 
 /** The command {@code ssh HOST cache-chroniclemap show}, which shows the figures of the caches. */
 @CommandMetaData(
@@ -34,13 +33,9 @@ final class ShowCommand extends CachesCommand {
   protected void run() throws UnloggedFailure {
     enableGracefulStop();
     List<CacheReport> reports = select();
+    Problems problems = Problems.find(history, inventory, reports);
     print(
-        () -> CachesJson.of(inventory, reports),
-        out ->
-            CachesTable.print(
-                out,
-                inventory,
-                reports,
-                Problems.find(history, Optional.of(inventory), reports, null, null)));
+        () -> CachesJson.of(inventory, reports, problems),
+        out -> CachesTable.print(out, inventory, reports, problems));
   }
 }

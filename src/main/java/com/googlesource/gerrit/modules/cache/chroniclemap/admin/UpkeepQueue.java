@@ -23,12 +23,12 @@ import com.google.gerrit.server.restapi.config.ListTasks.TaskInfo;
 import com.google.gson.JsonObject;
 import com.google.inject.Inject;
 import com.google.inject.Singleton;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.atomic.AtomicReference;
 
 /**
  * The queue of long work that REST and SSH commands start: one at a time, in a queue of Gerrit's,
@@ -58,7 +58,7 @@ final class UpkeepQueue implements LifecycleListener {
 
     /** Whether it is yet to end. Gerrit calls a task done that was cancelled and still runs. */
     boolean isLeft() {
-      return !task.isDone() || run.watched.begun;
+      return !task.isDone() || run.begun;
     }
   }
 
@@ -107,28 +107,20 @@ final class UpkeepQueue implements LifecycleListener {
       throw new ResourceConflictException(
           work.name() + " " + cache + " is queued or running already");
     }
-    Run run =
-        new Run(
-            this,
-            work,
-            cache,
-            by,
-            new WatchedRun(),
-            new AtomicReference<>(""),
-            new AtomicReference<>());
+    Run run = new Run(this, work, cache, by);
     Queued queued = new Queued((WorkQueue.Task<?>) queue.submit(run), run);
-    run.id.set(queued.info().id);
+    run.id = queued.info().id;
     tasks.add(queued);
     return queued;
   }
 
   /** Waits for the result of work. An interrupt ends the wait, and not the work. */
   synchronized UpkeepResult await(Queued queued) throws InterruptedException {
-    while (queued.isLeft() && queued.run.result.get() == null) {
+    while (queued.isLeft() && queued.run.result == null) {
       // Looks again, as Gerrit does not tell of each task that it cancels; see above.
       wait(LOOK_AGAIN_MILLIS);
     }
-    UpkeepResult result = queued.run.result.get();
+    UpkeepResult result = queued.run.result;
     return result == null ? queued.run.work.refused().apply(queued.run.cache, CANCELLED) : result;
   }
 
@@ -151,7 +143,7 @@ final class UpkeepQueue implements LifecycleListener {
     synchronized (this) {
       // Together, so that whoever asks finds the work once.
       tasks.removeIf(queued -> queued.run.equals(run));
-      ended.addFirst(new Ended(run.id.get(), work, run.cache, run.by, begun, now, outcome));
+      ended.addFirst(new Ended(run.id, work, run.cache, run.by, begun, now, outcome));
       if (ended.size() > MAX_ENDED) {
         ended.removeLast();
       }
@@ -162,31 +154,76 @@ final class UpkeepQueue implements LifecycleListener {
     @Nullable JsonObject figures = result == null ? null : UpkeepFormat.json(result);
     history.add(new Events.Event(begun, now, run.cache, work, text, 1, figures));
     synchronized (this) {
-      run.result.set(result == null ? run.work.refused().apply(run.cache, CANCELLED) : result);
+      run.result = result == null ? run.work.refused().apply(run.cache, CANCELLED) : result;
       notifyAll();
     }
   }
 
-  /**
-   * Work on one cache, with the id of its task and its result once it has them. Gerrit lists it by
-   * its string, and interrupts it to cancel it.
-   */
-  record Run(
-      UpkeepQueue queue,
-      UpkeepWork work,
-      String cache,
-      String by,
-      WatchedRun watched,
-      AtomicReference<String> id,
-      AtomicReference<UpkeepResult> result)
-      implements WorkQueue.CancelableRunnable {
+  /** Work on one cache. Gerrit lists it by its string, and interrupts it to cancel it. */
+  static final class Run implements WorkQueue.CancelableRunnable, Progress {
+    private final UpkeepQueue queue;
+    final UpkeepWork work;
+    final String cache;
+    final String by;
+
+    /** Of its task, once it has one. */
+    private volatile String id = "";
+
+    private volatile int done;
+    private volatile int total;
+
+    /** Whether it has begun, so that its end will be noted. */
+    private volatile boolean begun;
+
+    private volatile boolean cancelled;
+
+    /** Set when it has ended. */
+    @Nullable private volatile UpkeepResult result;
+
+    Run(UpkeepQueue queue, UpkeepWork work, String cache, String by) {
+      this.queue = queue;
+      this.work = work;
+      this.cache = cache;
+      this.by = by;
+    }
+
+    @Override
+    public void step(int stepsDone, int allSteps) {
+      done = stepsDone;
+      total = allSteps;
+    }
+
+    @Override
+    public boolean isCancelled() {
+      return cancelled;
+    }
+
+    /**
+     * Works on a thread of its own, as an interrupt would close the file that the work reads. An
+     * interrupt of the calling thread cancels the work, which then ends after its current step.
+     */
     @Override
     public void run() {
-      watched.begun = true;
-      long begun = System.currentTimeMillis();
-      UpkeepResult found = work.run(cache, watched);
-      String why = found.detail().isEmpty() ? "" : ", " + found.detail();
-      queue.end(this, begun, found.shown() + why, found);
+      begun = true;
+      long start = System.currentTimeMillis();
+      UpkeepResult[] found = {work.refused().apply(cache, "no thread could be started")};
+      try {
+        Thread worker =
+            Thread.ofPlatform()
+                .daemon()
+                .name(work.name() + " " + cache)
+                .start(() -> found[0] = work.run(cache, this));
+        while (worker.isAlive()) {
+          try {
+            worker.join();
+          } catch (InterruptedException e) {
+            cancelled = true;
+          }
+        }
+      } finally {
+        String why = found[0].detail().isEmpty() ? "" : ", " + found[0].detail();
+        queue.end(this, start, found[0].shown() + why, found[0]);
+      }
     }
 
     /** Called instead of {@link #run}. */
@@ -197,7 +234,7 @@ final class UpkeepQueue implements LifecycleListener {
 
     /** How much of it is done; empty if that is unknown. */
     String progress() {
-      return Units.percent(watched.steps.done(), watched.steps.total());
+      return Units.percent(done, total);
     }
 
     /** As Gerrit shows an SSH command, and how much of it is done. */

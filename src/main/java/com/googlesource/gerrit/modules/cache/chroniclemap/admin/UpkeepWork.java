@@ -36,13 +36,10 @@ record UpkeepWork(String name, CacheWork work, BiFunction<String, String, Upkeep
     UpkeepResult run(String cache, Progress progress) throws Exception;
   }
 
-  /**
-   * Works on one cache and returns the result, also of a failure. An interrupt of the calling
-   * thread cancels the work.
-   */
-  UpkeepResult run(String cache, WatchedRun watched) {
+  /** Works on one cache and returns the result, also of a failure. */
+  UpkeepResult run(String cache, Progress progress) {
     try {
-      return watched.run(name + " " + cache, () -> work.run(cache, watched));
+      return work.run(cache, progress);
     } catch (CacheUpkeepException e) {
       return refused.apply(cache, e.getMessage());
     } catch (Exception | Error e) {

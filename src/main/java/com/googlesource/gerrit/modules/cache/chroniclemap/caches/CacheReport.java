@@ -22,6 +22,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
  * Figures of both tiers of a cache, all taken at about the same moment.
  *
  * @param name of the cache, prefixed with the name of its plugin if it has one
+ * @param memoryLimit of the heap tier: entries, or what the cache weighs
  * @param heapEntries values on the heap
  * @param heap hits, misses and loads of the heap tier since the server's start
  * @param disk figures of the store
@@ -30,6 +31,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
  */
 public record CacheReport(
     String name,
+    long memoryLimit,
     long heapEntries,
     CacheStats heap,
     StoreStats disk,

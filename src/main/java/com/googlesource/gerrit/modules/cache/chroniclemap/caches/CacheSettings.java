@@ -126,6 +126,11 @@ final class CacheSettings {
     return config.getLong(SECTION, def.configKey(), "diskLimit", byDefault);
   }
 
+  /** The limit of a cache's memory tier, as Gerrit reads it: entries or what the cache weighs. */
+  long memoryLimit(PersistentCacheDef<?, ?> def) {
+    return config.getLong(SECTION, def.configKey(), "memoryLimit", def.maximumWeight());
+  }
+
   /** The age at which a value expires. */
   Optional<Duration> maxAge(PersistentCacheDef<?, ?> def) {
     return duration(def.configKey(), "maxAge", def.expireAfterWrite());

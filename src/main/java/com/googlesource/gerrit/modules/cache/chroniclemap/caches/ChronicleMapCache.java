@@ -27,10 +27,8 @@ import com.google.gerrit.common.Nullable;
 import com.google.gerrit.server.cache.MemoryCacheFactory;
 import com.google.gerrit.server.cache.PersistentCache;
 import com.google.gerrit.server.cache.PersistentCacheDef;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Ticket;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -38,6 +36,7 @@ import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * A persistent cache of Gerrit: a heap tier, to which {@link Loads} bring values, in front of a
@@ -58,9 +57,7 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
   final DiskTier<K, V> disk;
   private final Loads<K, V> loads;
   private final Cache<K, CachedValue<V>> heap;
-
-  /** Whether a command is checking the store. Only one may do so at a time. */
-  private final AtomicBoolean upkeep = new AtomicBoolean();
+  private final long memoryLimit;
 
   /**
    * Makes a cache.
@@ -71,8 +68,10 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
       PersistentCacheDef<K, V> def,
       MemoryCacheFactory memory,
       DiskTier<K, V> disk,
-      @Nullable CacheLoader<K, V> loader) {
+      @Nullable CacheLoader<K, V> loader,
+      long memoryLimit) {
     this.name = def.name();
+    this.memoryLimit = memoryLimit;
     this.keyType = def.keyType().getRawType();
     this.disk = disk;
     this.loads = new Loads<>(def, memory, disk, loader);
@@ -240,24 +239,12 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
   CacheReport report() {
     return new CacheReport(
         name,
+        memoryLimit,
         heap.size(),
         loads.stats(),
         disk.store.stats(),
         disk.serializerErrors.sum(),
         disk.latencies());
-  }
-
-  /** See {@link CacheInventory#verify}. */
-  VerifyReport verify(boolean repair, Progress progress)
-      throws CacheUpkeepException, InterruptedException {
-    if (!upkeep.compareAndSet(false, true)) {
-      throw new CacheUpkeepException("another command is verifying the cache");
-    }
-    try {
-      return disk.store.verify(repair, progress);
-    } finally {
-      upkeep.set(false);
-    }
   }
 
   @Override

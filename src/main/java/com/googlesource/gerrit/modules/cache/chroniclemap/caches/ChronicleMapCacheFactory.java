@@ -337,7 +337,7 @@ final class ChronicleMapCacheFactory
   @Override
   public VerifyReport verify(String name, boolean repair, Progress progress)
       throws CacheUpkeepException, InterruptedException {
-    return find(name).verify(repair, progress);
+    return find(name).disk.store.verify(repair, progress);
   }
 
   @Override
@@ -371,7 +371,8 @@ final class ChronicleMapCacheFactory
 
   private <K, V> ChronicleMapCache<K, V> add(
       PersistentCacheDef<K, V> def, DiskTier<K, V> disk, @Nullable CacheLoader<K, V> loader) {
-    ChronicleMapCache<K, V> cache = new ChronicleMapCache<>(def, memory, disk, loader);
+    ChronicleMapCache<K, V> cache =
+        new ChronicleMapCache<>(def, memory, disk, loader, settings.memoryLimit(def));
     caches.add(cache);
     return cache;
   }

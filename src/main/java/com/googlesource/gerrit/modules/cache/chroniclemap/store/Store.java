@@ -814,6 +814,7 @@ public final class Store {
         file == null ? 0 : file.diskBytes() + growth.nextDiskBytes(),
         context.settings.maxBytes(),
         context.pending.count(),
-        file == null ? 0 : file.unrepaired());
+        file == null ? 0 : file.unrepaired(),
+        context.usage.keysInUse());
   }
 }

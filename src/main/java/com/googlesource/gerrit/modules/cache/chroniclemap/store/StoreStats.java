@@ -26,6 +26,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
  * @param maxBytes the limit of diskBytes while the file is not rebuilt
  * @param queued writes in the queue
  * @param unrepaired damaged entries that the last check found and that are still in the file
+ * @param keysInUse about how many keys were read three times or more lately; 0 until values may
+ *     soon be evicted
  */
 public record StoreStats(
     StoreState state,
@@ -36,4 +38,5 @@ public record StoreStats(
     long diskBytes,
     long maxBytes,
     long queued,
-    long unrepaired) {}
+    long unrepaired,
+    long keysInUse) {}

@@ -34,6 +34,7 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -54,11 +55,13 @@ class CachesShownTest {
     StoreCounts counts = new StoreCounts();
     counts.all().forEach(count -> count.add(figure));
     StoreStats disk =
-        new StoreStats(state, start, counts, figure, figure, figure, figure, figure, figure);
+        new StoreStats(
+            state, start, counts, figure, figure, figure, figure, figure, figure, figure);
     return new CacheReport(
         name,
         figure,
-        new CacheStats(figure, figure, 0, 0, 0, 0),
+        figure,
+        new CacheStats(figure, figure, 0, 0, figure, figure),
         disk,
         figure / 2,
         latencies(figure));
@@ -83,7 +86,7 @@ class CachesShownTest {
     StringWriter out = new StringWriter();
     try (PrintWriter writer = new PrintWriter(out)) {
       Optional<Path> folder = reason.isPresent() ? Optional.empty() : FOLDER;
-      Problems problems = new Problems(0, ImmutableList.of(), List.of());
+      Problems problems = new Problems(0, ImmutableList.of(), Duration.ZERO, List.of());
       reports.forEach(report -> problems.findIn(report, Figures.of(CacheMetrics.ALL, report)));
       CachesTable.print(writer, new TestCaches(folder, reason, reports), reports, problems);
     }
@@ -223,7 +226,9 @@ class CachesShownTest {
   void jsonHasAllFigures() {
     List<CacheReport> one =
         List.of(report("x\"y", StoreState.READY, StartReport.Kind.RECOVERED, "a \"reason\"", 7));
-    JsonObject root = CachesJson.of(new TestCaches(FOLDER, Optional.empty(), one), one);
+    Problems problems = new Problems(0, ImmutableList.of(), Duration.ZERO, List.of());
+    problems.findMemoryOnly("no disk");
+    JsonObject root = CachesJson.of(new TestCaches(FOLDER, Optional.empty(), one), one, problems);
     assertThat(root.get("directory").getAsString()).isEqualTo("/site/cache");
     JsonObject cache = root.getAsJsonArray("caches").get(0).getAsJsonObject();
     assertThat(cache.get("name").getAsString()).isEqualTo("x\"y");
@@ -246,7 +251,11 @@ class CachesShownTest {
             "queued",
             "heap_entries",
             "heap_hits",
-            "heap_misses")) {
+            "heap_misses",
+            "heap_evicted",
+            "load_nanos",
+            "memory_limit",
+            "keys_in_use")) {
       assertWithMessage(name).that(cache.get(name).getAsLong()).isEqualTo(7);
     }
     assertThat(cache.get("serializer_errors").getAsLong()).isEqualTo(3);
@@ -264,12 +273,20 @@ class CachesShownTest {
     JsonObject start = cache.getAsJsonObject("last_start");
     assertThat(start.get("kind").getAsString()).isEqualTo("recovered");
     assertThat(start.get("detail").getAsString()).isEqualTo("a \"reason\"");
+    JsonObject problem = root.getAsJsonArray("problems").get(0).getAsJsonObject();
+    assertThat(problem.keySet())
+        .containsExactly("level", "subject", "text", "meaning", "paragraph", "repairable", "last")
+        .inOrder();
+    assertThat(problem.get("level").getAsString()).isEqualTo("now");
+    assertThat(problem.get("subject").getAsString()).isEqualTo("all caches");
+    assertThat(problem.get("text").getAsString()).isEqualTo("kept in memory only: no disk");
   }
 
   @Test
   void jsonOfNoCachesSaysWhy() {
     TestCaches none = new TestCaches(Optional.empty(), Optional.of("no disk"), List.of());
-    JsonObject root = CachesJson.of(none, List.of());
+    Problems problems = new Problems(0, ImmutableList.of(), Duration.ZERO, List.of());
+    JsonObject root = CachesJson.of(none, List.of(), problems);
     assertThat(root.has("directory")).isFalse();
     assertThat(root.get("memory_only_reason").getAsString()).isEqualTo("no disk");
     assertThat(root.getAsJsonArray("caches")).isEmpty();

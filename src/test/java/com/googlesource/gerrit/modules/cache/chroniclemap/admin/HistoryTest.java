@@ -62,6 +62,9 @@ class HistoryTest {
         .containsExactly(
             "heap_hits",
             "heap_misses",
+            "heap_evicted",
+            "load_nanos",
+            "keys_in_use",
             "entries",
             "live_bytes",
             "disk_bytes",

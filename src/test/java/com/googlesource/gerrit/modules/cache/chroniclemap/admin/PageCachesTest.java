@@ -20,6 +20,7 @@ import com.google.common.collect.ImmutableList;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -42,7 +43,7 @@ class PageCachesTest {
         query,
         new PageHistory(ImmutableList.of()),
         caches,
-        new Problems(0, ImmutableList.of(), List.of()));
+        new Problems(0, ImmutableList.of(), Duration.ZERO, List.of()));
   }
 
   private List<?> names(PageQuery query) {

@@ -94,17 +94,7 @@ class PageTemplateTest {
     all.put("noRefs", "");
     all.put("refsNotes", List.of(MARKUP));
     all.put("tasks", tasks(MARKUP).data());
-    for (String name :
-        List.of(
-            "caches",
-            "cacheHistory",
-            "summary",
-            "figures",
-            "events",
-            "projects",
-            "refsHistory",
-            "shared",
-            "memory")) {
+    for (String name : List.of("caches", "summary", "figures", "events", "projects", "shared")) {
       all.put(name, table());
     }
     return all;
@@ -147,9 +137,7 @@ class PageTemplateTest {
   @Test
   void worksWithoutCaches() {
     Map<String, Object> page = page("");
-    for (String name :
-        List.of(
-            "caches", "cacheNote", "cacheHistory", "figures", "tasks", "directory", "folding")) {
+    for (String name : List.of("caches", "cacheNote", "figures", "tasks", "directory", "folding")) {
       page.remove(name);
     }
     String html = PageServlet.html(TEMPLATES, "page", page);

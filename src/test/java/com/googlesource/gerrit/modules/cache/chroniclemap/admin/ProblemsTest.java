@@ -16,19 +16,33 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import static com.google.common.truth.Truth.assertThat;
 
+import com.google.common.cache.CacheStats;
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.Maps;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.DiskOperation;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Latency;
 import com.googlesource.gerrit.modules.cache.chroniclemap.shared.SharedCounts;
 import com.googlesource.gerrit.modules.cache.chroniclemap.shared.SharedReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreCounts;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
 /** What the page says of the state of the caches. */
 class ProblemsTest {
+  private static final Duration ALL = Duration.ofHours(PageQuery.ALL_HOURS);
+
   private long now = 1_000_000;
   private final List<CacheReport> reports = new ArrayList<>();
   private final History history = new History(() -> reports, () -> null, () -> now);
@@ -53,9 +67,13 @@ class ProblemsTest {
   private Problems problems(CacheReport report) {
     show(report);
     history.look();
-    Problems problems = new Problems(now, history.samples(), history.events());
+    Problems problems = shownAll();
     problems.findIn(report, Figures.of(CacheMetrics.ALL, report));
     return problems;
+  }
+
+  private Problems shownAll() {
+    return new Problems(now, history.samples(), ALL, history.events());
   }
 
   private static List<String> shown(Problems problems) {
@@ -124,37 +142,252 @@ class ProblemsTest {
     CacheReport faulty = cache(StoreState.READY, 0, 1, 0);
     show(faulty);
     TestCaches caches = new TestCaches(Optional.empty(), Optional.empty(), reports);
-    Problems found = Problems.find(history, Optional.of(caches), reports, null, null);
+    Problems found = Problems.find(history, 8, Optional.of(caches), reports, null, null);
     assertThat(found.of("a").get(0).last()).isEqualTo(now);
   }
 
+  /** The figures of a cache that is used, since its start. */
+  private static final class Used {
+    long hits;
+    long misses;
+    long evicted;
+    long heapHits;
+    long heapMisses;
+    long heapEvicted;
+    long loadNanos;
+    long keysInUse;
+    long entries = 1000;
+
+    CacheReport report() {
+      StoreCounts counts = new StoreCounts();
+      counts.hits.add(hits);
+      counts.misses.add(misses);
+      counts.evicted.add(evicted);
+      StartReport start = new StartReport(StartReport.Kind.CLEAN, "", 1, 1);
+      StoreStats disk =
+          new StoreStats(
+              StoreState.READY, start, counts, entries, 20, 30, 128 << 20, 0, 0, keysInUse);
+      Latency latency = new Latency(1, 2, 12_345, 4, 5);
+      return new CacheReport(
+          "diff",
+          1024,
+          100,
+          new CacheStats(heapHits, heapMisses, 1, 0, loadNanos, heapEvicted),
+          disk,
+          0,
+          ImmutableMap.copyOf(Maps.toMap(List.of(DiskOperation.values()), operation -> latency)));
+    }
+  }
+
+  private final Used used = new Used();
+
+  /** Has the cache used for so many samples, by what is added to its figures for each. */
+  private void use(int samples, Consumer<Used> each) {
+    for (int i = 0; i < samples; i++) {
+      each.accept(used);
+      sample(used.report());
+    }
+  }
+
+  private static String pageOfDocumentation() throws IOException {
+    return Files.readString(Path.of("resources/Documentation/page.md"));
+  }
+
+  private void idle(int samples) {
+    use(samples, none -> {});
+  }
+
+  /**
+   * Each half minute: 300 reads, of which two of five find nothing, as more is in use than fits.
+   */
+  private static void losesTwoOfFive(Used used) {
+    used.hits += 180;
+    used.misses += 120;
+    used.evicted += 120;
+    used.loadNanos += 120 * 20_000_000L;
+    used.keysInUse = 1700;
+  }
+
   @Test
-  void aFullCacheIsAtItsLimitAndNotWrong() {
-    sample(cache(StoreState.READY, 1, 0, 0));
-    Problems problems = problems(cache(StoreState.READY, 3, 0, 0));
+  void aCacheThatLosesTwoOfFiveReadsIsAtItsLimit() throws Exception {
+    idle(1);
+    use(40, ProblemsTest::losesTwoOfFive);
+    Problems problems = problems(used.report());
+    assertThat(Problems.verdict(problems.all())).isEqualTo("limit");
     assertThat(shown(problems))
-        .containsExactly("at its limit: a: full: old values are evicted for new ones");
-    assertThat(Problems.verdict(problems.all())).isEqualTo("fine");
-    now += Problems.RECENT.toMillis();
-    sample(cache(StoreState.READY, 3, 0, 0));
-    now += Problems.RECENT.toMillis();
-    // Nobody puts anything now.
-    assertThat(problems(cache(StoreState.READY, 3, 0, 0)).of("a")).isEmpty();
+        .containsExactly(
+            "at its limit: diff: diskLimit too small: in 21 minutes, 4800 values evicted, 40% of"
+                + " reads (4800) found nothing, loads took 96 s (20 ms each)");
+    assertThat(problems.all().get(0).meaning())
+        .isEqualTo(
+            "About 1700 keys are in use, and 1000 fit. cache.diff.diskLimit is 128m: try 256m.");
+    assertThat(problems.all().get(0).paragraph()).isEqualTo("full-caches");
+    assertThat(pageOfDocumentation()).contains("\n### Full caches\n");
+  }
+
+  @Test
+  void theMorningTellsOfTheNight() {
+    idle(1);
+    use(120, ProblemsTest::losesTwoOfFive);
+    long last = now - History.INTERVAL.toMillis();
+    // Seven hours in which nobody works.
+    idle(830);
+    Problems problems = problems(used.report());
+    assertThat(Problems.verdict(problems.all())).isEqualTo("was");
+    Problems.Problem was = problems.all().get(0);
+    assertThat(was.level()).isEqualTo(Problems.Level.WAS);
+    assertThat(was.last()).isAtLeast(last);
+    assertThat(was.last()).isAtMost(last + Problems.RECENT.toMillis());
+    assertThat(was.text())
+        .isEqualTo(
+            "diskLimit too small: in 8 hours, 14400 values evicted, 40% of reads (14400) found"
+                + " nothing, loads took 288 s (20 ms each)");
+    assertThat(was.meaning()).endsWith("cache.diff.diskLimit is 128m: try 256m.");
+    idle(History.MAX_SAMPLES);
+    assertThat(problems(used.report()).all()).isEmpty();
+  }
+
+  @Test
+  void theFiguresAreOfTheChosenTimeIfItCostThen() {
+    idle(1);
+    use(240, ProblemsTest::losesTwoOfFive);
+    Problems hour = new Problems(now, history.samples(), Duration.ofHours(1), history.events());
+    hour.findIn(used.report(), Figures.of(CacheMetrics.ALL, used.report()));
+    assertThat(hour.all().get(0).text()).contains("in 60 minutes, 14280 values evicted");
+    idle(240);
+    hour = new Problems(now, history.samples(), Duration.ofHours(1), history.events());
+    hour.findIn(used.report(), Figures.of(CacheMetrics.ALL, used.report()));
+    assertThat(hour.all().get(0).text()).contains("in 4 hours, 28800 values evicted");
+  }
+
+  @Test
+  void howMuchIsMissedMattersWhereMoreIsInUseThanFits() {
+    Consumer<Used> losesAFifth =
+        used -> {
+          used.hits += 240;
+          used.misses += 60;
+          used.evicted += 60;
+        };
+    idle(1);
+    use(40, losesAFifth);
+    // A pass over values that nobody needs again.
+    assertThat(problems(used.report()).all()).isEmpty();
+    used.keysInUse = 5000;
+    use(40, losesAFifth);
+    assertThat(problems(used.report()).all().get(0).meaning()).contains("try 1g.");
+    used.keysInUse = 0;
+    // Far more than the limit in turns, each too seldom for the usage to be remembered.
+    use(40, used -> used.evicted += (used.misses += 400) > 0 ? 400 : 0);
+    assertThat(problems(used.report()).all().get(0).meaning())
+        .isEqualTo(
+            "What is missed is read again seldom, or only after many others. cache.diff.diskLimit"
+                + " is 128m: try 256m.");
+  }
+
+  @Test
+  void aLimitThatCostsLittleIsNoProblem() {
+    idle(1);
+    // A new cache.
+    use(30, used -> used.misses += 500);
+    idle(20);
+    // Values that make room for others.
+    use(30, used -> used.evicted += 500);
+    // Hardly used.
+    use(
+        30,
+        used -> {
+          used.misses += 10;
+          used.evicted += 10;
+        });
+    // Values that were invalidated.
+    used.keysInUse = 5000;
+    use(
+        30,
+        used -> {
+          used.misses += 400;
+          used.hits += 100;
+          used.evicted += 10;
+        });
+    assertThat(problems(used.report()).all()).isEmpty();
+  }
+
+  /** 30 lookups a second, of which memory has none. */
+  private static void readsFromDisk(Used used) {
+    used.heapMisses += 900;
+    used.heapEvicted += 900;
+    used.hits += 900;
+  }
+
+  @Test
+  void aMemoryLimitThatIsTooSmallIsReported() throws Exception {
+    idle(1);
+    use(20, ProblemsTest::readsFromDisk);
+    Problems problems = problems(used.report());
+    assertThat(Problems.verdict(problems.all())).isEqualTo("limit");
+    assertThat(shown(problems))
+        .containsExactly(
+            "at its limit: diff: memoryLimit too small: in 11 minutes, 100% of 18000 lookups found"
+                + " nothing in memory, and a read from the file took up to 12 µs (99 %)");
+    assertThat(problems.all().get(0).meaning())
+        .isEqualTo(
+            "1000 values are in the file, 100 in memory. cache.diff.memoryLimit is 1024: try"
+                + " 8192.");
+    assertThat(problems.all().get(0).paragraph()).isEqualTo("small-memory");
+    assertThat(pageOfDocumentation()).contains("\n### Small memory\n");
+    idle(100);
+    assertThat(Problems.verdict(problems(used.report()).all())).isEqualTo("was");
+  }
+
+  @Test
+  void aMemoryTierThatCouldNotDoBetterIsNoProblem() {
+    idle(1);
+    // A pass over values that each are read once.
+    used.entries = 50_000;
+    use(40, ProblemsTest::readsFromDisk);
+    // After a start: memory is not full.
+    use(20, used -> used.heapMisses += (used.hits += 900) > 0 ? 900 : 0);
+    // Half of them is found.
+    use(
+        20,
+        used -> {
+          readsFromDisk(used);
+          used.heapHits += 900;
+        });
+    used.entries = 1000;
+    // Hardly used.
+    use(
+        20,
+        used -> {
+          used.heapMisses += 100;
+          used.heapEvicted += 100;
+          used.hits += 100;
+        });
+    // Neither tier has them.
+    use(
+        20,
+        used -> {
+          used.heapMisses += 900;
+          used.heapEvicted += 900;
+          used.misses += 900;
+        });
+    assertThat(problems(used.report()).all()).isEmpty();
   }
 
   @Test
   void aFailedFileComesBeforeLimits() {
-    sample(cache(StoreState.READY, 0, 0, 0));
-    Problems problems = problems(cache(StoreState.FAILED, 1, 0, 0));
+    idle(1);
+    use(40, ProblemsTest::losesTwoOfFive);
+    Problems problems = problems(used.report());
+    problems.findMemoryOnly("no folder");
     assertThat(problems.all().stream().map(Problems.Problem::level))
         .containsExactly(Problems.Level.NOW, Problems.Level.LIMIT)
         .inOrder();
-    assertThat(problems.all().get(0).text()).startsWith("kept in memory only");
+    assertThat(Problems.verdict(problems.all())).isEqualTo("now");
   }
 
   @Test
   void aServerThatFallsBehindTheOthersIsReported() {
-    Problems problems = new Problems(now, ImmutableList.of(), List.of());
+    Problems problems = new Problems(now, ImmutableList.of(), ALL, List.of());
     problems.findIn(shared("", 59_000));
     assertThat(problems.all()).isEmpty();
     problems.findIn(shared("", 61_000));
@@ -172,11 +405,11 @@ class ProblemsTest {
   @Test
   void figuresThatAreNotSampledAreReported() {
     sample(cache(StoreState.READY, 0, 0, 0));
-    Problems soon = new Problems(now, history.samples(), history.events());
+    Problems soon = shownAll();
     soon.findMissingSamples();
     assertThat(soon.all()).isEmpty();
     now += 10 * History.INTERVAL.toMillis();
-    Problems late = new Problems(now, history.samples(), history.events());
+    Problems late = shownAll();
     late.findMissingSamples();
     assertThat(late.all()).hasSize(1);
   }

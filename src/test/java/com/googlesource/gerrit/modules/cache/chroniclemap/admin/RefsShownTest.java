@@ -34,6 +34,7 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -137,7 +138,7 @@ class RefsShownTest {
 
   private static long memoryOnly(StoreState state) {
     StartReport start = new StartReport(StartReport.Kind.CLEAN, "", 0, 0);
-    StoreStats disk = new StoreStats(state, start, new StoreCounts(), 0, 0, 0, 0, 0, 0);
+    StoreStats disk = new StoreStats(state, start, new StoreCounts(), 0, 0, 0, 0, 0, 0, 0);
     return memoryOnly(totals(0, 0, Optional.of(disk), Optional.empty()));
   }
 
@@ -158,7 +159,7 @@ class RefsShownTest {
 
   private static String table(RefsTotals totals) {
     StringWriter out = new StringWriter();
-    Problems problems = new Problems(0, ImmutableList.of(), List.of());
+    Problems problems = new Problems(0, ImmutableList.of(), Duration.ZERO, List.of());
     problems.findIn(totals, figures(totals));
     RefsTable.print(
         new PrintWriter(out, true), figures(totals), totals, List.of(LARGE, AWAY), problems);

@@ -47,8 +47,10 @@ import org.junit.jupiter.api.Timeout.ThreadMode;
 class UpkeepCommandTest {
   private static CacheReport report(String name) {
     StartReport start = new StartReport(StartReport.Kind.NEW, "", 0, 0);
-    StoreStats stats = new StoreStats(StoreState.READY, start, new StoreCounts(), 0, 0, 0, 0, 0, 0);
-    return new CacheReport(name, 0, new CacheStats(0, 0, 0, 0, 0, 0), stats, 0, ImmutableMap.of());
+    StoreStats stats =
+        new StoreStats(StoreState.READY, start, new StoreCounts(), 0, 0, 0, 0, 0, 0, 0);
+    return new CacheReport(
+        name, 0, 0, new CacheStats(0, 0, 0, 0, 0, 0), stats, 0, ImmutableMap.of());
   }
 
   private final UpkeepQueue tasks =

@@ -23,7 +23,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -71,31 +70,6 @@ class UpkeepOfCachesTest extends SiteTest {
   }
 
   @Test
-  void oneAtATime() throws Exception {
-    site.build(new TestCacheDef("a"));
-    site.build(new TestCacheDef("b"));
-    List<String> refusals = new ArrayList<>();
-    Progress nosy =
-        (done, total) -> {
-          refusals.add(
-              assertThrows(
-                      CacheUpkeepException.class,
-                      () -> inventory().verify("a", false, Progress.NONE))
-                  .getMessage());
-          // Of another cache it may be.
-          try {
-            assertThat(inventory().verify("b", false, Progress.NONE).complete()).isTrue();
-          } catch (CacheUpkeepException | InterruptedException e) {
-            throw new AssertionError(e);
-          }
-        };
-    assertThat(inventory().verify("a", false, nosy).complete()).isTrue();
-    assertThat(refusals).isNotEmpty();
-    // And again when the first is done.
-    assertThat(inventory().verify("a", false, Progress.NONE).complete()).isTrue();
-  }
-
-  @Test
   void aCancelledVerifySaysThatItIsNotComplete() throws Exception {
     site.build(new TestCacheDef("a"));
     Progress cancelled =
@@ -125,6 +99,21 @@ class UpkeepOfCachesTest extends SiteTest {
     assertThat(latency.count()).isEqualTo(1);
     assertThat(latency.max()).isGreaterThan(0);
     assertThat(latency.p50()).isAtMost(latency.max());
+  }
+
+  @Test
+  void theMemoryLimitAndWhatItDrivesOutAreTold() throws Exception {
+    site.config().setInt("cache", "a", "memoryLimit", 10);
+    Cache<String, String> cache = site.build(new TestCacheDef("a"));
+    for (int i = 0; i < 100; i++) {
+      String value = "v" + i;
+      assertThat(cache.get("k" + i, () -> value)).isEqualTo(value);
+    }
+    cache.cleanUp();
+    CacheReport report = inventory().reports().get(0);
+    assertThat(report.memoryLimit()).isEqualTo(10);
+    assertThat(report.heap().evictionCount()).isEqualTo(90);
+    assertThat(report.heap().totalLoadTime()).isGreaterThan(0);
   }
 
   /** Now and then; a reader who finds nothing is not, since that is another matter. */

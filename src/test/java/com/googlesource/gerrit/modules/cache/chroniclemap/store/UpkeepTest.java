@@ -127,6 +127,23 @@ class UpkeepTest {
     assertThat(blocks()).isAtMost(4 * MB);
   }
 
+  /** Half more is read in turns than fits. */
+  @Test
+  void aFullStoreKnowsHowManyKeysAreInUse() throws Exception {
+    Store store = store("full", 4 * MB);
+    assertThat(store.stats().keysInUse()).isEqualTo(0);
+    for (int round = 0; round < 12; round++) {
+      for (int i = 0; i < 6000; i++) {
+        if (store.read(key(i)) == null) {
+          put(store, i, 1000);
+        }
+      }
+      store.flush();
+    }
+    assertThat((double) store.stats().keysInUse()).isWithin(300).of(6000);
+    assertThat(store.stats().entries()).isLessThan(4000);
+  }
+
   /** Looks at the files of the folder whenever one was made and mapped, or is to be deleted. */
   private final class Watched extends FolderDisk {
     private long most;

@@ -111,6 +111,12 @@ public final class Usage {
     }
   }
 
+  /** About how many keys were read three times or more lately; 0 while nothing is counted. */
+  public long keysInUse() {
+    Frequencies counts = frequencies;
+    return counts == null ? 0 : counts.inUse();
+  }
+
   /** The frequency of a record's key, from 0 to {@link Frequencies#MOST}. */
   int frequency(byte[] storedKey) {
     Frequencies counts = frequencies;

@@ -18,6 +18,7 @@ import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Set;
@@ -70,6 +71,40 @@ class FrequenciesTest {
       // 98 each on average, give or take 10; six times that is never seen by chance.
       assertThat(Arrays.stream(counts).min().getAsInt()).isAtLeast(38);
       assertThat(Arrays.stream(counts).max().getAsInt()).isAtMost(158);
+    }
+  }
+
+  /** Keys as long as those of real caches, by their numbers. */
+  private static void ask(Frequencies frequencies, long number) {
+    byte[] key = ByteBuffer.allocate(20).putLong(8, number).array();
+    frequencies.increment(hash(key));
+  }
+
+  @Test
+  void keysInUseAreEstimated() {
+    for (int entries : new int[] {1000, 10_000, 100_000}) {
+      for (double times : new double[] {0.5, 1.05, 1.5}) {
+        Frequencies frequencies = Frequencies.forEntries(entries);
+        long keys = (long) (entries * times);
+        for (long i = 0; i < 20L * entries; i++) {
+          ask(frequencies, i % keys);
+        }
+        assertThat((double) frequencies.inUse() / keys).isWithin(0.05).of(1);
+      }
+    }
+  }
+
+  /** A crawler that reads all values once, beside the readers of a few. */
+  @Test
+  void keysOfOnePassAreNotInUse() {
+    Frequencies frequencies = Frequencies.forEntries(10_000);
+    for (int i = 0; i < 300_000; i++) {
+      ask(frequencies, 1_000_000 + i);
+      ask(frequencies, i % 5000);
+      if (i % 10_000 == 0 && i > 100_000) {
+        assertThat(frequencies.inUse()).isAtLeast(4500);
+        assertThat(frequencies.inUse()).isAtMost(5500);
+      }
     }
   }
 

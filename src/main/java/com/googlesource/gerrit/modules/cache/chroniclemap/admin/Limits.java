@@ -1,0 +1,246 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
+
+import static com.google.common.base.Strings.lenientFormat;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.Iterables;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
+import java.time.Duration;
+import java.util.List;
+import java.util.function.BiPredicate;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.stream.Stream;
+
+/**
+ * The limits of one cache that cost more than they should, by the figures of its history.
+ *
+ * <p>The history is judged in pieces of at most ten minutes, so that a night in which a limit cost
+ * much is seen by day. The bars count what was asked for within a piece: a cache that is hardly
+ * asked costs nothing, and the share of its misses means nothing.
+ */
+final class Limits {
+  /** Reads of the disk in a piece: one a second. Fewer loads are not felt. */
+  private static final int MIN_READS = 600;
+
+  /** Lookups in a piece: five a second. What memory saves is microseconds each. */
+  private static final int MIN_LOOKUPS = 3000;
+
+  /**
+   * The percentage of missed reads from which a limit costs, where more keys are in use than fit.
+   * Where fewer are missed, room for all would spare less than a tenth of the loads.
+   */
+  private static final int MISSED = 10;
+
+  /**
+   * The percentage from which it costs whatever is in use: what is read in turns of many times the
+   * limit is not read again while its usage is remembered.
+   */
+  private static final int MISSED_BY_FAR = 40;
+
+  /** The percentage of lookups below which the memory tier is of no use. */
+  private static final int FOUND = 20;
+
+  /** The most that is proposed: so many times the limit, before it is rounded up. */
+  private static final int MOST_ON_DISK = 8;
+
+  /** The same in memory, which the heap has to hold. */
+  private static final int MOST_IN_MEMORY = 4;
+
+  /** The samples of a piece. */
+  private static final int SAMPLES =
+      (int) (Problems.RECENT.toMillis() / History.INTERVAL.toMillis());
+
+  /** What happened between two moments. */
+  private record Piece(Sample first, Sample last, Figures from, Figures to) {
+    /** By how much a count rose; 0 if it started again, as that of a plugin does. */
+    long rise(String count) {
+      return Math.max(0, to.get(count) - from.get(count));
+    }
+
+    boolean isShare(long percent, String of, String others) {
+      return 100 * rise(of) >= percent * (rise(of) + rise(others));
+    }
+
+    String percent(String of, String others) {
+      return Units.percent(rise(of), rise(of) + rise(others));
+    }
+
+    /** Whether more keys are in use than the file has values. */
+    boolean lacksRoom() {
+      return to.get("keys_in_use") > to.get("entries");
+    }
+
+    String length() {
+      long minutes = Math.round((last.millis() - first.millis()) / 60_000.0);
+      return minutes < 100
+          ? Units.counted(minutes, "minute", "minutes")
+          : Units.counted(Math.round(minutes / 60.0), "hour", "hours");
+    }
+  }
+
+  private final CacheReport report;
+  private final ImmutableList<Sample> samples;
+
+  /**
+   * Takes the history of a cache. The cost grows with the number of samples.
+   *
+   * @param samples the newest one last
+   * @param now milliseconds since the epoch
+   */
+  Limits(CacheReport report, List<Sample> samples, long now) {
+    this.report = report;
+    this.samples =
+        Stream.concat(samples.stream(), Stream.of(Sample.of(now, List.of(report), null)))
+            .filter(sample -> sample.caches().containsKey(report.name()))
+            .collect(ImmutableList.toImmutableList());
+  }
+
+  private Piece piece(int from, int to) {
+    Sample first = samples.get(from);
+    Sample last = samples.get(to);
+    String name = report.name();
+    return new Piece(first, last, first.caches().get(name), last.caches().get(name));
+  }
+
+  /**
+   * Finds what costs too much now, or did within the history.
+   *
+   * @param shown the time whose figures are told, if it cost then; otherwise all of the history
+   */
+  void find(Duration shown, Consumer<Problems.Problem> found) {
+    find(shown, found, Limits::costsOnDisk, Limits::onDisk, this::moreDisk, "full-caches");
+    find(shown, found, Limits::costsInMemory, Limits::inMemory, this::moreMemory, "small-memory");
+  }
+
+  /**
+   * Finds whether one of the limits does.
+   *
+   * @param costs says so of a piece, and of all of the history up to its end
+   * @param text what happened in the time that is shown
+   * @param meaning what to do, by the last piece that cost
+   */
+  private void find(
+      Duration shown,
+      Consumer<Problems.Problem> found,
+      BiPredicate<Piece, Piece> costs,
+      Function<Piece, String> text,
+      Function<Piece, String> meaning,
+      String paragraph) {
+    int now = samples.size() - 1;
+    for (int end = now; end > 0; end -= SAMPLES) {
+      Piece piece = piece(Math.max(0, end - SAMPLES), end);
+      if (costs.test(piece, piece(0, end))) {
+        long since = samples.get(now).millis() - shown.toMillis();
+        int from = Iterables.indexOf(samples, sample -> sample.millis() >= since);
+        found.accept(
+            new Problems.Problem(
+                end == now ? Problems.Level.LIMIT : Problems.Level.WAS,
+                report.name(),
+                text.apply(piece(from < end ? from : 0, now)),
+                meaning.apply(piece),
+                paragraph,
+                false,
+                end == now ? Problems.UNKNOWN : piece.last.millis()));
+        return;
+      }
+    }
+  }
+
+  /** Values are evicted, and many of the reads that find none are of what was evicted. */
+  private static boolean costsOnDisk(Piece piece, Piece unused) {
+    long reads = piece.rise("hits") + piece.rise("misses");
+    return reads >= MIN_READS
+        && 2 * piece.rise("evicted") >= piece.rise("misses")
+        && piece.isShare(piece.lacksRoom() ? MISSED : MISSED_BY_FAR, "misses", "hits");
+  }
+
+  private static String onDisk(Piece shown) {
+    long misses = shown.rise("misses");
+    long loads = shown.rise("load_nanos");
+    String each = Units.nanos(loads / Math.max(1, misses));
+    return lenientFormat(
+        "diskLimit too small: in %s, %s values evicted, %s of reads (%s) found nothing%s",
+        shown.length(),
+        Units.count(shown.rise("evicted")),
+        shown.percent("misses", "hits"),
+        Units.count(misses),
+        loads == 0 ? "" : lenientFormat(", loads took %s (%s each)", Units.nanos(loads), each));
+  }
+
+  private String moreDisk(Piece piece) {
+    long inUse = piece.to.get("keys_in_use");
+    long entries = piece.to.get("entries");
+    String inUseAndFit = "About %s keys are in use, and %s fit.";
+    return (piece.lacksRoom()
+            ? lenientFormat(inUseAndFit, Units.count(inUse), Units.count(entries))
+            : "What is missed is read again seldom, or only after many others.")
+        + raise("diskLimit", report.disk().maxBytes(), inUse, entries, MOST_ON_DISK);
+  }
+
+  /**
+   * Values leave memory for others and are read from the file again. A pass over all values does
+   * the same, but reads each once, so there must have been more reads than the file has values.
+   */
+  private static boolean costsInMemory(Piece piece, Piece before) {
+    long missed = piece.rise("heap_misses");
+    return missed + piece.rise("heap_hits") >= MIN_LOOKUPS
+        && !piece.isShare(FOUND, "heap_hits", "heap_misses")
+        && 2 * piece.rise("heap_evicted") >= missed
+        && 2 * piece.rise("hits") >= missed
+        && before.rise("hits") > piece.to.get("entries");
+  }
+
+  private static String inMemory(Piece shown) {
+    return lenientFormat(
+        "memoryLimit too small: in %s, %s of %s lookups found nothing in memory, and a read from"
+            + " the file took up to %s (99 %)",
+        shown.length(),
+        shown.percent("heap_misses", "heap_hits"),
+        Units.count(shown.rise("heap_hits") + shown.rise("heap_misses")),
+        shown.to.text("read_latency_p99"));
+  }
+
+  private String moreMemory(Piece piece) {
+    long entries = piece.to.get("entries");
+    long held = report.heapEntries();
+    return lenientFormat(
+            "%s values are in the file, %s in memory.", Units.count(entries), Units.count(held))
+        + raise("memoryLimit", report.memoryLimit(), entries, held, MOST_IN_MEMORY);
+  }
+
+  /**
+   * Proposes a limit: as many times the present one as keys are wanted for each that fits, rounded
+   * up to a power of two, so that it has headroom.
+   */
+  private String raise(String key, long limit, long wanted, long held, int most) {
+    double times = Math.clamp((double) wanted / Math.max(1, held), 1, most);
+    return lenientFormat(
+        " cache.%s.%s is %s: try %s.",
+        report.name(),
+        key,
+        setting(limit),
+        setting(2 * Long.highestOneBit((long) (limit * times))));
+  }
+
+  /** Formats a limit as in gerrit.config. */
+  private static String setting(long limit) {
+    return limit % (1 << 30) == 0
+        ? (limit >> 30) + "g"
+        : limit % (1 << 20) == 0 ? (limit >> 20) + "m" : Long.toString(limit);
+  }
+}
