@@ -146,7 +146,6 @@ final class ChronicleMapCacheFactory
           settings.isOfflineProgram()
               ? StoreDirectory.open(path.get())
               : StoreDirectory.openWhenFree(path.get(), StoreDirectory.PATIENCE, this::warnOfWait);
-      opened.keepOtherVersionsOf(PureCaches.NAMES);
       return openImports(opened);
     } catch (StoreUnavailableException e) {
       if (e.isInUse()) {

@@ -356,9 +356,6 @@ public final class Store {
       context.tickets.endAll();
       context.lock.unlock();
     }
-    // Not before: a store puts these files aside while it opens, and deletes them itself if it is
-    // cleared until then.
-    boolean unused = context.deleteOthers(context.files);
     if (isCleared) {
       growth.unmapLater(file);
     }

@@ -25,7 +25,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueTabl
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Optional;
-import java.util.Set;
 import java.util.function.LongSupplier;
 
 /** The context of one store: what all its parts share. */
@@ -38,9 +37,6 @@ final class StoreContext {
 
   /** Whether the file system could tell if there are markers. */
   final boolean isDiscardedKnown;
-
-  /** The files of all caches of the folder of which other versions are kept for a day. */
-  private final Set<StoreFiles> keeping;
 
   final StoreThreads threads;
 
@@ -64,12 +60,10 @@ final class StoreContext {
       StoreSettings settings,
       StoreFiles files,
       ImportMode importMode,
-      Set<StoreFiles> keeping,
       StoreThreads threads,
       LongSupplier clock) {
     this.settings = settings;
     this.files = files;
-    this.keeping = keeping;
     this.threads = threads;
     this.clock = clock;
     this.faults = new FaultLog(settings.name(), counts.faults);
@@ -98,29 +92,6 @@ final class StoreContext {
   /** The bytes that are free on the volume of the files; 0 if that is not known. */
   long free() {
     return files.disk.free(files.usage().getParent());
-  }
-
-  /** Deletes the kept files of other versions of a cache; returns whether there were any. */
-  boolean deleteOthers(StoreFiles of) {
-    try {
-      return of.deleteOthers(StoreFiles.NEVER);
-    } catch (IOException e) {
-      faults.warn(e, "cannot delete files of other versions; they go within a day");
-      return false;
-    }
-  }
-
-  /**
-   * Deletes the kept files of other versions of all caches, to make room on a full disk.
-   *
-   * @return whether any were deleted
-   */
-  boolean makeRoom() {
-    boolean any = false;
-    for (StoreFiles one : keeping) {
-      any |= deleteOthers(one);
-    }
-    return any;
   }
 
   /**

@@ -16,7 +16,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.base.Strings.lenientFormat;
 
-import com.google.common.collect.ImmutableSet;
 import com.google.common.flogger.FluentLogger;
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreUnavailableException.User;
@@ -35,7 +34,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
@@ -93,14 +91,8 @@ public final class StoreDirectory implements AutoCloseable {
    */
   private final Map<String, WeakReference<Store>> last = new HashMap<>();
 
-  /** The files of all caches of which other versions are kept. */
-  private final Set<StoreFiles> keeping = ConcurrentHashMap.newKeySet();
-
   /** Guarded by this. */
   private boolean closed;
-
-  /** Names of caches of which other versions' files are kept for a day. Guarded by this. */
-  private ImmutableSet<String> othersKept = ImmutableSet.of();
 
   private static final class Shared {
     final Store store;
@@ -119,17 +111,8 @@ public final class StoreDirectory implements AutoCloseable {
     threads.repeat(this::sweep, SWEEP_SECONDS);
   }
 
-  /** Runs the periodic upkeep of all stores, and deletes files of other versions after a day. */
+  /** Runs the periodic upkeep of all stores. */
   void sweep() {
-    try {
-      for (StoreFiles files : keeping) {
-        var unused = files.deleteOthers(clock.getAsLong());
-      }
-    } catch (IOException | RuntimeException | Error e) {
-      // The stores are swept nevertheless.
-      logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
-          "Cannot delete files of other versions of caches in %s", path);
-    }
     for (Store store : snapshot()) {
       try {
         store.everyMinute();
@@ -263,16 +246,6 @@ public final class StoreDirectory implements AutoCloseable {
   }
 
   /**
-   * Keeps the files of other versions for a day, for stores that are opened from now on.
-   *
-   * @param names of caches whose values depend on their keys alone: a removal from one version is
-   *     not repeated in the other
-   */
-  public synchronized void keepOtherVersionsOf(Set<String> names) {
-    othersKept = ImmutableSet.copyOf(names);
-  }
-
-  /**
    * Opens a store in the background. A store that is open already is shared: while a plugin is
    * being replaced, its caches are open twice.
    *
@@ -306,8 +279,8 @@ public final class StoreDirectory implements AutoCloseable {
     return shared.store;
   }
 
-  private synchronized StoreFiles files(String name, int version) {
-    return new StoreFiles(disk, path, lock, name, version, othersKept.contains(name));
+  private StoreFiles files(String name, int version) {
+    return new StoreFiles(disk, path, lock, name, version);
   }
 
   private Store begin(
@@ -317,10 +290,7 @@ public final class StoreDirectory implements AutoCloseable {
     // discard.
     other.ifPresent(Store::awaitOpenedForever);
     StoreFiles files = files(settings.name(), settings.version());
-    if (othersKept.contains(settings.name())) {
-      keeping.add(files);
-    }
-    Store store = new Store(new StoreContext(settings, files, importMode, keeping, threads, clock));
+    Store store = new Store(new StoreContext(settings, files, importMode, threads, clock));
     String name = StoreFiles.storeOf(settings.name(), settings.version());
     WeakReference<Store> before = last.put(name, new WeakReference<>(store));
     // The other one, which is open, or one that was closed.
@@ -346,9 +316,9 @@ public final class StoreDirectory implements AutoCloseable {
    * age. A file must not be mapped twice, and the newer settings count. There is at most one such
    * store.
    *
-   * <p>A store of another version has files of its own, although the new store deletes them or puts
-   * them aside. Its keys and values mean nothing to the new store. So a removal from it is not
-   * repeated in the new store, nor in the memory of the new cache.
+   * <p>A store of another version has files of its own, although the new store deletes them. Its
+   * keys and values mean nothing to the new store. So a removal from it is not repeated in the new
+   * store, nor in the memory of the new cache.
    */
   private Optional<Store> takeOther(StoreSettings settings) {
     return stores.keySet().stream()

@@ -505,10 +505,6 @@ final class StoreGrowth {
     if (!current.stillUses(file)) {
       return;
     }
-    if (cause instanceof IOException && context.makeRoom()) {
-      // There is room on the disk now: the next request tries again.
-      return;
-    }
     refusedUntil = System.nanoTime() + RETRY_NANOS;
     context.faults.warn(
         cause,

@@ -121,9 +121,6 @@ final class StoreLifecycle {
     } finally {
       context.lock.unlock();
     }
-    if (file != result.file()) {
-      boolean unused = context.deleteOthers(context.files);
-    }
     // The file may have become smaller before a kill or a failure, and so the room for the saved
     // usage.
     context.threads.settle(current::saveUsage);

@@ -69,16 +69,8 @@ final class StoreOpener {
    */
   Opened open() throws IOException {
     Opened opened = openOrReplace();
-    StartReport.Kind kind = opened.report().kind();
-    try {
-      files.noteUse(
-          opened.file().name,
-          kind == StartReport.Kind.NEW || kind == StartReport.Kind.REPLACED,
-          context.clock.getAsLong());
-    } catch (IOException e) {
-      context.faults.warn(e, "cannot note which of its versions is in use");
-    }
-    context.importGuard.opened(kind == StartReport.Kind.NEW, opened.file().state().isChanged());
+    context.importGuard.opened(
+        opened.report().kind() == StartReport.Kind.NEW, opened.file().state().isChanged());
     return opened;
   }
 
@@ -211,17 +203,7 @@ final class StoreOpener {
     untouched = false;
     String detail = kind == StartReport.Kind.NEW ? "" : evidence.getMessage();
     long bytes = new GrowthPlan(context.settings.maxBytes()).first(context.free());
-    Generation made;
-    try {
-      made = context.generations.first(bytes);
-    } catch (IOException | RuntimeException e) {
-      if (!context.makeRoom()) {
-        throw e;
-      }
-      files.deleteThisVersion(evidence);
-      made = context.generations.first(bytes);
-    }
-    return new Opened(made, report(kind, detail, 0));
+    return new Opened(context.generations.first(bytes), report(kind, detail, 0));
   }
 
   private StartReport report(StartReport.Kind kind, String detail, long entries) {

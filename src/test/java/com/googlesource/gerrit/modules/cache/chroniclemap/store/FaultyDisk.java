@@ -414,17 +414,6 @@ final class FaultyDisk extends Disk {
   }
 
   @Override
-  public void touch(Path file, long millis) throws IOException {
-    call(
-        Kind.WRITE,
-        file,
-        () -> {
-          REAL.touch(file, millis);
-          return null;
-        });
-  }
-
-  @Override
   public String boot(Path file) throws IOException {
     return call(Kind.READ, file, () -> REAL.boot(file));
   }

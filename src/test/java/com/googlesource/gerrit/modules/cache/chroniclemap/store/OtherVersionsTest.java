@@ -17,18 +17,17 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import static com.google.common.truth.Truth.assertThat;
 
 import com.google.common.util.concurrent.Uninterruptibles;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AutoClose;
@@ -36,9 +35,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** An upgrade, and the way back: each version finds what it had left, for a day. */
+/** An upgrade, and the way back: no version finds what an earlier one has left. */
 @Timeout(60)
 class OtherVersionsTest {
   private static final String PURE = "pure";
@@ -46,9 +46,6 @@ class OtherVersionsTest {
 
   @TempDir Path temp;
   private final AtomicLong clock = new AtomicLong(1_000_000_000_000L);
-
-  /** Whether there is no room on the disk for the next file. */
-  private final AtomicBoolean full = new AtomicBoolean();
 
   /** Whether the folder cannot be read, for lack of file handles. */
   private volatile boolean isUnreadable;
@@ -72,18 +69,11 @@ class OtherVersionsTest {
           }
           return super.list(folder);
         }
-
-        @Override
-        public void mapping(Path file) throws IOException {
-          if (full.getAndSet(false)) {
-            throw new IOException("No space left on device (a test)");
-          }
-          super.mapping(file);
-        }
       };
 
   @AutoClose private StoreDirectory directory;
   private Store store;
+  private OldValues oldValues = OldValues.MUTABLE;
 
   private void start(String cache, int version) throws Exception {
     begin(cache, version);
@@ -95,8 +85,9 @@ class OtherVersionsTest {
       directory.close();
     }
     directory = StoreDirectory.open(temp.resolve("stores"), disk, clock::get);
-    directory.keepOtherVersionsOf(Set.of(PURE));
-    store = directory.openStore(new StoreSettings(cache, version, 16 << 20, Optional.empty()));
+    store =
+        directory.openStore(
+            new StoreSettings(cache, version, 16 << 20, Optional.empty(), oldValues));
   }
 
   private void put(int value) {
@@ -119,82 +110,19 @@ class OtherVersionsTest {
     }
   }
 
-  @Test
-  void eachVersionFindsWhatItHad() throws Exception {
-    start(PURE, 1);
-    put(1);
-    start(PURE, 2);
-    assertThat(read()).isEqualTo(KeyHistory.NONE);
-    assertThat(files(PURE, 1)).hasSize(2);
-    put(2);
-    start(PURE, 1);
-    assertThat(read()).isEqualTo(1);
-    assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.CLEAN);
-    start(PURE, 2);
-    assertThat(read()).isEqualTo(2);
-    start(PURE, 2);
-    assertThat(read()).isEqualTo(2);
-    assertThat(files(PURE, 1)).hasSize(2);
-  }
-
-  @Test
-  void afterADayTheyAreGone() throws Exception {
-    start(PURE, 1);
-    put(1);
-    start(PURE, 2);
-    clock.addAndGet(Duration.ofHours(23).toMillis());
-    directory.sweep();
-    // As often as the server is started again.
-    start(PURE, 2);
-    directory.sweep();
-    assertThat(files(PURE, 1)).hasSize(2);
-    clock.addAndGet(Duration.ofHours(1).toMillis());
-    directory.sweep();
-    assertThat(files(PURE, 1)).isEmpty();
-    start(PURE, 1);
-    assertThat(read()).isEqualTo(KeyHistory.NONE);
-  }
-
-  /** From the change of versions on, however long ago the older one was written to. */
-  @Test
-  void theDayBeginsWithTheUpgrade() throws Exception {
-    start(PURE, 1);
-    put(1);
-    clock.addAndGet(Duration.ofDays(3).toMillis());
-    start(PURE, 1);
-    directory.close();
-    clock.addAndGet(Duration.ofDays(3).toMillis());
-    start(PURE, 2);
-    directory.sweep();
-    assertThat(files(PURE, 1)).hasSize(2);
-    start(PURE, 1);
-    assertThat(read()).isEqualTo(1);
-    clock.addAndGet(Duration.ofDays(1).toMillis());
-    directory.sweep();
-    assertThat(files(PURE, 2)).isEmpty();
-    assertThat(read()).isEqualTo(1);
-  }
-
-  /** An administrator who empties a cache means all of it. */
-  @Test
-  void whoClearsTheCacheClearsThemToo() throws Exception {
-    start(PURE, 1);
-    put(1);
-    start(PURE, 2);
-    store.clear();
-    assertThat(files(PURE, 1)).isEmpty();
-    start(PURE, 1);
-    assertThat(read()).isEqualTo(KeyHistory.NONE);
-  }
-
   /** Of web sessions, say: who signed out meanwhile must not be back. */
-  @Test
-  void otherCachesStartEmpty() throws Exception {
-    start("sessions", 1);
+  @ParameterizedTest
+  @EnumSource
+  void eachVersionStartsEmpty(OldValues oldValues) throws Exception {
+    this.oldValues = oldValues;
+    start("other", 1);
     put(1);
-    start("sessions", 2);
-    assertThat(files("sessions", 1)).isEmpty();
-    start("sessions", 1);
+    start("other", 2);
+    assertThat(files("other", 1)).isEmpty();
+    assertThat(read()).isEqualTo(KeyHistory.NONE);
+    put(2);
+    start("other", 1);
+    assertThat(files("other", 2)).isEmpty();
     assertThat(read()).isEqualTo(KeyHistory.NONE);
   }
 
@@ -249,21 +177,9 @@ class OtherVersionsTest {
   }
 
   @Test
-  void whatMayHoldRemovedValuesIsNotTaken() throws Exception {
+  void storesAreDeletedByName() throws Exception {
     start(PURE, 1);
     put(1);
-    directory.close();
-    Files.createFile(temp.resolve("stores/pure-v1.discard"));
-    start(PURE, 2);
-    start(PURE, 1);
-    assertThat(read()).isEqualTo(KeyHistory.NONE);
-  }
-
-  @Test
-  void deletingAllStoresDeletesThemToo() throws Exception {
-    start(PURE, 1);
-    put(1);
-    start(PURE, 2);
     directory.close();
     directory = StoreDirectory.open(temp.resolve("stores"));
     assertThat(directory.hasStores()).isTrue();
@@ -271,44 +187,6 @@ class OtherVersionsTest {
     assertThat(files(PURE, 1)).isNotEmpty();
     directory.deleteAllBut(Set.of());
     assertThat(files(PURE, 1)).isEmpty();
-  }
-
-  /** They may be what the disk is full of. */
-  @Test
-  void theyGoWhereTheDiskHasNoRoom() throws Exception {
-    start(PURE, 1);
-    put(1);
-    directory.close();
-    full.set(true);
-    start(PURE, 2);
-    assertThat(full.get()).isFalse();
-    assertThat(store.stats().state()).isEqualTo(StoreState.READY);
-    assertThat(files(PURE, 1)).isEmpty();
-  }
-
-  @Test
-  void theyGoWhereTheDiskHasNoRoomForAnotherCache() throws Exception {
-    start(PURE, 1);
-    put(1);
-    start(PURE, 2);
-    full.set(true);
-    store = directory.openStore(new StoreSettings("web_sessions", 1, 16 << 20, Optional.empty()));
-    store.awaitOpened();
-    assertThat(store.stats().state()).isEqualTo(StoreState.READY);
-    assertThat(full.get()).isFalse();
-    assertThat(files(PURE, 1)).isEmpty();
-  }
-
-  /** A process that is killed while it opens its store has not told which values were removed. */
-  @Test
-  void anUpgradeThatWasKilledKeepsTheOldVersion() throws Exception {
-    start(PURE, 1);
-    put(1);
-    directory.close();
-    Files.createFile(temp.resolve("stores/pure-v2.discard.early"));
-    start(PURE, 2);
-    start(PURE, 1);
-    assertThat(read()).isEqualTo(1);
   }
 
   /** Earlier versions of this module named files so where the server's locale was Persian. */

@@ -20,7 +20,6 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStore
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -61,7 +60,7 @@ class SweepTest {
     @Override
     public FileChannel open(Path file, Set<? extends OpenOption> options) throws IOException {
       FileChannel channel = super.open(file, options);
-      return FileState.isStateFile(file)
+      return file.toString().endsWith(".state")
           ? channel
           : new ForwardingChannel(channel) {
             @Override

@@ -214,11 +214,6 @@ public class Disk {
     return Files.getLastModifiedTime(file).to(TimeUnit.NANOSECONDS);
   }
 
-  /** Sets the time that {@link #modified} returns, in milliseconds since the epoch. */
-  public void touch(Path file, long millis) throws IOException {
-    Files.setLastModifiedTime(file, FileTime.fromMillis(millis));
-  }
-
   /**
    * Identifies the boot of the machine, and within it the attachment of the file's device. Empty if
    * the boot is not known. At most 64 characters of ASCII.

@@ -171,11 +171,6 @@ public class FolderDisk extends Disk {
   }
 
   @Override
-  public void touch(Path file, long millis) throws IOException {
-    disk.touch(file, millis);
-  }
-
-  @Override
   public String boot(Path file) throws IOException {
     return disk.boot(file);
   }

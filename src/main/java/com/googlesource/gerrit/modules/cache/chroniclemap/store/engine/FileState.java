@@ -146,11 +146,6 @@ public final class FileState {
     return store.resolveSibling(store.getFileName() + ".state");
   }
 
-  /** Whether a file has the name of a state file. */
-  public static boolean isStateFile(Path file) {
-    return file.toString().endsWith(".state");
-  }
-
   /** Creates the state of an empty file, in place of any other state file. */
   static FileState create(Disk disk, Path path, int segments) throws IOException {
     byte[] bytes = new byte[SegmentCounts.end(segments)];

@@ -35,7 +35,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Predicate;
 import java.util.regex.Matcher;
@@ -58,10 +57,8 @@ import java.util.stream.Collectors;
  * that decides how the bytes of the file are read. Chronicle-Map prefers the settings within a file
  * to those it is opened with, so a file of other settings must never be opened at all.
  *
- * <p>The files of another version of a cache may be kept for a day, so that a server that is
- * upgraded and goes back, or the other way round, finds them as they were. That is for caches whose
- * values depend on their keys alone, as removals are not repeated in other versions. The time of
- * its state file says when a version was last in use.
+ * <p>The files of other versions of a cache are deleted when a file of this version is opened, as
+ * removals are not repeated in them.
  */
 public final class StoreFiles {
   /** Increases when the layout of keys, envelopes or parts changes. */
@@ -79,11 +76,6 @@ public final class StoreFiles {
       Pattern.compile(
           "(([-_.%0-9A-Za-z]+)-v-?\\d{1,10})(-g[-0-9a-f\\P{ASCII}]+)?\\.(chm|use|import|discard).*");
 
-  /** A time at which no file of another version is kept any more. */
-  public static final long NEVER = Long.MAX_VALUE;
-
-  private static final long KEPT_MILLIS = TimeUnit.DAYS.toMillis(1);
-
   /** Sorts markers last: a marker counts while any generation is there. */
   private static final Comparator<Path> MARKERS_LAST =
       Comparator.comparing(file -> file.getFileName().toString().contains(FolderDisk.MARKER));
@@ -95,7 +87,6 @@ public final class StoreFiles {
   private final String prefix;
   private final String versioned;
   private final int version;
-  private final boolean keepsOthers;
 
   /** Whether the files may be used. */
   public final DiscardMarkers markers;
@@ -117,20 +108,13 @@ public final class StoreFiles {
    *
    * @param cache its name
    * @param version of its keys and values
-   * @param keepsOthers whether the files of other versions are kept for a day
    */
   public StoreFiles(
-      Disk disk,
-      Path directory,
-      DiscardMarkers.LastResort lastResort,
-      String cache,
-      int version,
-      boolean keepsOthers) {
+      Disk disk, Path directory, DiscardMarkers.LastResort lastResort, String cache, int version) {
     this.disk = disk;
     this.directory = directory;
     this.prefix = escape(cache);
     this.version = version;
-    this.keepsOthers = keepsOthers;
     this.versioned = storeOf(cache, version);
     this.markers = new DiscardMarkers(disk, directory, versioned, lastResort);
   }
@@ -256,7 +240,7 @@ public final class StoreFiles {
 
   /** Whether no file of another version misses a change that was noted. */
   public boolean isNotedByOthers() {
-    return keepsOthers || wasOpen || areOthersMarked;
+    return wasOpen || areOthersMarked;
   }
 
   /** Like {@link #markMissed}, for a folder that this process has not opened. */
@@ -368,72 +352,13 @@ public final class StoreFiles {
     return list(disk, directory, prefix::equals);
   }
 
-  /** The files of this version, and those of others that are not kept. */
-  private List<Path> listOwn() throws IOException {
-    return list().stream().filter(file -> !keepsOthers || storeOf(file).equals(versioned)).toList();
-  }
-
-  // ---- other versions
-
   /**
-   * Notes that this version is in use from now on. The files of another version that was in use
-   * until now are kept for a day.
-   *
-   * @param opened the generation of this version
-   * @param isNew whether this version had no generation before
-   * @param now milliseconds since the epoch
-   */
-  public void noteUse(GenerationName opened, boolean isNew, long now) throws IOException {
-    if (!keepsOthers) {
-      return;
-    }
-    long lastUse = isNew ? Long.MIN_VALUE : disk.modified(opened.statePath());
-    for (Path file : list()) {
-      if (FileState.isStateFile(file)
-          && !storeOf(file).equals(versioned)
-          && disk.modified(file) > lastUse) {
-        disk.touch(file, now);
-      }
-    }
-    disk.touch(opened.statePath(), now);
-  }
-
-  /**
-   * Deletes the files of other versions that were last in use more than a day ago, so that no crash
-   * of the machine brings them back.
-   *
-   * @param now milliseconds since the epoch
-   * @return whether there were any
-   */
-  public boolean deleteOthers(long now) throws IOException {
-    if (!keepsOthers) {
-      return false;
-    }
-    List<Path> others = list().stream().filter(file -> !storeOf(file).equals(versioned)).toList();
-    Set<String> kept = new HashSet<>();
-    for (Path file : others) {
-      if (FileState.isStateFile(file)
-          && Math.abs(now - TimeUnit.NANOSECONDS.toMillis(disk.modified(file))) < KEPT_MILLIS) {
-        kept.add(storeOf(file));
-      }
-    }
-    List<Path> doomed = others.stream().filter(file -> !kept.contains(storeOf(file))).toList();
-    for (Path file : doomed) {
-      disk.delete(file);
-    }
-    if (!doomed.isEmpty()) {
-      disk.sync(directory);
-    }
-    return !doomed.isEmpty();
-  }
-
-  /**
-   * Deletes all files of the cache except those of one generation, those of versions that are kept,
-   * the usage and the markers; returns the generations deleted.
+   * Deletes all files of the cache except those of one generation, the usage and the markers;
+   * returns the generations deleted.
    */
   public List<Path> deleteAllBut(GenerationName kept) throws IOException {
     Set<Path> staying = Set.of(kept.path(), kept.statePath(), usage(), importMarker());
-    List<Path> others = listOwn().stream().filter(file -> !staying.contains(file)).toList();
+    List<Path> others = list().stream().filter(file -> !staying.contains(file)).toList();
     deleteEach(others);
     return others.stream().filter(file -> file.toString().endsWith(".chm")).toList();
   }
@@ -469,10 +394,10 @@ public final class StoreFiles {
     disk.sync(directory);
   }
 
-  /** Deletes all files of the cache, except those of versions that are kept. */
+  /** Deletes all files of the cache, of whatever version. */
   public void deleteAll(LostContentException evidence) throws IOException {
     requireNonNull(evidence);
-    deleteEach(listOwn());
+    deleteEach(list());
     unmarkAfterDeletion();
   }
 

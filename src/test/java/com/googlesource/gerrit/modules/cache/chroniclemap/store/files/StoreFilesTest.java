@@ -94,7 +94,7 @@ class StoreFilesTest {
   @Test
   void aMarkForDiscardStaysIfTheMachineStops() throws Exception {
     NotingDisk disk = new NotingDisk();
-    StoreFiles files = new StoreFiles(disk, temp, NO_LAST_RESORT, "cache", 1, false);
+    StoreFiles files = new StoreFiles(disk, temp, NO_LAST_RESORT, "cache", 1);
     files.markers.mark();
     files.markers.mark();
     assertThat(disk.calls).containsExactly("create", "sync", "create").inOrder();
