@@ -192,6 +192,7 @@ public final class FileState {
     } catch (NoSuchFileException e) {
       return Optional.empty();
     }
+    bringToUpperLayer(disk, path);
     String key = disk.fileKey(path);
     ByteBuffer buffer = disk.map(path).order(ByteOrder.LITTLE_ENDIAN);
     return buffer.getLong(0) == MAGIC
@@ -199,6 +200,14 @@ public final class FileState {
             && buffer.getInt(CHECKSUM_AT) == fixedChecksum(buffer)
         ? Optional.of(new FileState(disk, path, buffer).openChannel(key))
         : Optional.empty();
+  }
+
+  /**
+   * Opens a file for writing. On an overlay file system, such as a container's, that copies a file
+   * of a lower layer, and the copy has another key. So this is done before its key is noted.
+   */
+  private static void bringToUpperLayer(Disk disk, Path file) throws IOException {
+    disk.open(file, Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE)).close();
   }
 
   /** Whether the creation of the file was never completed, so that the store's file is empty. */
@@ -291,6 +300,7 @@ public final class FileState {
 
   /** Determines what may be done with the store's file, which must not be mapped yet. */
   public FileVerdict judge(Path store) throws IOException {
+    bringToUpperLayer(disk, store);
     noteMapping(store);
     if (disk.size(store) != buffer.getLong(FILE_BYTES_AT)) {
       return FileVerdict.LOST;
