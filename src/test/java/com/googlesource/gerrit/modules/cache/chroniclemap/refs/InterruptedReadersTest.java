@@ -132,7 +132,7 @@ class InterruptedReadersTest {
       Failures failures = new Failures();
       FileRefDatabase files =
           new FileRefDatabase(
-              (FileRepository) refs.repository(),
+              refs.repository(),
               (RefDirectory) refs.repository().getRefDatabase(),
               packed,
               TestRefs.writes(packed),
