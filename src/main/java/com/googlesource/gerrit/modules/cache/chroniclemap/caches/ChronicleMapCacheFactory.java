@@ -100,6 +100,9 @@ final class ChronicleMapCacheFactory
   /** Whether there may be stores that cannot be read now, and hence miss changes. */
   private boolean isUnread;
 
+  /** Content-keyed caches in whose stores a flush is missing, and this could not be noted. */
+  private final Set<PersistentCacheDef<?, ?>> unnoted = ConcurrentHashMap.newKeySet();
+
   /** Whether the stores may be stale at the next start and this could not be recorded. */
   private volatile boolean isDistrustUnrecorded;
 
@@ -181,8 +184,8 @@ final class ChronicleMapCacheFactory
 
   /** Has the first change of a cache noted in whose store that change is missing. */
   private <C extends Cache<?, ?>> C inMemory(PersistentCacheDef<?, ?> def, C cache) {
-    return isUnread && canBeStale(def)
-        ? MissedChanges.noted(cache, () -> noteMissedChange(def))
+    return isUnread && !settings.isOfflineProgram()
+        ? MissedChanges.noted(cache, !canBeStale(def), () -> noteMissedChange(def))
         : cache;
   }
 
@@ -192,6 +195,11 @@ final class ChronicleMapCacheFactory
       StoreDirectory.markMissed(settings.directory().orElseThrow(), def.name(), def.version());
       return true;
     } catch (IOException | RuntimeException e) {
+      if (!canBeStale(def)) {
+        log.warn("Flush cache " + def.name() + " again after the next start: " + e);
+        unnoted.add(def);
+        return false;
+      }
       // The folder may not be there yet, while H2's files are.
       distrust();
       return !isDistrustUnrecorded;
@@ -516,6 +524,7 @@ final class ChronicleMapCacheFactory
   @Override
   public void stop() {
     imports.ifPresent(H2Imports::stop);
+    unnoted.forEach(this::noteMissedChange);
     if (isDistrustUnrecorded) {
       distrust();
     }

@@ -17,8 +17,10 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 import com.google.common.cache.Cache;
 import com.google.common.cache.LoadingCache;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.Sets;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BooleanSupplier;
 
@@ -39,18 +41,19 @@ final class MissedChanges {
   /**
    * Returns the cache, for users whose changes are noted.
    *
+   * @param isPure whether the cache's keys name the content, so that a put changes nothing
    * @param note notes a change; returns false if the next one has to be noted, too
    */
   @SuppressWarnings("unchecked")
-  static <C extends Cache<?, ?>> C noted(C cache, BooleanSupplier note) {
-    Class<?> type = cache instanceof LoadingCache ? LoadingCache.class : Cache.class;
+  static <C extends Cache<?, ?>> C noted(C cache, boolean isPure, BooleanSupplier note) {
+    Set<String> changes = Sets.filter(CHANGES, name -> !isPure || !name.startsWith("put"));
     AtomicBoolean isNoted = new AtomicBoolean();
     return (C)
         Proxy.newProxyInstance(
             MissedChanges.class.getClassLoader(),
-            new Class<?>[] {type},
+            new Class<?>[] {cache instanceof LoadingCache ? LoadingCache.class : Cache.class},
             (proxy, method, arguments) -> {
-              if (!isNoted.get() && CHANGES.contains(method.getName())) {
+              if (!isNoted.get() && changes.contains(method.getName())) {
                 isNoted.set(note.getAsBoolean());
               }
               try {

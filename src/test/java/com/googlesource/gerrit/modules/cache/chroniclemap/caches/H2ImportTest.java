@@ -679,6 +679,36 @@ class H2ImportTest {
     assertThat(Files.exists(stores().resolve("web_sessions-v1.discard"))).isTrue();
   }
 
+  @Test
+  void aFlushOfAContentKeyedCacheIsNotForgottenWhileItsStoreCannotBeRead() throws Exception {
+    TestCacheDef pure = def("diff_summary");
+    for (boolean isFolderThere : new boolean[] {true, false}) {
+      start(pure);
+      cache.put("key", "wrong");
+      close();
+      hideStores();
+      if (isFolderThere) {
+        // The note alone cannot be read.
+        Files.delete(stores());
+        Files.move(temp.resolve("aside"), stores());
+      }
+      start(pure);
+      assertThat(site.inventory().memoryOnlyReason()).isPresent();
+      cache.put("key", "computed");
+      assertThat(Files.exists(stores().resolve("diff_summary-v1.discard"))).isFalse();
+      cache.invalidateAll();
+      if (isFolderThere) {
+        Files.move(stores(), temp.resolve("aside"));
+        Files.createFile(stores());
+      }
+      showStores();
+      close();
+      start(pure);
+      assertThat(site.inventory().memoryOnlyReason()).isEmpty();
+      assertThat(cache.getIfPresent("key")).isNull();
+    }
+  }
+
   /** A second server that is started by mistake: the first one has the stores. */
   @Test
   void aServerThatFindsTheFolderInUseDoesNotStart() throws Exception {
