@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.BadRef;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import java.io.IOException;
@@ -77,11 +78,7 @@ final class ScannedRefs {
     }
   }
 
-  /**
-   * Reads the loose refs with a prefix.
-   *
-   * @throws IOException if a symbolic ref leads to a broken file outside of the prefix's folder
-   */
+  /** Reads the loose refs with a prefix. */
   static ScannedRefs of(LooseRefs loose, String prefix) throws IOException {
     String folder = folder(prefix);
     return folder.isEmpty() || !loose.paths().mayBeLoose(prefix)
@@ -95,7 +92,6 @@ final class ScannedRefs {
    * @param names names of single refs, in order and before all names with a prefix
    * @param prefixes prefixes of other names
    * @param around the folder, as for {@link LooseRefs#scan}, that JGit would scan
-   * @throws IOException if a symbolic ref leads to a broken file outside of that folder
    */
   static ScannedRefs of(
       LooseRefs loose, List<String> names, Collection<String> prefixes, String around)
@@ -149,7 +145,7 @@ final class ScannedRefs {
       String name = next.getTarget().getName();
       boolean isElsewhere = !isScanned(name);
       if (isElsewhere && !elsewhere.containsKey(name)) {
-        elsewhere.put(name, name.startsWith(around) ? loose.readListed(name) : loose.read(name));
+        elsewhere.put(name, name.startsWith(around) ? loose.readListed(name) : loose.find(name));
       }
       next = found(name);
       if (next == null || !next.isSymbolic()) {
@@ -172,7 +168,8 @@ final class ScannedRefs {
   }
 
   /**
-   * Returns the refs with a prefix that are not dangling, in order, in a new list.
+   * Returns the refs with a prefix that are not dangling, in order, in a new list. One that is or
+   * leads to a {@link BadRef} has no object, and hides a packed ref of its name.
    *
    * @param changes the changes since before the files were read, possibly of symbolic refs' targets
    */
@@ -181,7 +178,8 @@ final class ScannedRefs {
     Set<String> leftOut = new HashSet<>();
     for (Ref ref : scanned.values()) {
       Ref resolved = resolve(ref, 0, leftOut, packed, changes);
-      if (resolved == null || resolved.getObjectId() == null) {
+      if (resolved == null
+          || (resolved.getObjectId() == null && !(resolved.getLeaf() instanceof BadRef))) {
         leftOut.add(ref.getName());
       } else if (ref.getName().startsWith(prefix)) {
         refs.add(resolved);
