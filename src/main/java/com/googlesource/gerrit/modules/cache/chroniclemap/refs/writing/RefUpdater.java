@@ -172,7 +172,7 @@ public final class RefUpdater {
       writes.beforeFirstUse(
           () -> {
             writes.disk.share(SharedMode.of(refs.repository.getConfig()));
-            recovery.runFirst();
+            boolean unused = recovery.run();
           });
     }
   }

@@ -39,6 +39,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 import org.eclipse.jgit.api.PackRefsCommand;
+import org.eclipse.jgit.errors.LockFailedException;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.lib.BatchRefUpdate;
 import org.eclipse.jgit.lib.NullProgressMonitor;
@@ -50,6 +51,7 @@ import org.eclipse.jgit.transport.ReceiveCommand;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -777,6 +779,58 @@ class RefFilesTest {
         .containsExactly(
             A, id(1).name(), B, id(1).name(), CHANGE, id(2).name(), META, id(2).name());
     assertThat(files(".lock", ".decided", ".alive")).isEmpty();
+  }
+
+  /** As after a crash of the machine that took the journal, or by git. */
+  @Test
+  void aLockThatNobodyKnowsIsNamedInTheLog() throws Throwable {
+    make(new RefDisk());
+    update(A, 0);
+    pack();
+    namesOldLock(B, () -> assertThat(update(B, 1)).isEqualTo(RefUpdate.Result.LOCK_FAILURE));
+    namesOldLock(
+        "packed-refs", () -> assertThrows(LockFailedException.class, () -> update(A, null)));
+    assertThat(update(A, null)).isEqualTo(RefUpdate.Result.FORCED);
+  }
+
+  private void namesOldLock(String name, Executable change) throws Throwable {
+    Path lock = Files.writeString(test.folder().resolve(name + ".lock"), "what it had");
+    try (Warnings warnings = new Warnings("writing.Recovery")) {
+      change.execute();
+      assertThat(warnings.texts).isEmpty();
+      Files.setLastModifiedTime(lock, FileTime.fromMillis(1));
+      change.execute();
+      assertThat(warnings.texts).hasSize(1);
+      assertThat(warnings.texts.get(0)).startsWith(lock + " excludes updates; delete it if");
+    }
+    Files.delete(lock);
+  }
+
+  /** Its file says which locks are its own, so it stays as long as they do. */
+  @Test
+  void aJournalWhoseTextWasLostIsNamedWithItsLocks() throws Exception {
+    make(new RefDisk());
+    kill("1-1", A, command(A, null, 1), command(B, null, 1));
+    Path journal = test.folder().resolve(files(".decided").get(0));
+    Files.writeString(journal, "");
+    try (Warnings warnings = new Warnings("writing.Recovery")) {
+      open(new RefDisk());
+      assertThat(values()).isEmpty();
+      assertThat(warnings.texts).hasSize(1);
+      assertThat(warnings.texts.get(0)).contains("recovery of " + journal);
+    }
+    batch(command(CHANGE, null, 2), command(META, null, 2)); // other refs are changed as ever
+    assertThat(update(A, 2)).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
+    assertThat(files(".lock")).containsExactly(A + ".lock", B + ".lock");
+    for (String name : files(".lock")) {
+      assertThat(Files.isSameFile(test.folder().resolve(name), journal)).isTrue();
+      Files.delete(test.folder().resolve(name));
+    }
+    assertThat(update(A, 2)).isEqualTo(RefUpdate.Result.NEW);
+    writes.locks.close();
+    open(new RefDisk());
+    assertThat(update(B, 2)).isEqualTo(RefUpdate.Result.NEW);
+    assertThat(files(".decided", ".lock")).isEmpty();
   }
 
   /** It has no file lock any more, for whatever reason: nobody may take its locks. */
