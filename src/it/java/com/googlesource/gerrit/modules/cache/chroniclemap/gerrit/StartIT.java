@@ -72,7 +72,7 @@ class StartIT {
       try (GerritDaemon daemon = GerritDaemon.start(site)) {
         workIn(daemon);
         assertMemoryOnly(site, folder);
-        assertThat(linesOf(site, "WARN .*nearest one is cache-chroniclemap.sharedBytes"))
+        assertThat(linesOf(site, "WARN .*cache-chroniclemap.sharedByte in .*sharedBytes"))
             .hasSize(1);
       }
     }

@@ -512,6 +512,8 @@ final class ChronicleMapCacheFactory
     log.open();
     refusal.ifPresent(
         reason -> {
+          // Gerrit ends now, without a call of stop().
+          directory.ifPresent(StoreDirectory::close);
           throw new IllegalStateException(reason);
         });
     shared.ifPresent(SharedValues::allAdded);

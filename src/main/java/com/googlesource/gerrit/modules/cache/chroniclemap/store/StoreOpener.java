@@ -70,7 +70,8 @@ final class StoreOpener {
   Opened open() throws IOException {
     Opened opened = openOrReplace();
     context.importGuard.opened(
-        opened.report().kind() == StartReport.Kind.NEW, opened.file().state().isChanged());
+        opened.report().kind() == StartReport.Kind.NEW && !untouched,
+        opened.file().state().isChanged());
     return opened;
   }
 
@@ -179,6 +180,10 @@ final class StoreOpener {
       detail = lenientFormat("cache.%s.diskLimit is less than it was", context.settings.name());
     } else if (verdict == FileVerdict.CLEAN) {
       kind = StartReport.Kind.CLEAN;
+      detail = "";
+    } else if (verdict == FileVerdict.KILLED && file.values.entries() == 0 && !state.isChanged()) {
+      // As after a start that was refused.
+      kind = StartReport.Kind.NEW;
       detail = "";
     } else if (verdict == FileVerdict.KILLED) {
       detail = "it was not closed";

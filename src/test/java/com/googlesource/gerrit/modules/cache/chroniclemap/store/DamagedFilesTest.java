@@ -151,6 +151,24 @@ class DamagedFilesTest {
     assertThat(start()).isEqualTo(StartReport.Kind.RECOVERED);
   }
 
+  /** As after a start that was refused: no crash to tell of, unless something was removed. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aFileThatNeverHeldAnythingIsNew(boolean isChanged) throws Exception {
+    Path other = folder.resolveSibling("other");
+    open = StoreDirectory.open(other);
+    Store store = TestStores.open(open, settings(1));
+    if (isChanged) {
+      store.put(key(0), value(0), 1);
+      store.remove(key(0));
+    }
+    open.close();
+    TestStores.leaveOpen(other);
+    open = StoreDirectory.open(other);
+    assertThat(TestStores.open(open, settings(1)).stats().start().kind())
+        .isEqualTo(isChanged ? StartReport.Kind.RECOVERED : StartReport.Kind.NEW);
+  }
+
   /** As after a kill while the first file was being made. */
   @ParameterizedTest
   @ValueSource(ints = {0, 11, 4096})

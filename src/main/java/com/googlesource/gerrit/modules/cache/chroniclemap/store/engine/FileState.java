@@ -300,11 +300,11 @@ public final class FileState {
 
   /** Determines what may be done with the store's file, which must not be mapped yet. */
   public FileVerdict judge(Path store) throws IOException {
-    bringToUpperLayer(disk, store);
-    noteMapping(store);
     if (disk.size(store) != buffer.getLong(FILE_BYTES_AT)) {
       return FileVerdict.LOST;
     }
+    bringToUpperLayer(disk, store);
+    noteMapping(store);
     String boot = disk.boot(path);
     boolean sameBoot = !boot.isEmpty() && text(BOOT_AT).equals(boot);
     boolean sameFile = disk.hasKey(store, text(KEY_AT));
