@@ -228,13 +228,13 @@ final class StoreGrowth {
     }
   }
 
-  /** Returns false if another rebuild is running or the threads were stopped. */
+  /** Returns false if another rebuild is running or this one cannot run now. */
   private boolean begin(Generation file, BooleanSupplier work, Run mine) {
     Run last = run.get();
     if (!last.isDone() || !run.compareAndSet(last, mine)) {
       return false;
     }
-    if (!context.threads.maintain(() -> run(work, mine))) {
+    if (!context.threads.grow(() -> run(work, mine))) {
       mine.complete(false);
       return false;
     }

@@ -129,12 +129,14 @@ final class StoreLifecycle {
       context.threads.settle(file::expectRandomAccess);
     }
     if (file.state().counts.unchecked() > 0) {
-      context.threads.later(
-          () -> {
-            boolean unused = context.threads.maintain(() -> current.checkAll(file));
-          },
-          CHECK_AFTER_SECONDS);
+      boolean unused =
+          context.threads.later(this::checkRest, CHECK_AFTER_SECONDS, TimeUnit.SECONDS);
     }
+  }
+
+  /** Begins to check what was not used since the file was opened. */
+  void checkRest() {
+    current.checkRest();
   }
 
   /** Goes on without a file, which could not be opened. */

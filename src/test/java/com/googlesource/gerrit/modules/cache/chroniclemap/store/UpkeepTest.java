@@ -641,7 +641,7 @@ class UpkeepTest {
   }
 
   @Test
-  void nobodyWaitsForARepairThatNeverBegan() throws Exception {
+  void nobodyWaitsForARepairOfAClosedStore() throws Exception {
     List<Store> stores = new ArrayList<>();
     for (String name : List.of("a", "b", "c")) {
       Store store = store(name, MB);
@@ -650,7 +650,6 @@ class UpkeepTest {
       flip(name, value(1, 2000));
       stores.add(store);
     }
-    // There are two threads for them.
     CountDownLatch running = new CountDownLatch(2);
     List<Thread> callers = new CopyOnWriteArrayList<>();
     List<Boolean> repaired = new CopyOnWriteArrayList<>();
