@@ -324,7 +324,6 @@ final class StoreLifecycle {
   void settle(AtomicBoolean ours) {
     Generation closedFile = closedCleanly;
     if (closedFile != null) {
-      context.usage.save(closedFile.bytes(), /* closing= */ true);
       try {
         closedFile.settle(ours);
       } catch (IOException | RuntimeException | InternalError | LinkageError e) {
@@ -337,6 +336,8 @@ final class StoreLifecycle {
               e, "cannot make sure that its file is on disk; it is used again if it is");
         }
       }
+      // Last, as the time for all of this is short, and the values matter more.
+      context.usage.save(closedFile.bytes(), /* closing= */ true);
     }
   }
 }
