@@ -162,6 +162,7 @@ class BadRefsContractTest {
     return refs.stream().map(Ref::getName).collect(Collectors.toCollection(TreeSet::new));
   }
 
+  @SuppressWarnings("deprecation")
   private void assertIsThatRefsAlone(String content, String why) throws Exception {
     String other = "refs/heads/other";
     pack("refs/changes/01/1/1", A, other);
