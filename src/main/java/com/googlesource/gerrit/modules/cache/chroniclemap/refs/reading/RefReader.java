@@ -35,7 +35,6 @@ import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefComparator;
 import org.eclipse.jgit.lib.RefDatabase;
-import org.eclipse.jgit.util.StringUtils;
 
 /**
  * A reader of the refs of a repository that keeps them in loose files and {@code packed-refs}.
@@ -182,9 +181,7 @@ public record RefReader(
       return refs(apart.get(0));
     }
     Transactions.Moment moment = transactions.now();
-    ScannedRefs found =
-        ScannedRefs.of(
-            loose, List.of(), apart, ScannedRefs.folder(StringUtils.commonPrefix(sorted)));
+    ScannedRefs found = ScannedRefs.of(loose, List.of(), apart);
     ParsedRefs packed = packed();
     Transactions.Changes changes = moment.changesSince();
     List<Ref> refs = new ArrayList<>();
@@ -290,7 +287,7 @@ public record RefReader(
     List<String> parents = parents(name);
     String prefix = name + '/';
     Transactions.Moment moment = transactions.now();
-    ScannedRefs found = ScannedRefs.of(loose, parents, List.of(prefix), RefDatabase.ALL);
+    ScannedRefs found = ScannedRefs.of(loose, parents, List.of(prefix));
     ParsedRefs packed = packed();
     Transactions.Changes changes = moment.changesSince();
     Map<String, Ref> over = new HashMap<>();
