@@ -31,6 +31,9 @@ public interface CacheInventory {
   /** Why all caches are in memory only; empty if they are not. */
   Optional<String> memoryOnlyReason();
 
+  /** Why others than its owner have rights to the folder; empty if they have none. */
+  Optional<String> exposed();
+
   /** Returns the figures of all caches that have a store, sorted by name. */
   List<CacheReport> reports();
 

@@ -26,6 +26,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles
 import java.io.IOException;
 import java.lang.ref.WeakReference;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
@@ -75,6 +76,9 @@ public final class StoreDirectory implements AutoCloseable {
   /** The folder. */
   public final Path path;
 
+  /** Why others than its owner have rights to the folder; empty if they have none. */
+  public final Optional<String> exposed;
+
   private final DirectoryLock lock;
   private final FolderDisk disk;
   private final LongSupplier clock;
@@ -112,6 +116,7 @@ public final class StoreDirectory implements AutoCloseable {
     this.disk = disk;
     this.clock = clock;
     this.threads = new StoreThreads(named);
+    this.exposed = keepPrivate();
     threads.repeat(this::sweep, SWEEP_SECONDS);
   }
 
@@ -177,11 +182,7 @@ public final class StoreDirectory implements AutoCloseable {
           path, DirectoryLock.acquire(path, disk), new FolderDisk(disk), clock, named);
     } catch (IOException | UnsupportedOperationException e) {
       throw new StoreUnavailableException(
-          lenientFormat(
-              "cannot use %s: %s: %s; check that its owner may write to it and that the disk has"
-                  + " room",
-              path, e.getClass().getSimpleName(), e.getMessage()),
-          e);
+          lenientFormat("cannot use %s: %s", path, WayOut.of(e)), e);
     }
   }
 
@@ -190,6 +191,31 @@ public final class StoreDirectory implements AutoCloseable {
       Files.createDirectories(path.toAbsolutePath().getParent());
       Files.createDirectory(
           path, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+    }
+  }
+
+  /** Gives all rights to the owner alone; returns why others have some to the folder. */
+  private Optional<String> keepPrivate() {
+    Optional<String> why = keepPrivate(path);
+    try {
+      for (Path file : disk.list(path)) {
+        // Where links lead, nothing is ours. What stays open here is behind the folder's rights.
+        if (Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
+          var unused = keepPrivate(file);
+        }
+      }
+    } catch (IOException e) {
+      logger.atFine().withCause(e).log("%s", path);
+    }
+    return why;
+  }
+
+  private Optional<String> keepPrivate(Path file) {
+    String why = "others than its owner have rights to " + file + ", which holds secrets";
+    try {
+      return disk.makePrivate(file) ? Optional.empty() : Optional.of(why);
+    } catch (IOException | UnsupportedOperationException e) {
+      return Optional.of(why + ": " + WayOut.of(e));
     }
   }
 

@@ -82,8 +82,8 @@ final class ScannedRefs {
    * @param names names of single refs, in order and before all names with a prefix
    * @param prefixes prefixes of other names
    */
-  static ScannedRefs of(
-      LooseRefs loose, List<String> names, Collection<String> prefixes) throws IOException {
+  static ScannedRefs of(LooseRefs loose, List<String> names, Collection<String> prefixes)
+      throws IOException {
     boolean withHead = false;
     Set<String> wanted = new TreeSet<>();
     for (String prefix : prefixes) {
@@ -169,8 +169,7 @@ final class ScannedRefs {
 
   /** Resolves a ref. Returns null if it leads through too many symbolic refs. */
   @Nullable
-  private Ref resolve(
-      Ref ref, int depth, ParsedRefs packed, Transactions.Changes changes) {
+  private Ref resolve(Ref ref, int depth, ParsedRefs packed, Transactions.Changes changes) {
     if (!ref.isSymbolic()) {
       return ref;
     }
