@@ -251,7 +251,7 @@ final class CurrentFile {
    */
   private Generation makeEmpty(Generation old, GenerationName name) throws IOException {
     try {
-      return context.generations.create(name, name.bytes());
+      return context.generations.create(name);
     } catch (IOException | RuntimeException e) {
       context.faults.warn(e, "cannot make an empty file beside the old one, which goes first");
     }
@@ -260,7 +260,7 @@ final class CurrentFile {
     context.files.deleteOlder(old.name);
     context.generations.delete(old);
     old.unmap();
-    return context.generations.create(name, name.bytes());
+    return context.generations.create(name);
   }
 
   /**

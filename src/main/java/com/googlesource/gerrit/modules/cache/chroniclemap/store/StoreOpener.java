@@ -129,7 +129,6 @@ final class StoreOpener {
   private Opened open(GenerationName found, FileState state) throws IOException {
     FileVerdict verdict;
     boolean isCopy;
-    boolean getsDiskInSteps;
     Generation file;
     try {
       verdict = state.judge(found.path());
@@ -144,25 +143,17 @@ final class StoreOpener {
                     : "it may lack its last changes: the machine crashed before the file was closed"
                         + " and on disk, or the file is a copy"));
       }
-      getsDiskInSteps = state.room() != 0 && Holes.canAllocate();
-      if (isCopy && !getsDiskInSteps) {
+      if (isCopy) {
         Holes.fill(files.disk, found.path());
-      } else if (getsDiskInSteps && (isCopy || verdict == FileVerdict.UNSURE)) {
-        // A crash may have taken back what was allocated last. Noted, as that may fail or be
-        // killed.
-        state.noteHoles(true);
       }
       state.takeOver(found.path(), verdict);
+      state.allocateIfLacking(found.path());
       file = context.generations.open(found, state);
     } catch (IOException | RuntimeException | Error e) {
       state.release();
       throw e;
     }
     try {
-      if (getsDiskInSteps && state.mayHaveHoles()) {
-        file.values.map.allocateAgain(files.disk, found.path());
-        state.noteHoles(false);
-      }
       if (context.settings.oldValues() == OldValues.SECRET) {
         // If the disk does not take what the last process wrote, that must show now and not later.
         file.force(/* all= */ false);
