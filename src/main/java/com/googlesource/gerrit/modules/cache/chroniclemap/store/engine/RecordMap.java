@@ -45,8 +45,7 @@ import net.openhft.chronicle.map.VanillaChronicleMap;
  * FileState}. {@link RecordMapBuilder} creates and opens them.
  *
  * <p>A write to a mapped hole on a full disk would kill the process. So all disk of the file is
- * allocated when the file is created. In a large file, that is the disk of the first chunks of each
- * segment only, and the others count as used until they have disk, too: see {@link #allocate}.
+ * allocated when the file is created.
  *
  * <p>Chronicle-Map keeps the locks and counts of segments in the file. Here they are in plain
  * memory instead, and the counts are saved in the state file. So a read writes nothing to the file,
