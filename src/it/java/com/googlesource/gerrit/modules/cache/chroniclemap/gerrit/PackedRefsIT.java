@@ -167,6 +167,7 @@ class PackedRefsIT extends RefsFixture {
   @Test
   void badFilesAreTheirOwnRefsAlone() throws Exception {
     gerrit.createProject("bad");
+    gerrit.grantToAdministratorsOnly("bad", "refs/heads/*", "push");
     Workload team = new Workload(gerrit, "bad");
     team.push(2);
     createBranch("bad", "packed");
