@@ -226,6 +226,50 @@ class RefFilesTest {
     }
   }
 
+  /** Logs of a batch are written after its locks are gone. */
+  @Test
+  void aLogThatAnotherWriterMakesMeanwhileIsAppendedTo() throws Exception {
+    make(
+        new RefDisk() {
+          @Override
+          protected void about(String step, Path file) throws IOException {
+            if (step.equals("create") && file.endsWith("logs/" + A)) {
+              Files.writeString(file, "");
+            }
+          }
+        },
+        "sharedRepository",
+        "group",
+        "logAllRefUpdates",
+        "always");
+    RefUpdate update = refs.newUpdate(A, false);
+    update.setNewObjectId(id(1));
+    update.setRefLogMessage("made", false);
+    assertThat(update.update()).isEqualTo(RefUpdate.Result.NEW);
+    assertThat(Files.readAllLines(test.folder().resolve("logs/" + A))).hasSize(1);
+  }
+
+  // ---- packed-refs that is rewritten in place
+
+  /** As by {@code rsync --inplace --times}: its size, time and inode are those of before. */
+  @ParameterizedTest
+  @ValueSource(strings = {"always", "after_open", "never"})
+  void anUpdateFromAValueThatWasReplacedInPlaceIsRefused(String trust) throws Exception {
+    make(new RefDisk(), "trustStat", trust);
+    update(A, 1);
+    pack();
+    assertThat(refs.exactRef(A).getObjectId()).isEqualTo(id(1));
+    Path packed = test.folder().resolve("packed-refs");
+    FileTime time = Files.getLastModifiedTime(packed);
+    Object changed = Files.getAttribute(packed, "unix:ctime");
+    do { // until the clock of the file system has ticked
+      Files.writeString(packed, Files.readString(packed).replace(id(1).name(), id(2).name()));
+      Files.setLastModifiedTime(packed, time);
+    } while (Files.getAttribute(packed, "unix:ctime").equals(changed));
+    assertThat(tryBatch(command(A, 1, 3))).isFalse();
+    assertThat(values()).containsExactly(A, id(2).name());
+  }
+
   // ---- no journal, no links
 
   /** Each kind of change, none of which may leave anything behind. */
@@ -242,6 +286,8 @@ class RefFilesTest {
       assertThat(files(".lock")).isEmpty();
       assertThat(warnings.texts).hasSize(1);
       assertThat(warnings.texts.get(0)).contains("Refs are updated all the same");
+      // Advice for another cause than this one.
+      assertThat(warnings.texts.get(0)).doesNotContain("has to be writable");
     }
   }
 
