@@ -78,6 +78,28 @@ class StartIT {
     }
   }
 
+  @Test
+  void aWrongSettingOfACacheLeavesNoStoreOpen() throws Exception {
+    try (GerritSite site = SiteTemplate.siteWithModule(tmp.resolve("gerrit"))) {
+      site.edit(config -> config.setString("cache", "diff_summary", "diskLimit", "1gb"));
+      assertThrows(
+          GerritDaemon.StartFailure.class,
+          () -> {
+            try (GerritDaemon daemon = GerritDaemon.start(site)) {
+              assertThat(daemon.isRunning()).isFalse();
+            }
+          });
+      assertThat(linesOf(site, "ERROR .*cache.diff_summary.diskLimit is \"1gb\"")).isNotEmpty();
+      site.edit(config -> config.unset("cache", "diff_summary", "diskLimit"));
+      site.edit(config -> config.setString("cache", "git_file_diff", "diskLimt", "1g"));
+      try (GerritDaemon daemon = GerritDaemon.start(site)) {
+        assertThat(daemon.isRunning()).isTrue();
+        assertThat(linesOf(site, "WARN .*cache.git_file_diff.diskLimt in .*diskLimit")).hasSize(1);
+        assertThat(linesOf(site, "was recovered")).isEmpty();
+      }
+    }
+  }
+
   /** As in a restart in which the old daemon takes its time to stop, or does not stop at all. */
   @Test
   void aDaemonDoesNotStartWhileAnotherOneHasTheFolder() throws Exception {

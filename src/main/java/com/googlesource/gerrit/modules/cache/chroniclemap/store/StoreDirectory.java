@@ -76,7 +76,7 @@ public final class StoreDirectory implements AutoCloseable {
   /** The folder. */
   public final Path path;
 
-  /** Why others than its owner have rights to the folder; empty if they have none. */
+  /** Why others than the owner may have rights to the files; empty if they have none. */
   public final Optional<String> exposed;
 
   private final DirectoryLock lock;
@@ -194,29 +194,33 @@ public final class StoreDirectory implements AutoCloseable {
     }
   }
 
-  /** Gives all rights to the owner alone; returns why others have some to the folder. */
+  /** Gives all rights to the owner alone; returns why others may have some even so. */
   private Optional<String> keepPrivate() {
     Optional<String> why = keepPrivate(path);
     try {
       for (Path file : disk.list(path)) {
-        // Where links lead, nothing is ours. What stays open here is behind the folder's rights.
+        // Where links lead, nothing is ours.
         if (Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
-          var unused = keepPrivate(file);
+          Optional<String> whyFile = keepPrivate(file);
+          why = why.isPresent() ? why : whyFile;
         }
       }
+      return why;
     } catch (IOException e) {
-      logger.atFine().withCause(e).log("%s", path);
+      return why.isPresent() ? why : Optional.of(exposed(path) + ": " + WayOut.of(e));
     }
-    return why;
   }
 
   private Optional<String> keepPrivate(Path file) {
-    String why = "others than its owner have rights to " + file + ", which holds secrets";
     try {
-      return disk.makePrivate(file) ? Optional.empty() : Optional.of(why);
+      return disk.makePrivate(file) ? Optional.empty() : Optional.of(exposed(file));
     } catch (IOException | UnsupportedOperationException e) {
-      return Optional.of(why + ": " + WayOut.of(e));
+      return Optional.of(exposed(file) + ": " + WayOut.of(e));
     }
+  }
+
+  private static String exposed(Path file) {
+    return "others than its owner may have rights to " + file + ", which may hold secrets";
   }
 
   /**
