@@ -36,6 +36,9 @@ final class FolderSync {
 
   private static final Path PROC = Path.of("/proc");
 
+  /** A file of the process's own: of others, the answer would be that it may not write. */
+  private static final Path OWN = Path.of("/proc/self/comm");
+
   /** The folders of which that was said. */
   private static final Set<Path> TOLD = ConcurrentHashMap.newKeySet();
 
@@ -73,7 +76,7 @@ final class FolderSync {
   }
 
   private static void attributeOfProc() throws IOException {
-    Files.setAttribute(PROC, "user:a", ByteBuffer.allocate(1));
+    Files.setAttribute(OWN, "user:a", ByteBuffer.allocate(1));
   }
 
   /** Returns the end of a failure's text, which is the system's. */

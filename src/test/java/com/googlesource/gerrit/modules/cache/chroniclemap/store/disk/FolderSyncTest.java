@@ -51,7 +51,15 @@ class FolderSyncTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"Input/output error", "No space left on device", "Stale file handle", ""})
+  @ValueSource(
+      strings = {
+        "Input/output error",
+        "No space left on device",
+        "Stale file handle",
+        "Permission denied",
+        "Operation not permitted",
+        ""
+      })
   void theDisksFailuresStayFailures(String why) {
     IOException failure = new IOException(why);
     assertThat(assertThrows(IOException.class, () -> FolderSync.unlessNotOffered(folder, failure)))
