@@ -85,7 +85,9 @@ final class FolderSync {
       call.run();
     } catch (IOException | RuntimeException e) {
       String text = String.valueOf(e.getMessage());
-      return text.substring(text.lastIndexOf(": ") + 1).trim();
+      String end = text.substring(text.lastIndexOf(": ") + 1).trim();
+      // Each text ends with an empty one.
+      return end.isEmpty() ? otherwise : end;
     }
     return otherwise;
   }
