@@ -44,7 +44,7 @@ public class ChronicleMapCacheModule extends LifecycleModule {
     StartRefusal.unlessValid(
         site,
         config,
-        OwnSettings.OF_CACHES,
+        OwnSettings.ofCaches(config),
         () -> new ConfigLinesCheck(config).checkCacheModule(ChronicleMapCacheModule.class));
   }
 

@@ -17,15 +17,18 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.caches.Setting.
 import static com.googlesource.gerrit.modules.cache.chroniclemap.caches.Setting.text;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.caches.Setting.truth;
 
+import com.google.common.collect.ImmutableListMultimap;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Setting;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+import org.eclipse.jgit.lib.Config;
 
 /**
- * The lists of settings in the sections of {@code gerrit.config} that belong to a module alone,
- * where no other keys have an effect. Sections of single caches are Gerrit's, and the caches check
- * what they read.
+ * The lists of settings in the sections of {@code gerrit.config} that belong to a module alone, or
+ * to a single cache. Other keys have no effect there.
  */
 final class OwnSettings {
   private OwnSettings() {}
@@ -44,15 +47,43 @@ final class OwnSettings {
           number("sharedBytes"),
           truth("sharedPublish"));
 
-  /** Those of {@link ChronicleMapCacheModule}. */
-  static final Map<String, List<Setting>> OF_CACHES = Map.of(BOTH, OF_BOTH);
+  private static final String CACHE = "cache";
+  private static final String LISTS = "packed_refs";
+
+  /** What else Gerrit 3.12 to 3.14 reads from the sections of single caches. */
+  private static final ImmutableListMultimap<String, Setting> OF_GERRIT =
+      ImmutableListMultimap.<String, Setting>builder()
+          .putAll("changes", text("maximumWeight"))
+          .putAll("diff", text("intraline"), text("timeout"))
+          .putAll("diff_intraline", text("enabled"), text("timeout"))
+          .putAll("external_ids_map", text("enablePartialReloads"))
+          .putAll("git_file_diff", text("timeout"))
+          .putAll("project_list", text("interval"), text("startTime"), text("jitter"))
+          .putAll("projects", text("loadOnStartup"), text("loadThreads"), text("checkFrequency"))
+          .build();
+
+  /**
+   * Those of {@link ChronicleMapCacheModule}, by section. A plugin may have settings of its own for
+   * its caches, and a wrong one must not keep Gerrit from starting.
+   */
+  static Map<String, List<Setting>> ofCaches(Config config) {
+    Map<String, List<Setting>> all = new TreeMap<>(Map.of(BOTH, OF_BOTH));
+    for (String cache : config.getSubsections(CACHE)) {
+      if (!cache.contains(".") && !cache.equals(LISTS)) {
+        all.put(
+            CACHE + "." + cache,
+            Stream.concat(Setting.OF_EACH_CACHE.stream(), OF_GERRIT.get(cache).stream()).toList());
+      }
+    }
+    return all;
+  }
 
   /** Those of {@link PackedRefsModule}. */
   static final Map<String, List<Setting>> OF_REFS =
       Map.of(
           BOTH,
           OF_BOTH,
-          "cache.packed_refs",
+          CACHE + "." + LISTS,
           List.of(number("memoryLimit"), number("diskLimit")),
           "packedRefs",
           List.of(

@@ -31,6 +31,7 @@ import java.nio.file.Path;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.Executor;
 import org.junit.jupiter.api.Test;
 
 /** Imports run downwards, and each folder knows what its package comment says it knows. */
@@ -222,6 +223,31 @@ class ArchitectureTest {
         .callMethod(Disk.class, "delete", Path.class)
         .orShould()
         .callMethod(FolderDisk.class, "delete", Path.class)
+        .check(MAIN);
+  }
+
+  /** There may be no further thread, which the caller of an executor is told by an Error. */
+  @Test
+  void onlyOneClassOfTheStoreStartsThreads() {
+    noClasses()
+        .that()
+        .resideInAPackage(ROOT + ".store..")
+        .and()
+        .doNotHaveSimpleName("StoreThreads")
+        .should()
+        .dependOnClassesThat()
+        .areAssignableTo(Executor.class)
+        .orShould()
+        .dependOnClassesThat()
+        .areAssignableTo(Thread.Builder.class)
+        .orShould()
+        .callMethod(Thread.class, "start")
+        .orShould()
+        .callMethodWhere(target(name("startVirtualThread")))
+        .orShould()
+        .callMethodWhere(target(name("runAsync")))
+        .orShould()
+        .callMethodWhere(target(name("supplyAsync")))
         .check(MAIN);
   }
 

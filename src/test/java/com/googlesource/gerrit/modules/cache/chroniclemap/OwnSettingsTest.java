@@ -118,6 +118,51 @@ class OwnSettingsTest {
     assertThat(errorLog()).contains("checkGerritVersion is \"nope\"");
   }
 
+  /** Before any store is opened, which would be left open. */
+  @ParameterizedTest
+  @CsvSource({
+    "maxAge, 5 dayz, a time",
+    "refreshAfterWrite, soon, a time",
+    "expireFromMemoryAfterAccess, 1 x, a time",
+    "diskLimit, 1gb, a number",
+    "memoryLimit, 1e3, a number"
+  })
+  void aWrongValueOfACacheIsRefused(String name, String value, String allowed) throws Exception {
+    set("cache.diff_summary." + name, value);
+    assertThrows(ProvisionException.class, () -> new ChronicleMapCacheModule(site, config));
+    assertThat(errorLog())
+        .contains(
+            "cache.diff_summary."
+                + name
+                + " is \""
+                + value
+                + "\" in etc/gerrit.config: set it to "
+                + allowed);
+  }
+
+  @Test
+  void aMisspeltSettingOfACacheIsNamed() throws Exception {
+    set("cache.git_file_diff.diskLimt", "1g");
+    set("cache.git_file_diff.timeout", "5 s");
+    set("cache.git_file_diff.DISKLIMIT", "1g");
+    set("cache.projects.loadOnStartup", "true");
+    set("cache.packed_refs.memoryLimit", "1g");
+    set("cache.directory", "cache");
+    var unused = new ChronicleMapCacheModule(site, config);
+    assertThat(errorLog().lines().toList()).hasSize(1);
+    assertThat(errorLog())
+        .containsMatch("WARN .*cache.git_file_diff.diskLimt in .* no effect.* diskLimit, memory");
+  }
+
+  /** It may have settings of its own, and a wrong one is that plugin's alone. */
+  @Test
+  void theCachesOfAPluginAreItsOwn() throws Exception {
+    set("cache.its.rules.diskLimit", "1gb");
+    set("cache.its.rules.depth", "3");
+    var unused = new ChronicleMapCacheModule(site, config);
+    assertThat(Files.exists(site.logs_dir.resolve("error_log"))).isFalse();
+  }
+
   @Test
   void aLineWithoutAPrefixIsRefused() throws Exception {
     config.fromText("[packedRefs]\n\tadvertise = refs/heads/\n\tadvertise =\n");
@@ -126,7 +171,7 @@ class OwnSettingsTest {
   }
 
   @Test
-  void whatIsNoSettingIsNamedWithTheNearestOne() throws Exception {
+  void whatIsNoSettingIsNamedWithThoseThereAre() throws Exception {
     set("packedRefs.maxlose", "5");
     set("packedRefs.MAXLOOSE", "7");
     set("cache.packed_refs.memory", "1g");
@@ -135,9 +180,9 @@ class OwnSettingsTest {
     var unused = new PackedRefsModule(site, config);
     String log = errorLog();
     assertThat(log.lines().toList()).hasSize(3);
-    assertThat(log).containsMatch("WARN .*packedRefs.maxlose in .* is packedRefs.maxLoose");
-    assertThat(log).containsMatch("cache.packed_refs.memory in .* cache.packed_refs.memoryLimit");
-    assertThat(log).containsMatch("checkVersion in .* cache-chroniclemap.checkGerritVersion");
+    assertThat(log).containsMatch("WARN .*packedRefs.maxlose in .* maxLoose, advertise\n");
+    assertThat(log).containsMatch("cache.packed_refs.memory in .* memoryLimit, diskLimit\n");
+    assertThat(log).containsMatch("cache-chroniclemap.checkVersion in .* checkGerritVersion, ");
   }
 
   @Test

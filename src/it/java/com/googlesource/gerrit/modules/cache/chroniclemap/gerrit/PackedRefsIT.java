@@ -27,8 +27,11 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SshUser
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Workload;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.security.KeyPair;
+import java.util.List;
 import java.util.Set;
+import org.eclipse.jgit.lib.ObjectId;
 import org.junit.jupiter.api.Test;
 
 /** Parsed ref lists and caches of this module in one Gerrit, while others change refs. */
@@ -158,6 +161,65 @@ class PackedRefsIT extends RefsFixture {
     assertThat(Files.readString(folder("gc").resolve("packed-refs"))).contains("refs/changes/");
     assertThat(refsOfGit("gc")).isEqualTo(before);
     assertSameRefs("gc");
+  }
+
+  /** What is wrong with one ref is that ref's alone. */
+  @Test
+  void badFilesAreTheirOwnRefsAlone() throws Exception {
+    gerrit.createProject("bad");
+    gerrit.grantToAdministratorsOnly("bad", "refs/heads/*", "push");
+    Workload team = new Workload(gerrit, "bad");
+    team.push(2);
+    createBranch("bad", "packed");
+    createBranch("bad", "ok");
+    git("bad", "pack-refs", "--all");
+    Set<String> before = refsOfGerrit("bad");
+    Path ini = folder("bad").resolve("refs/heads/desktop.ini");
+    Path change = folder("bad").resolve("refs/changes/99/99/1");
+    Path user = folder("All-Users").resolve("refs/users/77/1000077");
+    for (Path file : List.of(ini, change, user)) {
+      Files.createDirectories(file.getParent());
+      Files.writeString(file, file.equals(ini) ? "[.ShellClassInfo]\r\n" : "");
+    }
+    assertThat(refsOfGerrit("bad")).isEqualTo(before);
+    try (GitUser mirror = gerrit.git("bad")) {
+      assertThat(lines(mirror.mirror())).isEqualTo(before);
+      ObjectId ok = mirror.fetch("refs/heads/ok");
+      ObjectId next =
+          mirror.commit(ok, "Beside bad files", List.of(new GitUser.Content("f", "f\n")));
+      assertThat(mirror.push(next, "refs/heads/ok")).isNotNull();
+      assertThat(mirror.fetch("refs/heads/ok")).isEqualTo(next);
+    }
+    team.push(2);
+    team.approve(team.changes().subList(0, 1));
+    team.submit(team.changes().subList(0, 1));
+    assertThat(gerrit.branches("bad")).contains("refs/heads/ok");
+    gerrit.createUserWithPassword("beside-bad-files");
+    assertThat(gerrit.rest().get("/accounts/?q=is:active").body()).contains("_account_id");
+    assertThat(refsOfGerrit("All-Users")).isNotEmpty();
+    String shown = gerrit.ssh().run("cache-chroniclemap refs --json");
+    assertThat(shown).contains("refs/heads/desktop.ini: no ref, ");
+    assertThat(shown).contains("refs/changes/99/99/1: broken ref");
+    assertThat(shown).contains("refs/users/77/1000077: broken ref");
+    assertThat(gerrit.ssh().run("gerrit gc --show-progress bad")).contains("done");
+
+    // The older value of a ref that lost its newer one is not served, and its objects stay.
+    Path packed = folder("bad").resolve("refs/heads/packed");
+    Files.createDirectories(packed.getParent());
+    Files.writeString(packed, "");
+    assertThat(gerrit.branches("bad")).doesNotContain("refs/heads/packed");
+    assertThat(gerrit.ssh().tryRun("gerrit gc --show-progress bad").out()).doesNotContain("done");
+    Path head = folder("bad").resolve("HEAD");
+    Files.writeString(head, "");
+    assertThat(gerrit.branches("bad")).contains("refs/heads/ok");
+    assertThat(refsOfGerrit("bad")).isNotEmpty();
+    createBranch("bad", "beside-a-broken-head");
+    Files.writeString(head, "ref:refs/heads/master\n");
+    for (Path file : List.of(ini, change, user, packed)) {
+      Files.delete(file);
+    }
+    assertThat(gerrit.branches("bad")).containsAtLeast("HEAD", "refs/heads/packed");
+    assertSameRefs("bad");
   }
 
   @Test

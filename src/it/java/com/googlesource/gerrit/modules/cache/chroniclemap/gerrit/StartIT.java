@@ -72,8 +72,30 @@ class StartIT {
       try (GerritDaemon daemon = GerritDaemon.start(site)) {
         workIn(daemon);
         assertMemoryOnly(site, folder);
-        assertThat(linesOf(site, "WARN .*nearest one is cache-chroniclemap.sharedBytes"))
+        assertThat(linesOf(site, "WARN .*cache-chroniclemap.sharedByte in .*sharedBytes"))
             .hasSize(1);
+      }
+    }
+  }
+
+  @Test
+  void aWrongSettingOfACacheLeavesNoStoreOpen() throws Exception {
+    try (GerritSite site = SiteTemplate.siteWithModule(tmp.resolve("gerrit"))) {
+      site.edit(config -> config.setString("cache", "diff_summary", "diskLimit", "1gb"));
+      assertThrows(
+          GerritDaemon.StartFailure.class,
+          () -> {
+            try (GerritDaemon daemon = GerritDaemon.start(site)) {
+              assertThat(daemon.isRunning()).isFalse();
+            }
+          });
+      assertThat(linesOf(site, "ERROR .*cache.diff_summary.diskLimit is \"1gb\"")).isNotEmpty();
+      site.edit(config -> config.unset("cache", "diff_summary", "diskLimit"));
+      site.edit(config -> config.setString("cache", "git_file_diff", "diskLimt", "1g"));
+      try (GerritDaemon daemon = GerritDaemon.start(site)) {
+        assertThat(daemon.isRunning()).isTrue();
+        assertThat(linesOf(site, "WARN .*cache.git_file_diff.diskLimt in .*diskLimit")).hasSize(1);
+        assertThat(linesOf(site, "was recovered")).isEmpty();
       }
     }
   }

@@ -96,10 +96,6 @@ final class SoakMain {
     Logger.getRootLogger().setLevel(Level.INFO);
     boolean crashed = Boolean.parseBoolean(args[7]);
     SoakPlan plan = SoakPlan.parse(args[2]);
-    if (plan.keys() >= 128) {
-      // Some stores grow without a copy, as the largest of users do.
-      GrowthPlan.inPlaceAbove = 1 << 20;
-    }
     Logger.getRootLogger().addAppender(new Watch(crashed));
     SoakMain main =
         new SoakMain(

@@ -212,6 +212,12 @@ final class Problems {
             Duration.ofHours(hours),
             history.events());
     inventory.flatMap(CacheInventory::memoryOnlyReason).ifPresent(found::findMemoryOnly);
+    inventory
+        .flatMap(CacheInventory::exposed)
+        .ifPresent(
+            why ->
+                found.add(
+                    ALL_CACHES, why, "Take them away, and restart Gerrit.", "errors-of-the-disk"));
     inventory.flatMap(CacheInventory::shared).ifPresent(found::findIn);
     caches.forEach(report -> found.findIn(report, Figures.of(CacheMetrics.ALL, report)));
     if (refs != null) {

@@ -31,6 +31,9 @@ public interface CacheInventory {
   /** Why all caches are in memory only; empty if they are not. */
   Optional<String> memoryOnlyReason();
 
+  /** Why others than the owner may have rights to the files; empty if they have none. */
+  Optional<String> exposed();
+
   /** Returns the figures of all caches that have a store, sorted by name. */
   List<CacheReport> reports();
 

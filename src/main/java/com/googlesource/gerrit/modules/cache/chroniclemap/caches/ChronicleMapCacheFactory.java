@@ -45,6 +45,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreUnavailableException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.WayOut;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Collections;
@@ -149,6 +150,7 @@ final class ChronicleMapCacheFactory
           settings.isOfflineProgram()
               ? StoreDirectory.open(path.get())
               : StoreDirectory.openWhenFree(path.get(), StoreDirectory.PATIENCE, this::warnOfWait);
+      opened.exposed.ifPresent(log::warn);
       return openImports(opened);
     } catch (StoreUnavailableException e) {
       if (e.isInUse()) {
@@ -255,7 +257,7 @@ final class ChronicleMapCacheFactory
       return memoryOnly(
           lenientFormat(
               "whether %s holds invalidated values is unknown, as a file cannot be read: %s",
-              opened.path, e));
+              opened.path, WayOut.of(e)));
     }
     try {
       Optional<String> stale = made.whyStoresAreStale();
@@ -269,7 +271,8 @@ final class ChronicleMapCacheFactory
       distrust();
       return memoryOnly(
           lenientFormat(
-              "%s may hold invalidated values, and they cannot be deleted: %s", opened.path, e));
+              "%s may hold invalidated values, and they cannot be deleted: %s",
+              opened.path, WayOut.of(e)));
     }
     try {
       made.begin();
@@ -321,6 +324,11 @@ final class ChronicleMapCacheFactory
   @Override
   public Optional<String> memoryOnlyReason() {
     return memoryOnlyReason;
+  }
+
+  @Override
+  public Optional<String> exposed() {
+    return directory.flatMap(opened -> opened.exposed);
   }
 
   @Override
@@ -512,6 +520,8 @@ final class ChronicleMapCacheFactory
     log.open();
     refusal.ifPresent(
         reason -> {
+          // Gerrit ends now, without a call of stop().
+          directory.ifPresent(StoreDirectory::close);
           throw new IllegalStateException(reason);
         });
     shared.ifPresent(SharedValues::allAdded);

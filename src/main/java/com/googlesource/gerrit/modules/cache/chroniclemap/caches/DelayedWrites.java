@@ -68,9 +68,6 @@ final class DelayedWrites<K, V> {
   /** Writing a key's value takes at most this share of one thread's time. */
   private static final int ONE_IN = 50;
 
-  /** In so many bins, a write of one key seldom delays the put of another. */
-  private static final int ROOM = 512;
-
   /**
    * A value that is not written yet. Each put makes a new one, even of the same object.
    *
@@ -83,7 +80,9 @@ final class DelayedWrites<K, V> {
   private final Function<V, byte[]> serializer;
   private final AtomicBoolean readOnly;
   private final BooleanSupplier isStopping;
-  private final ConcurrentMap<Object, Waiting<V>> waiting = new ConcurrentHashMap<>(ROOM);
+
+  /** In so many bins, a write of one key seldom delays the put of another. */
+  private final ConcurrentMap<Object, Waiting<V>> waiting = new ConcurrentHashMap<>(512);
 
   /** Until when the values of some keys are not written again, as {@link System#nanoTime}. */
   private final ConcurrentMap<Object, Long> pauses = new ConcurrentHashMap<>();
@@ -129,8 +128,11 @@ final class DelayedWrites<K, V> {
     return change(key, before -> next(before, key, value, created), store::beginChange);
   }
 
-  /** Like {@link Store#putIfCurrent}. The caller then calls {@link #arrived}. */
-  void putIfCurrent(DiskKey key, V value, long created, Ticket ticket) {
+  /**
+   * Like {@link Store#putIfCurrent}. The caller then calls {@link #arrived}. Not during a {@link
+   * #clear}, which could miss a value that it should remove.
+   */
+  synchronized void putIfCurrent(DiskKey key, V value, long created, Ticket ticket) {
     var unused =
         waiting.compute(
             key.key(),
@@ -174,8 +176,9 @@ final class DelayedWrites<K, V> {
    * Removes all values, here and on disk. To be called after {@link Store#beginRemoval}, so that no
    * value that was computed before is put after this.
    */
-  void clear() {
-    waiting.clear();
+  synchronized void clear() {
+    // Each with its older value on disk, which would be found once it does not wait any more.
+    waiting.values().forEach(each -> remove(each.key()).close());
     store.clear();
   }
 

@@ -15,18 +15,15 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
 import static com.google.common.base.Preconditions.checkArgument;
 import static com.google.common.base.Strings.lenientFormat;
-import static java.util.Comparator.comparing;
 import static java.util.concurrent.TimeUnit.SECONDS;
+import static java.util.stream.Collectors.joining;
 
-import com.google.common.base.Ascii;
 import com.google.common.base.Strings;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.server.config.ConfigUtil;
 import com.google.inject.ProvisionException;
 import java.util.Arrays;
-import java.util.Collections;
 import java.util.List;
-import org.apache.commons.text.similarity.LevenshteinDistance;
 import org.eclipse.jgit.lib.Config;
 
 /**
@@ -41,6 +38,15 @@ import org.eclipse.jgit.lib.Config;
  * @param reader reads the value
  */
 public record Setting(String name, String allowed, Reader reader) {
+  /** Those of the section of each cache. */
+  public static final List<Setting> OF_EACH_CACHE =
+      List.of(
+          number("diskLimit"),
+          number("memoryLimit"),
+          time("maxAge"),
+          time("refreshAfterWrite"),
+          time("expireFromMemoryAfterAccess"));
+
   /** Reads a value, and throws an exception if the value is invalid. */
   public interface Reader {
     Object read(Config config, String section, @Nullable String subsection, String name);
@@ -98,7 +104,7 @@ public record Setting(String name, String allowed, Reader reader) {
     }
   }
 
-  /** A warning for each key of a section that is not among its settings, and so has no effect. */
+  /** A warning for each key of a section that is not among its settings. */
   public static List<String> warnings(Config config, String section, List<Setting> settings) {
     String[] parts = parts(section);
     // Gerrit reads its file into a base of the configuration that modules get.
@@ -107,20 +113,12 @@ public record Setting(String name, String allowed, Reader reader) {
         .map(
             key ->
                 lenientFormat(
-                    "%s.%s in etc/gerrit.config has no effect: there is no such setting; the"
-                        + " nearest one is %s.%s",
+                    "%s.%s in etc/gerrit.config has no effect: the settings of [%s] are %s",
                     section,
                     key,
                     section,
-                    Collections.min(
-                            settings,
-                            comparing(setting -> setting.distance(Ascii.toLowerCase(key))))
-                        .name))
+                    settings.stream().map(Setting::name).collect(joining(", "))))
         .toList();
-  }
-
-  private int distance(String key) {
-    return LevenshteinDistance.getDefaultInstance().apply(key, Ascii.toLowerCase(name));
   }
 
   /** The section and the subsection, which may be null. */

@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.BadRef;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.EmptyRefFolders;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
@@ -161,6 +162,26 @@ public final class FileRefDatabase extends RefDatabase {
     }
   }
 
+  /**
+   * Asks for many refs. JGit may serve older packed values of bad refs, so it answers only if there
+   * are none.
+   */
+  private <T> T askForMany(Question<RefReader, T> question, Question<RefDatabase, T> toJGit)
+      throws IOException {
+    return ask(
+        question,
+        refs -> {
+          for (Ref loose : common.loose.scan(Constants.R_REFS)) {
+            String name = loose.getName();
+            if (loose instanceof BadRef bad
+                && refs.getRefsByPrefix(name).stream().anyMatch(r -> r.getName().equals(name))) {
+              throw bad.failure();
+            }
+          }
+          return toJGit.ask(refs);
+        });
+  }
+
   private RefDatabase jgitToRead() {
     return view == null ? common.jgit : view.jgit();
   }
@@ -197,14 +218,14 @@ public final class FileRefDatabase extends RefDatabase {
   @Override
   public Map<String, Ref> exactRef(String... given) throws IOException {
     String[] names = thatMayBeRefs(given);
-    return ask(refs -> refs.exactRef(names), refs -> refs.exactRef(names));
+    return askForMany(refs -> refs.exactRef(names), refs -> refs.exactRef(names));
   }
 
   @Override
   @Nullable
   public Ref firstExactRef(String... given) throws IOException {
     String[] names = thatMayBeRefs(given);
-    return ask(refs -> refs.firstExactRef(names), refs -> refs.firstExactRef(names));
+    return askForMany(refs -> refs.firstExactRef(names), refs -> refs.firstExactRef(names));
   }
 
   /**
@@ -215,8 +236,14 @@ public final class FileRefDatabase extends RefDatabase {
     return Arrays.stream(names).filter(LooseRefs::mayBeRef).toArray(String[]::new);
   }
 
+  /**
+   * JGit asks for these where it needs all that refs lead to: to collect garbage, after it has
+   * asked for all refs, and to convert a repository. So this fails where a list leaves a ref out
+   * whose objects would be deleted, and costs a scan of the loose refs.
+   */
   @Override
   public List<Ref> getAdditionalRefs() throws IOException {
+    boolean unused = askForMany(RefReader::hidesNone, refs -> true);
     List<Ref> refs = new ArrayList<>();
     for (String name : additionalRefsNames) {
       Ref ref = exactRef(name);
@@ -239,7 +266,7 @@ public final class FileRefDatabase extends RefDatabase {
     if (!LooseRefs.mayBePrefix(prefix)) {
       return List.of();
     }
-    return saw(prefix, ask(refs -> refs.refs(prefix), refs -> refs.getRefsByPrefix(prefix)));
+    return saw(prefix, askForMany(refs -> refs.refs(prefix), refs -> refs.getRefsByPrefix(prefix)));
   }
 
   @Override
@@ -248,7 +275,7 @@ public final class FileRefDatabase extends RefDatabase {
     if (prefixes.length == 0 && given.length > 0) {
       return List.of();
     }
-    return ask(refs -> refs.refs(prefixes), refs -> refs.getRefsByPrefix(prefixes));
+    return askForMany(refs -> refs.refs(prefixes), refs -> refs.getRefsByPrefix(prefixes));
   }
 
   /**
@@ -285,7 +312,7 @@ public final class FileRefDatabase extends RefDatabase {
     return LooseRefs.isFolder(prefix)
         ? Failures.map(prefix, getRefsByPrefix(prefix))
         // In this case, JGit looks for loose refs only in folders.
-        : ask(
+        : askForMany(
             refs -> Failures.map(prefix, refs.packed().refs(prefix)), refs -> refs.getRefs(prefix));
   }
 
@@ -296,7 +323,7 @@ public final class FileRefDatabase extends RefDatabase {
    */
   @Override
   public Set<Ref> getTipsWithSha1(ObjectId id) throws IOException {
-    return ask(
+    return askForMany(
         refs -> view == null ? refs.tips(id) : view.tips(refs, id),
         refs -> refs.getTipsWithSha1(id));
   }

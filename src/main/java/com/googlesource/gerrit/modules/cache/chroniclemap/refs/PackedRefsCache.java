@@ -33,6 +33,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.JvmFlags;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreDirectory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreUnavailableException;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.WayOut;
 import java.io.File;
 import java.io.IOException;
 import java.lang.ref.Cleaner;
@@ -269,11 +270,12 @@ public final class PackedRefsCache implements AutoCloseable {
       Optional<String> obstacle = obstacle();
       if (obstacle.isEmpty()) {
         directory = StoreDirectory.open(settings.folder().get());
+        directory.exposed.ifPresent(why -> logger.atWarning().log("Parsed ref lists: %s", why));
         return ListTiers.onDisk(directory, settings.diskLimit(), memory);
       }
       memoryOnlyReason = obstacle.get();
     } catch (StoreUnavailableException | IOException | RuntimeException | LinkageError e) {
-      memoryOnlyReason = String.valueOf(e.getMessage());
+      memoryOnlyReason = e instanceof StoreUnavailableException ? e.getMessage() : WayOut.of(e);
       closeDirectory();
     }
     return ListTiers.inMemory(memory);

@@ -26,11 +26,12 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles
 import java.io.IOException;
 import java.nio.file.FileSystemException;
 import java.util.Optional;
+import java.util.PrimitiveIterator.OfInt;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.logging.Level;
+import java.util.stream.IntStream;
 
 /**
  * The file that a store uses now, and the state that follows from it. No other class sets either.
@@ -250,7 +251,7 @@ final class CurrentFile {
    */
   private Generation makeEmpty(Generation old, GenerationName name) throws IOException {
     try {
-      return context.generations.create(name, name.bytes());
+      return context.generations.create(name);
     } catch (IOException | RuntimeException e) {
       context.faults.warn(e, "cannot make an empty file beside the old one, which goes first");
     }
@@ -259,7 +260,7 @@ final class CurrentFile {
     context.files.deleteOlder(old.name);
     context.generations.delete(old);
     old.unmap();
-    return context.generations.create(name, name.bytes());
+    return context.generations.create(name);
   }
 
   /**
@@ -478,26 +479,31 @@ final class CurrentFile {
     }
   }
 
-  /**
-   * Repairs, where needed, the segments of a file that were not used yet. Leaves the disk to others
-   * for two thirds of the time.
-   */
-  void checkAll(Generation checked) {
+  /** Repairs, where needed, the segments that were not used yet; one at a time. */
+  void checkRest() {
+    Generation checked = file;
+    if (checked != null) {
+      OfInt segments = IntStream.range(0, checked.state().counts.segments).iterator();
+      context.threads.inSteps(
+          () ->
+              uses(checked)
+                  && checked.state().counts.unchecked() > 0
+                  && segments.hasNext()
+                  && check(checked, segments.nextInt()));
+    }
+  }
+
+  private boolean check(Generation checked, int segment) {
     try {
-      int segments = checked.state().counts.segments;
-      for (int i = 0;
-          i < segments && uses(checked) && checked.state().counts.unchecked() > 0;
-          i++) {
-        long begun = System.nanoTime();
-        checked.check(i);
-        LockSupport.parkNanos(2 * (System.nanoTime() - begun));
-      }
+      checked.check(segment);
+      return true;
     } catch (StoreBusyException e) {
       // The remaining segments are checked when they are first used.
       logger.atFine().withCause(e).log("Cache %s", context.settings.name());
     } catch (RuntimeException | InternalError | LinkageError e) {
       fail(checked, e);
     }
+    return false;
   }
 
   /**

@@ -16,7 +16,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Holes;
 import java.util.OptionalLong;
 
 /**
@@ -24,22 +23,10 @@ import java.util.OptionalLong;
  * small. Each step at least doubles the size, so that the two files of a step together take at most
  * one and a half times the limit.
  *
- * <p>A file that may become large is not copied each time. As soon as it needs a quarter of {@link
- * #inPlaceAbove}, it is made as large as it may become, but with disk for a part of it only, and is
- * given more in steps of a {@value #STEPS}th.
- *
  * @param maxBytes the store's limit
  */
 record GrowthPlan(long maxBytes) {
   private static final long FIRST_BYTES = 4 << 20;
-
-  /** Larger files get their disk in steps. Changed by tests. */
-  static volatile long inPlaceAbove = 16L << 30;
-
-  private static final int STEPS = 16;
-
-  /** Bytes of disk with which such a file begins, as a multiple of its content. */
-  private static final int SPARSE_FACTOR = 4;
 
   /**
    * Room that a value needs in a file, as a multiple of its length, to find free runs of chunks.
@@ -80,14 +67,10 @@ record GrowthPlan(long maxBytes) {
     return free == 0 ? Long.MAX_VALUE : kind == OldValues.SECRET ? free : free - RESERVED_BYTES;
   }
 
-  /**
-   * Bytes of a larger file: those that are wanted, or as many as are available, if that helps.
-   *
-   * @param content bytes that are copied into it
-   */
-  long fitting(long current, long wanted, long available, long content) {
+  /** Bytes of a larger file: those that are wanted, or as many as are available, if that helps. */
+  long fitting(long current, long wanted, long available) {
     long bytes = wanted;
-    while (disk(bytes, content) > available && bytes / 2 >= current * 2) {
+    while (bytes > available && bytes / 2 >= current * 2) {
       bytes /= 2;
     }
     return bytes;
@@ -116,39 +99,7 @@ record GrowthPlan(long maxBytes) {
     long wanted =
         Math.max(
             Math.max(current * 2, valueLength * ROOM_FACTOR), (long) (content * CONTENT_FACTOR));
-    long bytes = halved(wanted);
-    return OptionalLong.of(
-        getsDiskInSteps(maxBytes) && bytes >= inPlaceAbove / 4 ? maxBytes : bytes);
-  }
-
-  private static boolean getsDiskInSteps(long bytes) {
-    return bytes > inPlaceAbove && Holes.canAllocate();
-  }
-
-  /**
-   * Bytes of disk with which a file begins. Where it gets disk in steps, each segment begins with
-   * little room, so that large records fill some segments far more than others.
-   *
-   * @param bytes that the file may take
-   * @param content bytes that are copied into it, about
-   */
-  static long disk(long bytes, long content) {
-    return getsDiskInSteps(bytes)
-        ? Math.min(
-            bytes,
-            Math.max(
-                Math.min(2 * step(bytes), SPARSE_FACTOR * inPlaceAbove), SPARSE_FACTOR * content))
-        : bytes;
-  }
-
-  /** Bytes of a volume that a step leaves free at least. */
-  static long spared(long step) {
-    return Math.min(RESERVED_BYTES, step);
-  }
-
-  /** Bytes of disk that a file gets at a time. */
-  static long step(long bytes) {
-    return bytes / STEPS;
+    return OptionalLong.of(halved(wanted));
   }
 
   /** Bytes of the file below one of {@code current} bytes; empty if there is none. */

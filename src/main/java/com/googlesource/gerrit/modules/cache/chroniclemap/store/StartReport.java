@@ -27,7 +27,7 @@ public record StartReport(Kind kind, String detail, long entries, long millis) {
   public enum Kind {
     /** The file is not open yet. */
     PENDING,
-    /** There was no file, or only one that was never finished. */
+    /** There was no file, or only one that was never finished or never held anything. */
     NEW,
     /** The file was closed properly. */
     CLEAN,

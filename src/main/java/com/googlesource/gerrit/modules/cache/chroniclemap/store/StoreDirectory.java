@@ -26,19 +26,21 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles
 import java.io.IOException;
 import java.lang.ref.WeakReference;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 
 /**
@@ -68,19 +70,19 @@ public final class StoreDirectory implements AutoCloseable {
   /** The smallest limit of a store, bytes. */
   public static final long MIN_BYTES = Geometry.MIN_FILE_BYTES;
 
-  /** How many stores are closed in parallel: most of that time the disk is waited for. */
-  private static final int MAX_CLOSERS = 16;
-
   /** How long {@link #close} may take in total for work that only waits for the disk. */
   private static final long SETTLE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   /** The folder. */
   public final Path path;
 
+  /** Why others than the owner may have rights to the files; empty if they have none. */
+  public final Optional<String> exposed;
+
   private final DirectoryLock lock;
   private final FolderDisk disk;
   private final LongSupplier clock;
-  final StoreThreads threads = new StoreThreads();
+  final StoreThreads threads;
 
   /** Open stores, each with the number of its users. Guarded by this. */
   private final Map<StoreSettings, Shared> stores = new HashMap<>();
@@ -103,11 +105,18 @@ public final class StoreDirectory implements AutoCloseable {
     }
   }
 
-  private StoreDirectory(Path path, DirectoryLock lock, FolderDisk disk, LongSupplier clock) {
+  private StoreDirectory(
+      Path path,
+      DirectoryLock lock,
+      FolderDisk disk,
+      LongSupplier clock,
+      Function<String, ThreadFactory> named) {
     this.path = path;
     this.lock = lock;
     this.disk = disk;
     this.clock = clock;
+    this.threads = new StoreThreads(named);
+    this.exposed = keepPrivate();
     threads.repeat(this::sweep, SWEEP_SECONDS);
   }
 
@@ -161,17 +170,19 @@ public final class StoreDirectory implements AutoCloseable {
 
   static StoreDirectory open(Path path, Disk disk, LongSupplier clock)
       throws StoreUnavailableException {
+    return open(path, disk, clock, StoreThreads::named);
+  }
+
+  static StoreDirectory open(
+      Path path, Disk disk, LongSupplier clock, Function<String, ThreadFactory> named)
+      throws StoreUnavailableException {
     try {
       createPrivate(path);
       return new StoreDirectory(
-          path, DirectoryLock.acquire(path, disk), new FolderDisk(disk), clock);
+          path, DirectoryLock.acquire(path, disk), new FolderDisk(disk), clock, named);
     } catch (IOException | UnsupportedOperationException e) {
       throw new StoreUnavailableException(
-          lenientFormat(
-              "cannot use %s: %s: %s; check that its owner may write to it and that the disk has"
-                  + " room",
-              path, e.getClass().getSimpleName(), e.getMessage()),
-          e);
+          lenientFormat("cannot use %s: %s", path, WayOut.of(e)), e);
     }
   }
 
@@ -181,6 +192,35 @@ public final class StoreDirectory implements AutoCloseable {
       Files.createDirectory(
           path, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
     }
+  }
+
+  /** Gives all rights to the owner alone; returns why others may have some even so. */
+  private Optional<String> keepPrivate() {
+    Optional<String> why = keepPrivate(path);
+    try {
+      for (Path file : disk.list(path)) {
+        // Where links lead, nothing is ours.
+        if (Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
+          Optional<String> whyFile = keepPrivate(file);
+          why = why.isPresent() ? why : whyFile;
+        }
+      }
+      return why;
+    } catch (IOException e) {
+      return why.isPresent() ? why : Optional.of(exposed(path) + ": " + WayOut.of(e));
+    }
+  }
+
+  private Optional<String> keepPrivate(Path file) {
+    try {
+      return disk.makePrivate(file) ? Optional.empty() : Optional.of(exposed(file));
+    } catch (IOException | UnsupportedOperationException e) {
+      return Optional.of(exposed(file) + ": " + WayOut.of(e));
+    }
+  }
+
+  private static String exposed(Path file) {
+    return "others than its owner may have rights to " + file + ", which may hold secrets";
   }
 
   /**
@@ -372,7 +412,7 @@ public final class StoreDirectory implements AutoCloseable {
    * Closes the stores in parallel, and forces their files to disk in the time that is left: a
    * server that takes long to stop is killed.
    */
-  private static void closeAll(List<Store> all) {
+  private void closeAll(List<Store> all) {
     if (all.isEmpty()) {
       return;
     }
@@ -386,14 +426,10 @@ public final class StoreDirectory implements AutoCloseable {
     all.forEach(store -> store.lifecycle.release());
   }
 
-  /** Runs a task for each store in parallel; returns when all are done, or after a while. */
-  private static void inParallel(List<Store> all, Consumer<Store> task, long nanos) {
-    ExecutorService executor =
-        Executors.newFixedThreadPool(
-            Math.min(all.size(), MAX_CLOSERS), StoreThreads.named("cache-chroniclemap-closer-"));
-    all.forEach(store -> executor.execute(() -> task.accept(store)));
-    executor.shutdown();
-    boolean unused =
-        Uninterruptibles.awaitTerminationUninterruptibly(executor, nanos, TimeUnit.NANOSECONDS);
+  /** See {@link StoreThreads#inParallel}. */
+  private void inParallel(List<Store> all, Consumer<Store> task, long nanos) {
+    List<Runnable> tasks = new ArrayList<>();
+    all.forEach(store -> tasks.add(() -> task.accept(store)));
+    threads.inParallel(tasks, nanos);
   }
 }

@@ -21,7 +21,6 @@ import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.GenerationFactory;
@@ -38,9 +37,9 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
 
 /**
- * The growth of a store: gives its file more disk when it fills, or replaces it by a larger one, or
- * by one of another size on request, as {@link Generation} says. This runs in the background and
- * takes the writer lock for one segment at a time, so that others wait for milliseconds at most.
+ * The growth of a store: replaces its file by a larger one when it fills, or by one of another size
+ * on request, as {@link Generation} says. This runs in the background and takes the writer lock for
+ * one segment at a time, so that others wait for milliseconds at most.
  */
 final class StoreGrowth {
   /** How long after a failed growth no other one is tried. */
@@ -154,12 +153,6 @@ final class StoreGrowth {
       return now.made.bytes() > file.bytes()
           || plan.next(now.made.bytes(), valueLength, 0).isPresent();
     }
-    if (file.values.map.canGrow()
-        && file.bytes() <= plan.maxBytes()
-        && !file.values.isShortOfSlots()) {
-      return System.nanoTime() - refusedUntil >= 0
-          && (begin(file, () -> growInPlace(file), new Run()) || isRunning());
-    }
     long bytesNow = file.bytes();
     OptionalLong bytes =
         plan.next(bytesNow, valueLength, file.values.liveBytes() + context.pending.bytes());
@@ -210,7 +203,7 @@ final class StoreGrowth {
 
   /** Whether the limit leaves the file no way to grow. Under the writer lock. */
   boolean isAtLimit(Generation file) {
-    return !file.values.map.canGrow() && file.bytes() > plan.maxBytes() / 2;
+    return file.bytes() > plan.maxBytes() / 2;
   }
 
   /** Bytes of an empty file that replaces this one. */
@@ -228,13 +221,13 @@ final class StoreGrowth {
     }
   }
 
-  /** Returns false if another rebuild is running or the threads were stopped. */
+  /** Returns false if another rebuild is running or this one cannot run now. */
   private boolean begin(Generation file, BooleanSupplier work, Run mine) {
     Run last = run.get();
     if (!last.isDone() || !run.compareAndSet(last, mine)) {
       return false;
     }
-    if (!context.threads.maintain(() -> run(work, mine))) {
+    if (!context.threads.grow(() -> run(work, mine))) {
       mine.complete(false);
       return false;
     }
@@ -266,47 +259,6 @@ final class StoreGrowth {
     }
   }
 
-  /** Refuses disk that is kept for others; returns whether it did. */
-  private boolean isRefused(Generation file, long diskBytes, long available) {
-    boolean isRefused = diskBytes > available && context.settings.oldValues() != OldValues.SECRET;
-    if (isRefused) {
-      refuseUnlessFailed(
-          file,
-          new IOException(
-              "what is free on the volume of "
-                  + file.name.path().getParent()
-                  + " is kept for web_sessions and oauth_tokens"));
-    }
-    return isRefused;
-  }
-
-  private long available() {
-    return GrowthPlan.available(context.settings.oldValues(), context.free());
-  }
-
-  /** Gives the file more disk, which its segments use when they are full. */
-  private boolean growInPlace(Generation file) {
-    RecordMap map = file.values.map;
-    long step = GrowthPlan.step(file.bytes());
-    if (isRefused(file, step, available())) {
-      return false;
-    }
-    try {
-      int chunks = map.geometry.chunksOf(step, file.bytes());
-      int room =
-          map.allocate(context.files.disk, file.name.path(), chunks, GrowthPlan.spared(step));
-      if (runIf(() -> current.uses(file), () -> map.noteRoom(room))) {
-        context.counts.growths.increment();
-        return true;
-      }
-    } catch (IOException e) {
-      refuseUnlessFailed(file, e);
-    } catch (RuntimeException | Error e) {
-      current.fail(file, e);
-    }
-    return false;
-  }
-
   /** Runs a step under the writer lock if something is so; returns whether it was. */
   private boolean runIf(BooleanSupplier isSo, FolderDisk.Step step) throws IOException {
     context.lock.lock();
@@ -322,11 +274,17 @@ final class StoreGrowth {
   }
 
   private boolean rebuildNow(Generation file, long wanted, Progress progress) {
-    long available = available();
-    long content = file.values.liveBytes();
-    long bytes = plan.fitting(file.bytes(), wanted, available, content);
-    long disk = GrowthPlan.disk(bytes, content);
-    if (bytes > file.bytes() && isRefused(file, disk, available)) {
+    long available = GrowthPlan.available(context.settings.oldValues(), context.free());
+    long bytes = plan.fitting(file.bytes(), wanted, available);
+    if (bytes > file.bytes()
+        && bytes > available
+        && context.settings.oldValues() != OldValues.SECRET) {
+      refuseUnlessFailed(
+          file,
+          new IOException(
+              "what is free on the volume of "
+                  + file.name.path().getParent()
+                  + " is kept for web_sessions and oauth_tokens"));
       return false;
     }
     GenerationName name;
@@ -343,14 +301,14 @@ final class StoreGrowth {
     } finally {
       context.lock.unlock();
     }
-    return fillNext(file, name, disk, progress);
+    return fillNext(file, name, progress);
   }
 
   /** Creates a file of another size and copies all values; returns whether it is in use now. */
-  private boolean fillNext(Generation file, GenerationName name, long disk, Progress progress) {
+  private boolean fillNext(Generation file, GenerationName name, Progress progress) {
     Generation made = null;
     try {
-      made = context.generations.create(name, disk);
+      made = context.generations.create(name);
     } catch (IOException | RuntimeException | Error e) {
       refuseUnlessFailed(file, e);
     }

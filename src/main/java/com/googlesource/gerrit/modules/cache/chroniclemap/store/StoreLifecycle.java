@@ -129,12 +129,14 @@ final class StoreLifecycle {
       context.threads.settle(file::expectRandomAccess);
     }
     if (file.state().counts.unchecked() > 0) {
-      context.threads.later(
-          () -> {
-            boolean unused = context.threads.maintain(() -> current.checkAll(file));
-          },
-          CHECK_AFTER_SECONDS);
+      boolean unused =
+          context.threads.later(this::checkRest, CHECK_AFTER_SECONDS, TimeUnit.SECONDS);
     }
+  }
+
+  /** Begins to check what was not used since the file was opened. */
+  void checkRest() {
+    current.checkRest();
   }
 
   /** Goes on without a file, which could not be opened. */
@@ -322,7 +324,6 @@ final class StoreLifecycle {
   void settle(AtomicBoolean ours) {
     Generation closedFile = closedCleanly;
     if (closedFile != null) {
-      context.usage.save(closedFile.bytes(), /* closing= */ true);
       try {
         closedFile.settle(ours);
       } catch (IOException | RuntimeException | InternalError | LinkageError e) {
@@ -335,6 +336,8 @@ final class StoreLifecycle {
               e, "cannot make sure that its file is on disk; it is used again if it is");
         }
       }
+      // Last, as the time for all of this is short, and the values matter more.
+      context.usage.save(closedFile.bytes(), /* closing= */ true);
     }
   }
 }

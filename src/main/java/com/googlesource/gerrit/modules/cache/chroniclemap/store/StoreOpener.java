@@ -70,7 +70,8 @@ final class StoreOpener {
   Opened open() throws IOException {
     Opened opened = openOrReplace();
     context.importGuard.opened(
-        opened.report().kind() == StartReport.Kind.NEW, opened.file().state().isChanged());
+        opened.report().kind() == StartReport.Kind.NEW && !untouched,
+        opened.file().state().isChanged());
     return opened;
   }
 
@@ -128,7 +129,6 @@ final class StoreOpener {
   private Opened open(GenerationName found, FileState state) throws IOException {
     FileVerdict verdict;
     boolean isCopy;
-    boolean getsDiskInSteps;
     Generation file;
     try {
       verdict = state.judge(found.path());
@@ -143,25 +143,17 @@ final class StoreOpener {
                     : "it may lack its last changes: the machine crashed before the file was closed"
                         + " and on disk, or the file is a copy"));
       }
-      getsDiskInSteps = state.room() != 0 && Holes.canAllocate();
-      if (isCopy && !getsDiskInSteps) {
+      if (isCopy) {
         Holes.fill(files.disk, found.path());
-      } else if (getsDiskInSteps && (isCopy || verdict == FileVerdict.UNSURE)) {
-        // A crash may have taken back what was allocated last. Noted, as that may fail or be
-        // killed.
-        state.noteHoles(true);
       }
       state.takeOver(found.path(), verdict);
+      state.allocateIfLacking(found.path());
       file = context.generations.open(found, state);
     } catch (IOException | RuntimeException | Error e) {
       state.release();
       throw e;
     }
     try {
-      if (getsDiskInSteps && state.mayHaveHoles()) {
-        file.values.map.allocateAgain(files.disk, found.path());
-        state.noteHoles(false);
-      }
       if (context.settings.oldValues() == OldValues.SECRET) {
         // If the disk does not take what the last process wrote, that must show now and not later.
         file.force(/* all= */ false);
@@ -179,6 +171,10 @@ final class StoreOpener {
       detail = lenientFormat("cache.%s.diskLimit is less than it was", context.settings.name());
     } else if (verdict == FileVerdict.CLEAN) {
       kind = StartReport.Kind.CLEAN;
+      detail = "";
+    } else if (verdict == FileVerdict.KILLED && file.values.entries() == 0 && !state.isChanged()) {
+      // As after a start that was refused.
+      kind = StartReport.Kind.NEW;
       detail = "";
     } else if (verdict == FileVerdict.KILLED) {
       detail = "it was not closed";

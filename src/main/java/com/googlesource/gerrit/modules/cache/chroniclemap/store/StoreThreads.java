@@ -15,20 +15,35 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
+import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
+import java.util.List;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import java.util.function.Function;
 
 /**
- * The threads of all stores of a folder. Two, or one for each eight processors, open files and
- * write what is queued. Two do what takes long and can wait, such as a rebuild or the check of a
- * file. One waits for the disk. One is the timer, so that no rebuild delays what is due at a
- * certain time.
+ * The threads of all stores of a folder, and the only class of a store that gives them tasks.
+ *
+ * <ul>
+ *   <li>Two, or one for each eight processors, open files and write what is queued.
+ *   <li>Two maintain files, in short tasks: what takes long, such as the check of a file, runs
+ *       {@linkplain #inSteps in steps} that queue again behind all others.
+ *   <li>Each growth has its own, as values are evicted until it ends, and as it waits for a disk
+ *       that may need minutes for a large file. A store has one growth at a time.
+ *   <li>One waits for the disk.
+ *   <li>One is the timer.
+ * </ul>
+ *
+ * <p>A task that is not begun, because the threads were stopped or none can be started, changes
+ * nothing: each method returns false then, and its caller takes back what it has noted. One thread
+ * of each kind is started with the folder, and goes on if the system allows no others later.
  */
 final class StoreThreads {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
@@ -36,71 +51,172 @@ final class StoreThreads {
   private static final int UPKEEP = 2;
   private static final long STOP_SECONDS = 30;
 
+  /** After how long a thread ends that no growth needs. */
+  private static final long IDLE_SECONDS = 10;
+
+  /** How many tasks run in parallel when all stores are closed: most of them wait for the disk. */
+  private static final int MAX_CLOSERS = 16;
+
   /** How long {@link #stop} waits at least for interrupted tasks, most of which end at once. */
   private static final long MIN_STOP_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
-  private final ExecutorService writers =
-      Executors.newFixedThreadPool(WRITERS, named("cache-chroniclemap-writer-"));
-  private final ExecutorService upkeep =
-      Executors.newFixedThreadPool(UPKEEP, named("cache-chroniclemap-upkeep-"));
-  private final ScheduledExecutorService timer =
-      Executors.newSingleThreadScheduledExecutor(named("cache-chroniclemap-timer-"));
+  private final Function<String, ThreadFactory> named;
+  private final ThreadPoolExecutor writers;
+  private final ThreadPoolExecutor upkeep;
+  private final ThreadPoolExecutor growths;
 
   /** Runs tasks that wait for the disk and that no caller waits for. */
-  private final ThreadPoolExecutor settler =
-      (ThreadPoolExecutor) Executors.newFixedThreadPool(1, named("cache-chroniclemap-settler-"));
+  private final ThreadPoolExecutor settler;
 
+  private final ScheduledThreadPoolExecutor timer;
+
+  /**
+   * Starts the threads, as far as the system allows.
+   *
+   * @param named makes threads with a prefix of their names; {@link #named} but for tests
+   */
+  StoreThreads(Function<String, ThreadFactory> named) {
+    this.named = named;
+    this.writers = pool(WRITERS, "writer");
+    this.upkeep = pool(UPKEEP, "upkeep");
+    this.settler = pool(1, "settler");
+    this.timer = new ScheduledThreadPoolExecutor(1, threads("timer"));
+    this.growths =
+        new ThreadPoolExecutor(
+            0,
+            Integer.MAX_VALUE,
+            IDLE_SECONDS,
+            TimeUnit.SECONDS,
+            new SynchronousQueue<>(),
+            threads("growth"));
+    for (ThreadPoolExecutor pool : List.of(writers, upkeep, settler, timer)) {
+      boolean unused = isBegun(pool::prestartCoreThread);
+    }
+  }
+
+  /** Threads that do not keep the process from ending. */
   static ThreadFactory named(String prefix) {
     return Thread.ofPlatform().daemon().name(prefix, 1).factory();
   }
 
-  /** Queues a task that opens a file or writes; returns false if the threads were stopped. */
-  boolean write(Runnable task) {
-    return unlessStopped(() -> writers.execute(task));
+  private ThreadFactory threads(String kind) {
+    return named.apply("cache-chroniclemap-" + kind + "-");
   }
 
-  /** Queues a task that takes long; returns false if the threads were stopped. */
-  boolean maintain(Runnable task) {
-    return unlessStopped(() -> upkeep.execute(task));
+  private ThreadPoolExecutor pool(int size, String kind) {
+    return new ThreadPoolExecutor(
+        size, size, 0, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), threads(kind));
   }
 
-  /** Queues a task that waits for the disk; drops it if the threads were stopped. */
-  void settle(Runnable task) {
-    boolean unused = unlessStopped(() -> settler.execute(() -> doOnce(task)));
+  /** Starts a thread of its own for a task; returns false if that is impossible. */
+  static boolean start(String name, Runnable task) {
+    return isBegun(() -> Thread.ofPlatform().daemon().name(name).start(task) != null);
   }
 
-  private static boolean unlessStopped(Runnable queueing) {
+  /** Begins a task; returns false if the threads were stopped, or none can be started. */
+  private static boolean isBegun(BooleanSupplier beginning) {
     try {
-      queueing.run();
+      boolean unused = beginning.getAsBoolean();
       return true;
     } catch (RejectedExecutionException e) {
       logger.atFine().log("the threads have stopped");
-      return false;
+    } catch (OutOfMemoryError e) {
+      // What Java throws where the system allows the process no further thread. Who needs the task
+      // tries again, and nobody else must fail for it.
+      logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.MINUTES).log(
+          "cannot start a thread: see the limits of the server's processes (pids, nproc)");
     }
+    return false;
+  }
+
+  private boolean begin(ThreadPoolExecutor pool, Runnable task) {
+    Runnable guarded = () -> doOnce(task);
+    // If it could not be started before.
+    boolean unused = isBegun(timer::prestartCoreThread);
+    return isBegun(
+            () -> {
+              pool.execute(guarded);
+              return true;
+            })
+        // Without a further thread, those that run do it.
+        || (pool.getPoolSize() > 0 && !pool.isShutdown() && pool.getQueue().offer(guarded));
+  }
+
+  /** Queues a task that opens a file or writes; returns false if it will not run. */
+  boolean write(Runnable task) {
+    return begin(writers, task);
+  }
+
+  /** Queues a task that maintains a file and does not take long; returns false if it cannot run. */
+  boolean maintain(Runnable task) {
+    return begin(upkeep, task);
+  }
+
+  /**
+   * Repeats a step until it returns false, each time behind all other tasks. Leaves the disk to
+   * others for two thirds of the time.
+   */
+  void inSteps(BooleanSupplier step) {
+    boolean unused =
+        maintain(
+            () -> {
+              long begun = System.nanoTime();
+              if (step.getAsBoolean()) {
+                long nanos = 2 * (System.nanoTime() - begun);
+                boolean unusedToo = later(() -> inSteps(step), nanos, TimeUnit.NANOSECONDS);
+              }
+            });
+  }
+
+  /** Runs a growth on a thread of its own, if there can be one; returns false if it cannot run. */
+  boolean grow(Runnable task) {
+    return begin(growths, task) || maintain(task);
+  }
+
+  /** Queues a task that waits for the disk; drops it if it cannot run. */
+  void settle(Runnable task) {
+    boolean unused = begin(settler, task);
   }
 
   /** Runs a short task after a delay, unless the threads are stopped before. */
-  void later(Runnable task, long seconds) {
-    boolean unused =
-        unlessStopped(
-            () -> {
-              var unusedToo = timer.schedule(task, seconds, TimeUnit.SECONDS);
-            });
+  boolean later(Runnable task, long delay, TimeUnit unit) {
+    return isBegun(() -> timer.schedule(() -> doOnce(task), delay, unit) != null);
   }
 
   /** Repeats a task until the threads are stopped; other tasks of the timer wait for it. */
   void repeat(Runnable task, long seconds) {
-    var unused =
-        timer.scheduleWithFixedDelay(() -> doOnce(task), seconds, seconds, TimeUnit.SECONDS);
+    boolean unused =
+        isBegun(
+            () ->
+                timer.scheduleWithFixedDelay(() -> doOnce(task), seconds, seconds, TimeUnit.SECONDS)
+                    != null);
   }
 
   private static void doOnce(Runnable task) {
     try {
       task.run();
     } catch (RuntimeException | Error e) {
-      // Rethrown, it would end the repetition.
-      logger.atSevere().withCause(e).log("a periodic task failed");
+      // Rethrown, it would end the thread or the repetition.
+      logger.atSevere().withCause(e).log("a background task failed");
     }
+  }
+
+  /**
+   * Runs tasks in parallel; returns when all are done, or after a while. Where no thread can be
+   * started, this one runs those that have to be done however long they take.
+   *
+   * @param nanos how long to wait; Long.MAX_VALUE if all have to be done
+   */
+  void inParallel(List<Runnable> tasks, long nanos) {
+    ThreadPoolExecutor closers = pool(Math.min(tasks.size(), MAX_CLOSERS), "closer");
+    for (Runnable task : tasks) {
+      if (!begin(closers, task) && nanos == Long.MAX_VALUE) {
+        doOnce(task);
+      }
+    }
+    closers.shutdown();
+    boolean unused =
+        Uninterruptibles.awaitTerminationUninterruptibly(closers, nanos, TimeUnit.NANOSECONDS);
   }
 
   /**
@@ -113,6 +229,7 @@ final class StoreThreads {
   void stop(long deadline) {
     timer.shutdownNow();
     upkeep.shutdownNow();
+    growths.shutdownNow();
     writers.shutdown();
     // Not waited for: the disk may need long, and these tasks do nothing to files that are given
     // back. Nor interrupted: what they are writing would fail as if the disk had failed.
@@ -125,7 +242,9 @@ final class StoreThreads {
       long nanos = Math.max(deadline - System.nanoTime(), MIN_STOP_NANOS);
       boolean timerEnded = timer.awaitTermination(nanos, TimeUnit.NANOSECONDS);
       nanos = Math.max(deadline - System.nanoTime(), MIN_STOP_NANOS);
-      if (!upkeep.awaitTermination(nanos, TimeUnit.NANOSECONDS) || !timerEnded) {
+      boolean upkeepEnded = upkeep.awaitTermination(nanos, TimeUnit.NANOSECONDS);
+      nanos = Math.max(deadline - System.nanoTime(), MIN_STOP_NANOS);
+      if (!growths.awaitTermination(nanos, TimeUnit.NANOSECONDS) || !upkeepEnded || !timerEnded) {
         logger.atInfo().log("a file that was being made is given up");
       }
     } catch (InterruptedException e) {

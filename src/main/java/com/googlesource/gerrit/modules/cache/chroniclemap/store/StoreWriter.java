@@ -86,26 +86,33 @@ final class StoreWriter {
     }
   }
 
-  /** Writes what is queued until the queue is empty, on one thread at a time. */
+  /** Writes what is queued, on one thread at a time. */
   private void drain() {
-    boolean all;
-    do {
-      try {
-        all = writeAll(Room.AFTER_GROWTH, Long.MAX_VALUE);
-      } finally {
-        draining.set(false);
-      }
-    } while (all && !context.pending.isEmpty() && draining.compareAndSet(false, true));
-    if (!all && retrying.compareAndSet(false, true)) {
-      // Writes that wait for the file to grow are written when it has grown. This is for those that
-      // wait for readers to leave a segment.
-      context.threads.later(
-          () -> {
-            retrying.set(false);
-            writeSoon();
-          },
-          RETRY_SECONDS);
+    boolean all = false;
+    try {
+      all = writeAll(Room.AFTER_GROWTH, Long.MAX_VALUE);
+    } finally {
+      draining.set(false);
     }
+    if (all) {
+      // What was queued meanwhile is written after the writes of other stores.
+      writeSoon();
+    } else if (retrying.compareAndSet(false, true) && !retryLater()) {
+      retrying.set(false);
+    }
+  }
+
+  /**
+   * Writes that wait for a growth are written after it. This is for those that wait for readers.
+   */
+  private boolean retryLater() {
+    return context.threads.later(
+        () -> {
+          retrying.set(false);
+          writeSoon();
+        },
+        RETRY_SECONDS,
+        TimeUnit.SECONDS);
   }
 
   /** Writes all that is queued at the call; returns when it is in the file. */

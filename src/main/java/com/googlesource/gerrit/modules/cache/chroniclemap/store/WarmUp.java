@@ -39,7 +39,7 @@ public final class WarmUp {
     if (JvmFlags.missing().isPresent() || !begun.compareAndSet(false, true)) {
       return;
     }
-    var unused = Thread.ofPlatform().daemon().name("cache-chroniclemap-warm-up").start(WarmUp::run);
+    boolean unused = StoreThreads.start("cache-chroniclemap-warm-up", WarmUp::run);
   }
 
   private static void run() {

@@ -17,29 +17,38 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import com.google.common.base.Throwables;
 import com.google.common.collect.ImmutableMap;
 
-/** What keeps a store from its file for now, and the way out, in words for an administrator. */
-final class WayOut {
+/**
+ * The table of what keeps a store from its folder or file for now, and of the way out, in words for
+ * an administrator.
+ */
+public final class WayOut {
   private static final String OWNER = "give the folder and all its files to Gerrit's user";
   private static final String MEMORY =
       "free memory, or raise vm.max_map_count or the limit of the address space";
 
   /** What to do, by a part of the cause's text. */
   private static final ImmutableMap<String, String> ADVICE =
-      ImmutableMap.of(
-          "Too many open files", "raise LimitNOFILE of Gerrit's service, or ulimit -n",
-          "AccessDeniedException", OWNER,
-          "Permission denied", OWNER,
-          "Read-only file system", "mount the file system for writing",
-          "No space left", "free disk space, or lower the cache's diskLimit",
-          "OutOfMemoryError", MEMORY,
-          "Cannot allocate memory", MEMORY,
-          "Map failed", MEMORY,
-          "NoClassDefFoundError", "restart Gerrit: its jar may have been replaced");
+      ImmutableMap.<String, String>builder()
+          .put("Too many open files", "raise LimitNOFILE of Gerrit's service, or ulimit -n")
+          .put("AccessDeniedException", OWNER)
+          .put("Permission denied", OWNER)
+          .put("Operation not permitted", OWNER)
+          .put("Read-only file system", "mount the file system for writing")
+          .put("No space left", "free disk space, or lower the cache's diskLimit")
+          .put("Disk quota exceeded", "raise the quota, or lower the cache's diskLimit")
+          .put("No locks available", "start the lock service of its file server, or use local disk")
+          .put("FileAlreadyExistsException", "a file or a broken link has that name: move it away")
+          .put("NoSuchFileException", "it was deleted, or is a broken link: remove the link")
+          .put("OutOfMemoryError", MEMORY)
+          .put("Cannot allocate memory", MEMORY)
+          .put("Map failed", MEMORY)
+          .put("NoClassDefFoundError", "restart Gerrit: its jar may have been replaced")
+          .build();
 
   private WayOut() {}
 
   /** Returns the cause of a failure, with what to do in brackets. */
-  static String of(Throwable failure) {
+  public static String of(Throwable failure) {
     String cause = Throwables.getRootCause(failure).toString();
     for (String part : ADVICE.keySet()) {
       if (cause.contains(part)) {

@@ -109,9 +109,8 @@ record BranchesBelow(List<Ref> branches, ObjectDirectory objects, List<Pack> pac
     if (unfiltered.hasFastTipsWithSha1()) {
       for (ObjectId id : older) {
         Set<Ref> tips = RefsByName.below(Constants.R_HEADS, unfiltered.getTipsWithSha1(id));
-        for (Ref tip : Iterables.limit(tips, MAX_BRANCHES - names.size())) {
-          addBranch(tip.getName(), names);
-        }
+        Iterables.limit(tips, MAX_BRANCHES - names.size())
+            .forEach(tip -> addBranch(tip.getName(), names));
       }
     }
     Map<String, Ref> branches = new TreeMap<>();

@@ -100,9 +100,7 @@ final class PushView extends DelegateRepository {
           @Override
           public Set<Ref> getTipsWithSha1(ObjectId id) throws IOException {
             Set<Ref> tips = super.getTipsWithSha1(id);
-            return tips.isEmpty() || !isForGerritsCache()
-                ? tips
-                : RefsByName.below(RefNames.REFS_CHANGES, tips);
+            return isForGerritsCache() ? RefsByName.below(RefNames.REFS_CHANGES, tips) : tips;
           }
 
           @Override
@@ -137,10 +135,6 @@ final class PushView extends DelegateRepository {
   @Override
   public RefDatabase getRefDatabase() {
     return refs;
-  }
-
-  private static boolean isChange(Ref ref) {
-    return ref.getName().startsWith(RefNames.REFS_CHANGES);
   }
 
   /**
@@ -197,7 +191,7 @@ final class PushView extends DelegateRepository {
     String namespace =
         one == null
             ? null
-            : isChange(one)
+            : one.getName().startsWith(RefNames.REFS_CHANGES)
                 ? RefNames.REFS_CHANGES
                 : one.getName().startsWith(Constants.R_HEADS) ? Constants.R_HEADS : null;
     if (namespace == null || ++questions <= MAX_QUESTIONS) {

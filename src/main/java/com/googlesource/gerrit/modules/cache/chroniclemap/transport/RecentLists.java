@@ -52,11 +52,7 @@ final class RecentLists {
           .build();
 
   /** Knows the user of a request; null until Gerrit has made it. */
-  @Nullable private volatile ThreadLocalRequestContext requests;
-
-  void setRequests(ThreadLocalRequestContext requests) {
-    this.requests = requests;
-  }
+  @Nullable volatile ThreadLocalRequestContext requests;
 
   /** Returns who makes this thread's request, in a form that can be compared; null if unknown. */
   @Nullable

@@ -22,14 +22,14 @@ import com.google.gerrit.server.git.DelegateRepository;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.AbstractMap;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.SortedSet;
-import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.ObjectIdRef;
@@ -59,11 +59,6 @@ abstract class RefsByName extends AbstractMap<String, Ref> {
 
   /** The ids that are looked up one by one. */
   private static final int MAX_QUESTIONS = 256;
-
-  /** Tags come last, as Gerrit has to look for a branch that they are reachable from. */
-  private static final Comparator<String> BY_COST =
-      Comparator.<String, Boolean>comparing(name -> name.startsWith(Constants.R_TAGS))
-          .thenComparing(Comparator.naturalOrder());
 
   private final RefDatabase visible;
   private final RefDatabase unfiltered;
@@ -135,36 +130,33 @@ abstract class RefsByName extends AbstractMap<String, Ref> {
    * number of refs that have the id.
    */
   final boolean hasTip(ObjectId id) throws IOException {
-    if (ids == null && ++questions <= MAX_QUESTIONS && unfiltered.hasFastTipsWithSha1()) {
-      Set<Ref> tips = unfiltered.getTipsWithSha1(id);
-      Set<String> names = new TreeSet<>(BY_COST);
-      for (Ref tip : Iterables.concat(below(Constants.R_HEADS, tips), tips)) {
-        names.add(tip.getName());
+    if (ids != null || ++questions > MAX_QUESTIONS || !unfiltered.hasFastTipsWithSha1()) {
+      return ids().contains(id);
+    }
+    Set<Ref> tips = unfiltered.getTipsWithSha1(id);
+    Set<String> names = new HashSet<>();
+    // Tags are behind most others, as Gerrit has to look for a branch that reaches them.
+    for (Ref tip : Iterables.concat(below(Constants.R_HEADS, tips), tips)) {
+      if (names.add(tip.getName())) {
         if (names.size() > MAX_LOOKUPS) {
-          break;
+          return ids().contains(id);
         }
-      }
-      for (String name : names) {
-        Ref ref = find(name);
+        Ref ref = find(tip.getName());
         if (ref != null && (id.equals(ref.getObjectId()) || id.equals(ref.getPeeledObjectId()))) {
           return true;
         }
       }
-      if (names.size() <= MAX_LOOKUPS) {
-        return false;
-      }
     }
-    return ids().contains(id);
+    return false;
   }
 
   /** Returns the ids and peeled ids of all refs, which are read the first time. */
   private Set<ObjectId> ids() throws IOException {
     if (ids == null) {
-      ids = new HashSet<>();
-      for (Ref ref : all().values()) {
-        ids.add(ref.getObjectId());
-        ids.add(ref.getPeeledObjectId());
-      }
+      ids =
+          all().values().stream()
+              .flatMap(ref -> Stream.of(ref.getObjectId(), ref.getPeeledObjectId()))
+              .collect(Collectors.toSet());
     }
     return ids;
   }

@@ -77,7 +77,7 @@ public final class TransportModule extends AbstractModule {
         Key.get(new TypeLiteral<DynamicSet<UploadPackInitializer>>() {}),
         set -> set.add(PLUGIN, fetches));
     whenMade(Key.get(Config.class, GerritServerConfig.class), settings::provided);
-    whenMade(Key.get(ThreadLocalRequestContext.class), recent::setRequests);
+    whenMade(Key.get(ThreadLocalRequestContext.class), made -> recent.requests = made);
     bindInterceptor(
         Matchers.only(DefaultRefFilter.class),
         method ->

@@ -184,25 +184,20 @@ final class WantValidator implements AdvertiseRefsHook, RequestValidator {
       new AdvertisedRequestValidator().checkWants(fetch, wanted);
       return;
     }
-    List<ObjectId> others = new ArrayList<>(wanted);
-    others.removeAll(named);
-    removeVisibleTips(others);
+    List<ObjectId> others = new ArrayList<>();
+    PerThreadCache request = wanted.size() > 1 ? RefsByName.beginRequest() : null;
+    try (request) {
+      for (ObjectId id : wanted) {
+        if (!named.contains(id) && !byName.hasTip(id)) {
+          others.add(id);
+        }
+      }
+    }
     if (others.isEmpty()) {
       counts.tips.increment();
     } else {
       counts.walks.increment();
       new ReachableCommitTipRequestValidator().checkWants(fetch, others);
-    }
-  }
-
-  private void removeVisibleTips(List<ObjectId> ids) throws IOException {
-    PerThreadCache request = ids.size() > 1 ? RefsByName.beginRequest() : null;
-    try (request) {
-      for (ObjectId id : List.copyOf(ids)) {
-        if (byName.hasTip(id)) {
-          ids.remove(id);
-        }
-      }
     }
   }
 

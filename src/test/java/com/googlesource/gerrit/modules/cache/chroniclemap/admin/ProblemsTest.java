@@ -20,6 +20,7 @@ import com.google.common.cache.CacheStats;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.Maps;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.DiskOperation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Latency;
@@ -30,6 +31,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreCounts;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
 import java.io.IOException;
+import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -144,6 +146,22 @@ class ProblemsTest {
     TestCaches caches = new TestCaches(Optional.empty(), Optional.empty(), reports);
     Problems found = Problems.find(history, 8, Optional.of(caches), reports, null, null);
     assertThat(found.of("a").get(0).last()).isEqualTo(now);
+  }
+
+  @Test
+  void aFolderThatOthersCanReadIsWrong() {
+    TestCaches caches = new TestCaches(Optional.empty(), Optional.empty(), List.of());
+    CacheInventory exposed =
+        (CacheInventory)
+            Proxy.newProxyInstance(
+                ProblemsTest.class.getClassLoader(),
+                new Class<?>[] {CacheInventory.class},
+                (proxy, method, arguments) ->
+                    method.getName().equals("exposed")
+                        ? Optional.of("others have rights")
+                        : method.invoke(caches, arguments));
+    Problems found = Problems.find(history, exposed, List.of());
+    assertThat(shown(found)).containsExactly("wrong now: all caches: others have rights");
   }
 
   /** The figures of a cache that is used, since its start. */

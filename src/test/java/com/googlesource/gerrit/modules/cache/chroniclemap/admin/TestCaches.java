@@ -61,6 +61,11 @@ record TestCaches(
   }
 
   @Override
+  public Optional<String> exposed() {
+    return Optional.empty();
+  }
+
+  @Override
   public Optional<SharedReport> shared() {
     return Optional.empty();
   }

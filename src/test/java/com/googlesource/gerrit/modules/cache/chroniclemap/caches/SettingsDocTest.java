@@ -19,6 +19,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.google.common.cache.CacheLoader;
 import com.google.inject.ProvisionException;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreDirectory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -103,5 +104,19 @@ class SettingsDocTest {
     assertThat(log.get(0))
         .contains(
             "cache.a." + name + " is \"" + value + "\" in etc/gerrit.config: set it to " + allowed);
+  }
+
+  @Test
+  void aRefusedStartClosesTheStores() throws Exception {
+    Config config = new Config();
+    config.setString("cache-chroniclemap", null, "sharedUrl", "nonsense");
+    assertThrows(
+        IllegalStateException.class,
+        () -> {
+          try (TestSite site = new TestSite(temp, TestSite.Backend.CHRONICLE, config)) {
+            assertThat(site.folder()).isNull();
+          }
+        });
+    StoreDirectory.open(temp.resolve("cache/cache-chroniclemap")).close();
   }
 }

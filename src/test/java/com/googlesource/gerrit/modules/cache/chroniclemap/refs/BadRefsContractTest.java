@@ -17,9 +17,12 @@ import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import com.google.common.base.Throwables;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedRefsText;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Failures;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.TableRefDatabase;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RefDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.SharedWrites;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
@@ -28,11 +31,20 @@ import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.stream.Collectors;
 import org.eclipse.jgit.errors.MissingObjectException;
+import org.eclipse.jgit.internal.storage.file.FileReftableDatabase;
+import org.eclipse.jgit.internal.storage.file.FileRepository;
+import org.eclipse.jgit.internal.storage.file.GC;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
@@ -123,36 +135,54 @@ class BadRefsContractTest {
         "",
         "\n",
         "0123456789abcdef\n",
+        "0123456789abcdef\0\0\0\0",
         "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0",
         "0000000000000000000000000000000000000000\n",
+        "re",
         "ref: \n",
-        "<<<<<<< a conflict of some program that merges files\n"
+        "ref:"
       })
-  void aBrokenRefIsNotMissing(String content) throws Exception {
-    pack(A);
+  void aBrokenRefIsThatRefsAlone(String content) throws Exception {
+    assertIsThatRefsAlone(content, "broken ref: ");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "[.ShellClassInfo]\r\n",
+        "<<<<<<< a conflict of some program that merges files\n",
+        "refs/heads/master\n",
+        "0123456789abcdefg"
+      })
+  void aForeignFileIsThatRefsAlone(String content) throws Exception {
+    assertIsThatRefsAlone(content, "no ref, ");
+  }
+
+  private static Set<String> names(Collection<Ref> refs) {
+    return refs.stream().map(Ref::getName).collect(Collectors.toCollection(TreeSet::new));
+  }
+
+  @SuppressWarnings("deprecation")
+  private void assertIsThatRefsAlone(String content, String why) throws Exception {
+    String other = "refs/heads/other";
+    pack("refs/changes/01/1/1", A, other);
     write(A, content);
+    write("refs/changes/99/99/1", content); // has no packed value
+    write("refs/heads/master", newer.name() + "\n");
+    write("refs/heads/symbolic", "ref: " + A + "\n");
+    Set<String> good = Set.of("refs/changes/01/1/1", "refs/heads/master", other);
+
+    // A request for this very ref fails.
     for (UnreadableRefsContractTest.Reading reading :
         List.<UnreadableRefsContractTest.Reading>of(
             (r, id) -> r.exactRef(A),
-            (r, id) -> r.exactRef("HEAD", A),
             (r, id) -> r.firstExactRef("refs/x", A),
-            (r, id) -> r.getRefs(),
-            (r, id) -> r.getRefsByPrefix("refs/heads/"),
-            (r, id) -> r.getTipsWithSha1(id),
-            (r, id) -> r.isNameConflicting(A + "/x"),
-            (r, id) -> r.getConflictingNames(A + "/x"))) {
+            (r, id) -> r.findRef("a"),
+            (r, id) -> r.newUpdate(A, false))) {
       FileSystemException e =
           assertThrows(FileSystemException.class, () -> reading.read(refs, older));
-      assertThat(e).hasMessageThat().contains(file(A) + ": broken ref");
+      assertThat(e).hasMessageThat().contains(file(A) + ": " + why);
     }
-    assertThat(packed.badRefs()).hasSize(1);
-    assertThat(packed.badRefs().get(0)).startsWith(A + ": ");
-
-    // As with native git, which serves no older value either, and refuses each update.
-    assertThat(test.refsOfGit().keySet()).containsNoneOf(A, "HEAD");
-    FileSystemException e = assertThrows(FileSystemException.class, () -> refs.newUpdate(A, false));
-    assertThat(e).hasMessageThat().contains(file(A).toString());
-    assertThrows(FileSystemException.class, () -> update(A + "/x", newer));
     assertThrows(
         FileSystemException.class,
         () ->
@@ -163,25 +193,189 @@ class BadRefsContractTest {
                 new ReceiveCommand(ObjectId.zeroId(), newer, "refs/tags/z")));
     assertThat(Files.readString(file(A))).isEqualTo(content);
 
-    // One broken ref does not keep the others from being packed.
+    // No other request does, and none serves the older value.
+    for (RefDatabase each : List.of(refs, ((FileRefDatabase) refs).forRequest())) {
+      Set<String> all = new TreeSet<>(good);
+      all.add("HEAD");
+      assertThat(names(each.getRefs())).isEqualTo(all);
+      assertThat(names(each.getRefsByPrefix("refs/"))).isEqualTo(good);
+      assertThat(names(each.getRefsByPrefix("refs/heads/"))).doesNotContain(A);
+      assertThat(names(each.getRefsByPrefix("refs/heads/a", other))).containsExactly(other);
+      assertThat(names(each.getRefsByPrefix("refs/changes/"))).hasSize(1);
+      assertThat(each.getRefsByPrefix(A)).isEmpty();
+      assertThat(each.getRefs("refs/heads/").keySet()).containsExactly("master", "other");
+      assertThat(names(each.getTipsWithSha1(older))).containsExactly("refs/changes/01/1/1", other);
+      assertThat(names(each.getTipsWithSha1(newer))).containsExactly("HEAD", "refs/heads/master");
+      assertThat(each.exactRef("HEAD", A, other).keySet()).containsExactly("HEAD", other);
+      assertThat(each.firstExactRef(other, A).getName()).isEqualTo(other);
+      assertThat(each.exactRef("refs/heads/symbolic").getObjectId()).isNull();
+      assertThat(each.exactRef("refs/heads/symbolic").getTarget().getName()).isEqualTo(A);
+      assertThat(each.isNameConflicting(A + "/x")).isTrue();
+      assertThat(each.getConflictingNames(A + "/x")).containsExactly(A);
+    }
+    Map<String, String> ofGit = test.refsOfGit();
+    ofGit.keySet().removeIf(name -> !name.startsWith("refs/")); // its warnings
+    assertThat(ofGit.keySet()).isEqualTo(good);
+    assertThat(packed.badRefs()).hasSize(2);
+    assertThat(packed.badRefs().get(0)).startsWith("refs/changes/99/99/1: " + why);
+    assertThat(packed.badRefs().get(1)).startsWith(A + ": " + why);
+    assertThat(update(A + "/x", newer)).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
+    assertThat(update("refs/heads/b", newer)).isEqualTo(RefUpdate.Result.NEW);
+    assertThat(
+            TestRefs.batch(
+                test.repository(),
+                refs,
+                new ReceiveCommand(older, newer, other),
+                new ReceiveCommand(ObjectId.zeroId(), newer, "refs/heads/a-z")))
+        .isTrue();
+
+    // It does not keep the others from being packed.
     makeManyRefs();
     assertThat(Files.readString(file("packed-refs"))).contains(older.name() + " " + A);
+    assertThat(Files.readString(file(A))).isEqualTo(content);
 
     // As refs-safety.md says.
     Files.delete(file(A));
+    Files.delete(file("refs/changes/99/99/1"));
     assertThat(refs.exactRef(A).getObjectId()).isEqualTo(older);
-    assertThat(packed.badRefs()).isEmpty();
     assertThat(test.lockFiles()).isEmpty();
   }
 
+  /** What JGit's collection of garbage asks for, and native git's refuses. */
+  private void collectGarbage() throws Exception {
+    try (FileRepository repository =
+        new FileRepository(test.folder().toFile()) {
+          @Override
+          public RefDatabase getRefDatabase() {
+            return refs;
+          }
+        }) {
+      GC gc = new GC(repository);
+      gc.setExpireAgeMillis(0);
+      gc.setPackExpireAgeMillis(0);
+      Object unused = gc.gc().get();
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "[.ShellClassInfo]\r\n"})
+  void noGarbageIsCollectedWhereAPackedRefIsHidden(String content) throws Exception {
+    pack(A);
+    write("refs/heads/master", newer.name() + "\n");
+    write(A, content);
+    Exception e = assertThrows(Exception.class, this::collectGarbage);
+    assertThat(Throwables.getRootCause(e)).hasMessageThat().contains(file(A).toString());
+    assertThat(test.repository().getObjectDatabase().has(older)).isTrue();
+    // What has no packed value, nobody can keep.
+    write("packed-refs", PackedRefsText.HEADER + older.name() + " refs/heads/other\n");
+    write("refs/heads/master", newer.name() + "\n");
+    collectGarbage();
+    assertThat(test.tryGit("cat-file", "-e", older.name()).status()).isEqualTo(0);
+    assertThat(test.tryGit("cat-file", "-e", newer.name()).status()).isEqualTo(0);
+  }
+
+  /** Where {@code packed-refs} has a ref twice, JGit answers. It would serve the older value. */
   @Test
-  void anEmptyHeadIsBroken() throws Exception {
-    write("HEAD", "");
-    assertThrows(FileSystemException.class, () -> refs.exactRef("HEAD"));
-    assertThrows(FileSystemException.class, () -> refs.getRefs());
-    // What git leaves in its folder is not: nothing was fetched.
+  void noOlderValueIsServedByJGit() throws Exception {
+    pack("refs/heads/other", "refs/heads/other", A);
+    write("refs/heads/desktop.ini", "[.ShellClassInfo] and more than forty characters\r\n");
+    assertThat(names(refs.getRefsByPrefix("refs/"))).containsExactly(A, "refs/heads/other");
+    write(A, "");
+    for (UnreadableRefsContractTest.Reading reading :
+        List.<UnreadableRefsContractTest.Reading>of(
+            (r, id) -> r.exactRef(A),
+            (r, id) -> r.exactRef("refs/heads/other", A),
+            (r, id) -> r.firstExactRef("refs/x", A),
+            (r, id) -> r.getRefs(),
+            (r, id) -> r.getRefsByPrefix("refs/heads/"),
+            (r, id) -> r.getRefsByPrefix("refs/heads/", "HEAD"),
+            (r, id) -> r.getTipsWithSha1(older),
+            (r, id) -> r.getAdditionalRefs())) {
+      assertThrows(FileSystemException.class, () -> reading.read(refs, older));
+    }
+    assertThat(refs.exactRef("refs/heads/other").getObjectId()).isEqualTo(older);
+  }
+
+  @Test
+  void aRefAboveAForeignFileIsRefusedAsByJGit() throws Exception {
+    write("refs/heads/x/README", "to read\n");
+    RefUpdate update = test.peer().newUpdate("refs/heads/x", false);
+    update.setNewObjectId(newer);
+    assertThat(update.update()).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
+    assertThat(update("refs/heads/x", newer)).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
+    assertThat(isDone(new ReceiveCommand(ObjectId.zeroId(), newer, "refs/heads/x"))).isFalse();
+    assertThat(test.lockFiles()).isEmpty();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "\0\0\0\0", "0000000000000000000000000000000000000000", "HEAD?"})
+  void aBrokenHeadIsReplaced(String content) throws Exception {
+    pack(A);
+    for (boolean detach : new boolean[] {false, true}) {
+      write("HEAD", content);
+      assertThat(refs.exactRef("HEAD")).isNull();
+      assertThat(refs.exactRef("HEAD", A).keySet()).containsExactly(A);
+      assertThat(names(refs.getRefs())).contains(A);
+      assertThat(names(refs.getRefs())).doesNotContain("HEAD");
+      assertThat(packed.badRefs().get(0)).startsWith("HEAD: ");
+      assertThat(update("refs/heads/" + detach, newer)).isEqualTo(RefUpdate.Result.NEW);
+      assertThat(refs.newUpdate("HEAD", detach).link(A)).isEqualTo(RefUpdate.Result.NEW);
+      assertThat(Files.readString(file("HEAD"))).isEqualTo("ref: " + A + "\n");
+      assertThat(refs.exactRef("HEAD").getObjectId()).isEqualTo(older);
+      assertThat(packed.badRefs()).isEmpty();
+    }
+    // What git leaves in its folder is not bad: nothing was fetched.
     write("FETCH_HEAD", "");
     assertThat(refs.exactRef("FETCH_HEAD")).isNull();
+    assertThat(packed.badRefs()).isEmpty();
+  }
+
+  /** HEAD itself can be read. */
+  @Test
+  void aHeadThatLeadsToABrokenRefIsReplaced() throws Exception {
+    pack(A, "refs/heads/b");
+    write(A, "");
+    write("HEAD", "ref: " + A + "\n");
+    assertThat(refs.exactRef("HEAD").getObjectId()).isNull();
+    assertThat(refs.exactRef("HEAD").getTarget().getName()).isEqualTo(A);
+    assertThrows(FileSystemException.class, () -> update("HEAD", newer));
+    assertThat(refs.newUpdate("HEAD", true).link("refs/heads/b"))
+        .isEqualTo(RefUpdate.Result.FORCED);
+    assertThat(refs.exactRef("HEAD").getObjectId()).isEqualTo(older);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"ref:%s", "ref:\t%s", "ref:   %s  \n\n", "ref:\n%s\r\n", "ref: %s"})
+  void aSymbolicRefIsReadAsByGit(String content) throws Exception {
+    pack(A);
+    write("refs/heads/symbolic", String.format(Locale.ROOT, content, A));
+    assertThat(refs.exactRef("refs/heads/symbolic").getLeaf().getName()).isEqualTo(A);
+    assertThat(names(refs.getRefsByPrefix("refs/"))).isEqualTo(test.refsOfGit().keySet());
+  }
+
+  /** No file in refs/ is a ref there, and HEAD is in the tables. */
+  @Test
+  void inAReftableNoFileIsRead() throws Exception {
+    try (TestRefs tables = TestRefs.createReftable(folder.resolve("t.git"), Map.of())) {
+      RefDatabase ours =
+          new TableRefDatabase(
+              tables.repository(),
+              (FileReftableDatabase) tables.repository().getRefDatabase(),
+              new LongAdder(),
+              new Failures());
+      RefUpdate update = ours.newUpdate(A, false);
+      update.setNewObjectId(newer);
+      assertThat(update.update()).isEqualTo(RefUpdate.Result.NEW);
+      assertThat(ours.newUpdate("HEAD", true).link(A)).isNotNull();
+      Path heads = tables.folder().resolve("refs/heads");
+      if (!Files.isRegularFile(heads)) {
+        Files.createDirectories(heads);
+        Files.writeString(heads.resolve("desktop.ini"), "[.ShellClassInfo]\r\n");
+      }
+      Files.writeString(tables.folder().resolve("HEAD"), "");
+      assertThat(names(ours.getRefs())).containsExactly("HEAD", A);
+      assertThat(ours.exactRef("HEAD").getObjectId()).isEqualTo(newer);
+    }
   }
 
   @Test

@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 
+import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Failures;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.TableRefDatabase;
@@ -84,13 +85,7 @@ class InterruptedReadersTest {
       }
     } finally {
       isOver.set(true);
-      while (other.isAlive()) {
-        try {
-          other.join();
-        } catch (InterruptedException e) {
-          // By that thread.
-        }
-      }
+      Uninterruptibles.joinUninterruptibly(other); // it may have interrupted this thread
       boolean unused = Thread.interrupted();
     }
     assertWithMessage("failures").that(failures.count.sum()).isEqualTo(0);

@@ -21,9 +21,11 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStore
 
 import com.google.common.primitives.Bytes;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMapBuilder;
+import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -31,8 +33,10 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Optional;
 import java.util.Random;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AutoClose;
@@ -151,6 +155,24 @@ class DamagedFilesTest {
     assertThat(start()).isEqualTo(StartReport.Kind.RECOVERED);
   }
 
+  /** As after a start that was refused: no crash to tell of, unless something was removed. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aFileThatNeverHeldAnythingIsNew(boolean isChanged) throws Exception {
+    Path other = folder.resolveSibling("other");
+    open = StoreDirectory.open(other);
+    Store store = TestStores.open(open, settings(1));
+    if (isChanged) {
+      store.put(key(0), value(0), 1);
+      store.remove(key(0));
+    }
+    open.close();
+    TestStores.leaveOpen(other);
+    open = StoreDirectory.open(other);
+    assertThat(TestStores.open(open, settings(1)).stats().start().kind())
+        .isEqualTo(isChanged ? StartReport.Kind.RECOVERED : StartReport.Kind.NEW);
+  }
+
   /** As after a kill while the first file was being made. */
   @ParameterizedTest
   @ValueSource(ints = {0, 11, 4096})
@@ -214,6 +236,32 @@ class DamagedFilesTest {
     assertThat(start()).isEqualTo(closed ? StartReport.Kind.COPY : StartReport.Kind.REPLACED);
   }
 
+  /** As version 1.0.0 left files with a limit above 16 GB. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aFileThatLacksDiskGetsItAndKeepsAll(boolean closed) throws Exception {
+    if (!closed) {
+      leaveOpen();
+    }
+    Disk.REAL.map(fileOf(".state")).putInt(FileState.LACKS_DISK_AT, 1);
+    List<Path> allocated = new CopyOnWriteArrayList<>();
+    Disk disk =
+        new FolderDisk(Disk.REAL) {
+          @Override
+          public void allocating(Path path) throws IOException {
+            allocated.add(path);
+            super.allocating(path);
+          }
+        };
+    try (StoreDirectory first = StoreDirectory.open(folder, disk, System::currentTimeMillis)) {
+      Store store = TestStores.open(first, settings(1));
+      assertThat(store.stats().state()).isEqualTo(StoreState.READY);
+    }
+    assertThat(allocated).containsExactly(file);
+    assertThat(use()).isEqualTo(KEYS);
+    assertThat(start()).isEqualTo(StartReport.Kind.CLEAN);
+  }
+
   /** What can happen to a whole file. */
   enum Harm {
     HALF,
@@ -265,7 +313,7 @@ class DamagedFilesTest {
 
     private static void replace(Path file, Geometry geometry) throws Exception {
       Files.delete(file);
-      RecordMapBuilder.create(Disk.REAL, file, file.resolveSibling("other.state"), geometry, 0)
+      RecordMapBuilder.create(Disk.REAL, file, file.resolveSibling("other.state"), geometry)
           .close();
     }
   }

@@ -426,6 +426,10 @@ class FaultWalkTest {
         faults++;
         return;
       }
+      if (directory.exposed.isPresent()) {
+        told = true;
+        faults++;
+      }
       store = directory.openStore(settings(), importMode, report -> {});
       store.awaitOpened();
       told |= TOLD.contains(store.stats().start().kind());

@@ -304,6 +304,11 @@ final class FaultyDisk extends Disk {
   }
 
   @Override
+  public boolean makePrivate(Path file) throws IOException {
+    return call(Kind.WRITE, file, () -> REAL.makePrivate(file));
+  }
+
+  @Override
   public void delete(Path file) throws IOException {
     call(
         Kind.DELETE,

@@ -334,7 +334,7 @@ class PartsTest {
     try {
       assertThrows(
           IOException.class,
-          () -> RecordMapBuilder.create(full, path, FileState.pathOf(path), geometry, 0));
+          () -> RecordMapBuilder.create(full, path, FileState.pathOf(path), geometry));
     } finally {
       PosixAPIHolder.POSIX_API = null;
       PosixAPIHolder.loadPosixApi();

@@ -118,8 +118,8 @@ class SmallVolumeTest {
     assertThat(plan.first(1000 * MB)).isEqualTo(plan.first());
     assertThat(plan.first(64 * MB)).isEqualTo(2 * MB);
     assertThat(plan.first(1)).isEqualTo(64 << 10);
-    assertThat(plan.fitting(2 * MB, 32 * MB, 20 * MB, 0)).isEqualTo(16 * MB);
-    assertThat(plan.fitting(2 * MB, 32 * MB, 3 * MB, 0)).isEqualTo(4 * MB);
+    assertThat(plan.fitting(2 * MB, 32 * MB, 20 * MB)).isEqualTo(16 * MB);
+    assertThat(plan.fitting(2 * MB, 32 * MB, 3 * MB)).isEqualTo(4 * MB);
     assertThat(new GrowthPlan(64 << 10).first(1)).isEqualTo(64 << 10);
   }
 }

@@ -18,6 +18,7 @@ import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.util.concurrent.Uninterruptibles.awaitUninterruptibly;
 
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -26,7 +27,7 @@ import org.junit.jupiter.api.Timeout;
 class StoreThreadsTest {
   @Test
   void noRebuildDelaysWhatIsDue() throws Exception {
-    StoreThreads threads = new StoreThreads();
+    StoreThreads threads = new StoreThreads(StoreThreads::named);
     CountDownLatch rebuilt = new CountDownLatch(1);
     CountDownLatch repeated = new CountDownLatch(2);
     CountDownLatch later = new CountDownLatch(1);
@@ -35,7 +36,7 @@ class StoreThreadsTest {
         assertThat(threads.maintain(() -> awaitUninterruptibly(rebuilt))).isTrue();
       }
       threads.repeat(repeated::countDown, 1);
-      threads.later(later::countDown, 1);
+      boolean unused = threads.later(later::countDown, 1, TimeUnit.SECONDS);
       repeated.await();
       later.await();
     } finally {

@@ -82,7 +82,7 @@ public final class TestStores {
 
   /** A file with what is known of it beside it. */
   public static RecordMap file(Path path, Geometry geometry) throws IOException {
-    return RecordMapBuilder.create(Disk.REAL, path, FileState.pathOf(path), geometry, 0);
+    return RecordMapBuilder.create(Disk.REAL, path, FileState.pathOf(path), geometry);
   }
 
   /** Returns when the disk tasks that are queued now are done. */

@@ -640,8 +640,40 @@ class UpkeepTest {
     assertThat(Files.size(usage)).isAtMost(MB / Geometry.SAVED_SHARE);
   }
 
+  /** There is a second for both when a server stops, and what has no time for it is lost. */
   @Test
-  void nobodyWaitsForARepairThatNeverBegan() throws Exception {
+  void aClosedFileIsOnDiskBeforeItsUsageIsSaved() throws Exception {
+    directory.close();
+    List<String> written = new CopyOnWriteArrayList<>();
+    Disk disk =
+        new FolderDisk(Disk.REAL) {
+          @Override
+          public void force(Path file, FileChannel open) throws IOException {
+            written.add(file.getFileName().toString());
+            super.force(file, open);
+          }
+
+          @Override
+          public void create(Path file) throws IOException {
+            written.add(file.getFileName().toString());
+            super.create(file);
+          }
+        };
+    directory = StoreDirectory.open(temp.resolve("stores"), disk, clock::get);
+    Store store = store("a", MB);
+    put(store, 1, 2000);
+    store.flush();
+    assertThat(store.read(key(1))).isNotNull();
+    TestStores.awaitSettled(directory);
+    written.clear();
+    directory.close();
+    assertThat(written).hasSize(3);
+    assertThat(written.get(0)).endsWith(".chm");
+    assertThat(written.get(2)).startsWith("a-v1.use");
+  }
+
+  @Test
+  void nobodyWaitsForARepairOfAClosedStore() throws Exception {
     List<Store> stores = new ArrayList<>();
     for (String name : List.of("a", "b", "c")) {
       Store store = store(name, MB);
@@ -650,7 +682,6 @@ class UpkeepTest {
       flip(name, value(1, 2000));
       stores.add(store);
     }
-    // There are two threads for them.
     CountDownLatch running = new CountDownLatch(2);
     List<Thread> callers = new CopyOnWriteArrayList<>();
     List<Boolean> repaired = new CopyOnWriteArrayList<>();

@@ -92,7 +92,7 @@ class RefGoneDuringFetchTest {
     refs = TestRefs.create(folder.resolve("r.git"), null);
     commits = refs.chain();
     set("refs/heads/master", commits.get(1));
-    recent.setRequests(requests);
+    recent.requests = requests;
     server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
     server.createContext("/", this::answer);
     server.start();

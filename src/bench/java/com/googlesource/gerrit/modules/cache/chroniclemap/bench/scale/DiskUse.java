@@ -29,11 +29,6 @@ final class DiskUse {
   /** As the same: a file of half the limit beside one of all of it. */
   private static final double ROOM_FACTOR = 2.5;
 
-  /** Above this limit a file grows in place, once it was copied for the last time. */
-  private static final double IN_PLACE_GIGABYTES = 16;
-
-  private static final double LAST_COPY_GIGABYTES = 4;
-
   /** Room for a file of H2, which gives room back late. */
   static final double H2_ROOM_FACTOR = 5;
 
@@ -47,8 +42,7 @@ final class DiskUse {
 
   /** Room that a cache of this module with so many GB of values needs at most, in GB. */
   static double room(double gigabytes) {
-    double limit = gigabytes * LIMIT_FACTOR;
-    return limit > IN_PLACE_GIGABYTES ? limit + LAST_COPY_GIGABYTES : gigabytes * ROOM_FACTOR;
+    return gigabytes * ROOM_FACTOR;
   }
 
   /** Bytes of all files in a folder and those below, with their holes. */

@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.current;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+
 import com.google.common.primitives.Bytes;
 import java.io.File;
 import java.io.FileInputStream;
@@ -32,8 +34,8 @@ import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.regex.Pattern;
 import org.eclipse.jgit.annotations.Nullable;
-import org.eclipse.jgit.errors.InvalidObjectIdException;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.ObjectIdRef;
@@ -43,22 +45,25 @@ import org.eclipse.jgit.util.FileUtils;
 import org.eclipse.jgit.util.RawParseUtils;
 
 /**
- * The file of a loose ref. A content that is a ref has the same result as in JGit's RefDirectory.
- * Any other content, such as that of a file that a loss of power has emptied, is a broken ref, as
- * in native git: JGit takes some of it for a missing file, and serves an older packed value.
+ * The file of a loose ref, which is read by native git's grammar. Any other content than a ref's is
+ * a {@link BadRef}: JGit takes some of it for a missing file, and serves an older packed value.
  */
 public final class LooseFile {
   /** How often a file is opened that others replace meanwhile; as often as JGit does. */
   static final int MAX_ATTEMPTS = 5;
 
   private static final String BROKEN = "broken ref: neither an id nor symbolic";
+  private static final String FOREIGN = "no ref, but the file of another program";
+
+  /** What may be left of a ref, whose other bytes were lost or are zeros. */
+  private static final Pattern CUT = Pattern.compile("([0-9a-fA-F]*|re?|ref|ref:.*)[\\s\0]*");
 
   private static final int MAX_BYTES = 4096;
 
   /** Room for an id and its line end, which nearly all of these files contain. */
   private static final int USUAL = 64;
 
-  private static final byte[] SYMBOLIC = Constants.encodeASCII("ref: ");
+  private static final byte[] SYMBOLIC = Constants.encodeASCII("ref:");
 
   private LooseFile() {}
 
@@ -176,9 +181,10 @@ public final class LooseFile {
   }
 
   /**
-   * Reads the ref in a file. Returns null if there is certainly no file.
+   * Reads the ref in a file, which may be a {@link BadRef}. Returns null if there is certainly no
+   * file.
    *
-   * @throws FileSystemException if the file can't be read or is a broken ref; it names the file
+   * @throws FileSystemException if the file can't be read; it names the file
    */
   @Nullable
   static Ref read(String name, File file) throws IOException {
@@ -209,28 +215,27 @@ public final class LooseFile {
     }
   }
 
-  private static Ref parse(String name, File file, byte[] content) throws FileSystemException {
-    if (isSymbolic(content)) {
-      int end = trimmed(content);
-      if (end <= SYMBOLIC.length || content.length == MAX_BYTES) { // the target may be incomplete
-        throw unreadable(file, BROKEN, null);
+  private static Ref parse(String name, File file, byte[] content) {
+    int start = SYMBOLIC.length;
+    int end = trimmed(content);
+    if (isSymbolic(content) && content.length < MAX_BYTES) { // else the target may be incomplete
+      while (start < end && Character.isWhitespace(content[start])) {
+        start++;
       }
-      String target = RawParseUtils.decode(content, SYMBOLIC.length, end);
-      return new SymbolicRef(name, new ObjectIdRef.Unpeeled(Ref.Storage.NEW, target, null));
-    }
-    try {
-      ObjectId id = ObjectId.fromString(content, 0);
-      if (!id.equals(ObjectId.zeroId())) {
-        return new ObjectIdRef.Unpeeled(Ref.Storage.LOOSE, name, id);
+      if (start < end) {
+        String target = RawParseUtils.decode(content, start, end);
+        return new SymbolicRef(name, new ObjectIdRef.Unpeeled(Ref.Storage.NEW, target, null));
       }
-    } catch (InvalidObjectIdException e) {
-      throw unreadable(file, BROKEN, e);
     }
-    throw unreadable(file, BROKEN, null);
+    String text = new String(content, ISO_8859_1);
+    String id = text.substring(0, Math.min(Constants.OBJECT_ID_STRING_LENGTH, text.length()));
+    return ObjectId.isId(id) && !ObjectId.zeroId().name().equals(id)
+        ? new ObjectIdRef.Unpeeled(Ref.Storage.LOOSE, name, ObjectId.fromString(id))
+        : new BadRef(name, file, CUT.matcher(text).matches() ? BROKEN : FOREIGN);
   }
 
   private static boolean isSymbolic(byte[] content) {
-    return RawParseUtils.match(content, 0, SYMBOLIC) > 0 && content.length > SYMBOLIC.length;
+    return RawParseUtils.match(content, 0, SYMBOLIC) > 0;
   }
 
   private static int trimmed(byte[] content) {

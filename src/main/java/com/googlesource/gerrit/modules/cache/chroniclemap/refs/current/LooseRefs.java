@@ -42,8 +42,8 @@ import org.eclipse.jgit.revwalk.RevWalk;
 /**
  * The loose refs of a repository. A lookup costs one stat if the ref is not loose, as for nearly
  * all refs, or need not be read again. The answers are those of JGit's RefDirectory, except for
- * what it hides: a file or folder that can't be read fails here, a broken ref too, and a file whose
- * name git refuses is no ref.
+ * what it hides: a file or folder that can't be read fails here, a file that holds no ref is a
+ * {@link BadRef}, and a file whose name git refuses is no ref.
  *
  * <p>{@code core.trustLooseRefStat} says when a file is read again, as in JGit: under {@code
  * always} and {@code never}, when its attributes have changed; under {@code after_open}, each time.
@@ -82,9 +82,15 @@ public record LooseRefs(
     this(repository, paths, trust, packed.looseMemory, packed.nfs);
   }
 
-  /** Returns the loose ref of a name, or null. */
+  /** Returns the loose ref of a name, or null. Fails if its file holds none. */
   @Nullable
   public Ref read(String name) throws IOException {
+    return BadRef.check(find(name));
+  }
+
+  /** Returns the loose ref of a name, perhaps a {@link BadRef}, or null. */
+  @Nullable
+  public Ref find(String name) throws IOException {
     if (!isAllowed(name)) {
       return null;
     }
@@ -103,45 +109,67 @@ public record LooseRefs(
         memory.forget(name);
       }
     }
-    return ref;
+    return orNone(ref);
+  }
+
+  /**
+   * As in JGit, a file outside of refs/ that holds no ref is none, such as {@code config}. An
+   * emptied HEAD is none either, so that a new one can be written.
+   */
+  @Nullable
+  private static Ref orNone(@Nullable Ref ref) {
+    return ref instanceof BadRef && ref.getName().indexOf('/') < 0 ? null : ref;
   }
 
   /**
    * Reads a loose ref from its file, for a writer that has the ref locked. The memory is not used.
-   * Returns null if there is none.
+   * Returns null if there is none. Fails if the file holds none.
    */
   @Nullable
   public Ref readFile(String name) throws IOException {
+    return BadRef.check(findFile(name));
+  }
+
+  /** The same, but may return a {@link BadRef}. */
+  @Nullable
+  public Ref findFile(String name) throws IOException {
     if (!paths.mayBeLoose(name)
         || !isAllowed(name)
         || (trust != TrustStat.ALWAYS && !refreshFolders(name, false))) {
       return null;
     }
     File file = paths.loose(name);
-    return LooseFile.isThere(file) ? readNow(name, file) : null;
+    return LooseFile.isThere(file) ? orNone(readNow(name, file)) : null;
   }
 
-  /** Reads the file, and notes whether the ref is broken. */
+  /** Reads the file, and notes whether it is bad. */
   @Nullable
   private Ref readNow(String name, File file) throws IOException {
     try {
       Ref ref = LooseFile.read(name, file);
-      memory.sound(name, ref);
+      if (ref instanceof BadRef bad) {
+        noteBad(name, bad.why);
+      } else {
+        memory.sound(name, ref);
+      }
       return ref;
     } catch (FileSystemException e) {
-      // Anybody may ask for another file in the repository, such as "config".
-      if (isRemembered(name)) {
-        memory.bad(name, e.getMessage(), null);
-      }
+      noteBad(name, e.getMessage());
       throw e;
+    }
+  }
+
+  private void noteBad(String name, String why) {
+    // Anybody may ask for another file in the repository, such as "config".
+    if (isRemembered(name)) {
+      memory.bad(name, why, null);
     }
   }
 
   @Nullable
   private Ref read(String name, File file, @Nullable LooseMemory.Known known) throws IOException {
     if (trust == TrustStat.AFTER_OPEN || name.equals(Constants.HEAD)) {
-      Ref ref = readNow(name, file);
-      return ref == null ? null : memory.read(ref, null, Instant.EPOCH);
+      return remember(readNow(name, file), null, Instant.EPOCH);
     }
     Instant asked = Instant.now();
     Path path;
@@ -180,8 +208,12 @@ public record LooseRefs(
     if (!attributes.isRegularFile() && !LooseFile.isThere(file)) {
       return null;
     }
-    Ref ref = readNow(name, file);
-    return ref == null ? null : memory.read(ref, attributes, asked);
+    return remember(readNow(name, file), attributes, asked);
+  }
+
+  @Nullable
+  private Ref remember(@Nullable Ref ref, @Nullable BasicFileAttributes attributes, Instant asked) {
+    return ref == null || ref instanceof BadRef ? ref : memory.read(ref, attributes, asked);
   }
 
   /** Like JGit's FileSnapshot, takes the attributes of a link, and not those of its target. */
@@ -235,10 +267,13 @@ public record LooseRefs(
     return prefix.isEmpty() || (prefix.startsWith(Constants.R_REFS) && prefix.endsWith("/"));
   }
 
-  /** Returns the loose ref of a name, or null if {@link #scan} would not find it. */
+  /**
+   * Returns the loose ref of a name, perhaps a {@link BadRef}, or null if {@link #scan} would not
+   * find it.
+   */
   @Nullable
   public Ref readListed(String name) throws IOException {
-    return isRemembered(name) ? read(name) : null;
+    return isRemembered(name) ? find(name) : null;
   }
 
   /** Whether a prefix leads to no other folder than that of its name, and a ref may have it. */
@@ -340,12 +375,12 @@ public record LooseRefs(
 
   /**
    * Returns the loose refs in a folder and in all folders below, in the order of names. Files whose
-   * names git refuses are left out.
+   * names git refuses are left out. A file that holds no ref is a {@link BadRef}.
    *
    * @param folder {@code refs/} or a folder below, with a slash at its end; empty for all refs and
    *     HEAD
-   * @throws IOException if a file or folder can't be read, or a ref is broken. An older value may
-   *     be packed, and replication would delete a ref that is not listed
+   * @throws IOException if a file or folder can't be read, whose refs are most likely good.
+   *     Replication would delete them if they were not listed
    */
   public List<Ref> scan(String folder) throws IOException {
     List<Ref> refs = new ArrayList<>();
@@ -373,6 +408,7 @@ public record LooseRefs(
   public List<Ref> scanReadable(String folder) throws IOException {
     List<Ref> refs = new ArrayList<>();
     scan(folder, paths.loose(folder).toPath(), false, refs);
+    refs.removeIf(BadRef.class::isInstance);
     return refs;
   }
 

@@ -163,11 +163,6 @@ public final class RefPaths {
     }
   }
 
-  /** The folders of refs that are not below {@code refs/}, such as HEAD. */
-  public Set<Path> foldersOfPseudorefs() {
-    return Set.copyOf(List.of(gitFolder.toPath(), commonFolder.toPath()));
-  }
-
   /**
    * Returns the file to which symbolic links lead, which may be missing. Like native git, follows
    * {@value #MAX_LINKS} links at most.

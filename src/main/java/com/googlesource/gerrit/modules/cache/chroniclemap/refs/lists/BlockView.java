@@ -288,9 +288,9 @@ final class BlockView {
   }
 
   /** Returns whether an id is the current entry's id or peeled id. */
-  boolean pointsTo(int w1, int w2, int w3, int w4, int w5) {
-    return isId(idsAt + index * BlockFormat.ID_BYTES, w1, w2, w3, w4, w5)
-        || (hasPeeledId && isId(suffixAt + suffixLength, w1, w2, w3, w4, w5));
+  boolean pointsTo(int[] id) {
+    return isId(idsAt + index * BlockFormat.ID_BYTES, id)
+        || (hasPeeledId && isId(suffixAt + suffixLength, id));
   }
 
   /**
@@ -319,12 +319,12 @@ final class BlockView {
         (int) BUFFER_BIG_INT.get(memory, at + 16));
   }
 
-  private boolean isId(int at, int w1, int w2, int w3, int w4, int w5) {
-    return (int) BUFFER_BIG_INT.get(memory, at) == w1
-        && (int) BUFFER_BIG_INT.get(memory, at + 4) == w2
-        && (int) BUFFER_BIG_INT.get(memory, at + 8) == w3
-        && (int) BUFFER_BIG_INT.get(memory, at + 12) == w4
-        && (int) BUFFER_BIG_INT.get(memory, at + 16) == w5;
+  private boolean isId(int at, int[] id) {
+    int same = 0;
+    while (same < id.length && (int) BUFFER_BIG_INT.get(memory, at + 4 * same) == id[same]) {
+      same++;
+    }
+    return same == id.length;
   }
 
   private ObjectId id(int at) {

@@ -17,7 +17,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 import java.nio.ByteBuffer;
 import java.util.List;
 import org.eclipse.jgit.annotations.Nullable;
-import org.eclipse.jgit.lib.AnyObjectId;
 import org.eclipse.jgit.lib.Ref;
 
 /**
@@ -39,9 +38,7 @@ final class Lookup {
     /** Make the refs from an index on. */
     REFS,
     /** Make the refs whose names start with the target. */
-    PREFIX,
-    /** Make the refs that point to an object. */
-    TIPS
+    PREFIX
   }
 
   private static final int SPARE = 16;
@@ -56,8 +53,6 @@ final class Lookup {
   private int from;
   private int most;
   private List<Ref> refs;
-  private AnyObjectId object;
-  private final int[] words = new int[5];
 
   /** Whether the target was found. */
   boolean found;
@@ -123,11 +118,6 @@ final class Lookup {
     refs = to;
   }
 
-  void collectTips(AnyObjectId id, List<Ref> to) {
-    object = id;
-    refs = to;
-  }
-
   /** Runs a task on a block. */
   void run(Task task, ByteBuffer memory, int start, boolean utf16) {
     found = false;
@@ -149,12 +139,10 @@ final class Lookup {
           }
         }
         case PREFIX -> prefix();
-        case TIPS -> tips();
       }
     } finally {
       // These objects may be large, and the thread may never look up anything again.
       refs = null;
-      object = null;
       name = null;
       block.close();
     }
@@ -184,16 +172,6 @@ final class Lookup {
       }
       refs.add(block.ref(block.name()));
       block.advance();
-    }
-  }
-
-  private void tips() {
-    object.copyRawTo(words, 0);
-    for (block.first(); block.index < block.count; block.skip()) {
-      if (block.pointsTo(words[0], words[1], words[2], words[3], words[4])) {
-        block.seek(block.index);
-        refs.add(block.ref(block.name()));
-      }
     }
   }
 

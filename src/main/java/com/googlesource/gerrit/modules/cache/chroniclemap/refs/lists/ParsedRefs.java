@@ -27,6 +27,7 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.AnyObjectId;
+import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefComparator;
 
@@ -251,6 +252,8 @@ public final class ParsedRefs {
     if (size() == 0) {
       return Stream.empty();
     }
+    int[] words = new int[Constants.OBJECT_ID_LENGTH / Integer.BYTES];
+    id.copyRawTo(words, 0);
     IdBlocks some = ids();
     // In a file of another order, the names between two may be anywhere.
     int from = root.utf16 ? Math.max(0, blockOf(Lookup.startBound(first, false))) : 0;
@@ -260,16 +263,21 @@ public final class ParsedRefs {
                 ? IntStream.rangeClosed(from, last)
                 : IntStream.of(some.thatMayHave(id, from, last)))
             .boxed()
-            .flatMap(block -> pointingTo(id, block).stream())
+            .flatMap(block -> pointingTo(words, block).stream())
             .filter(ref -> ref.getName().compareTo(first) >= 0 && ref.getName().compareTo(end) < 0);
     return root.utf16 ? refs : refs.sorted(RefComparator.INSTANCE);
   }
 
-  private List<Ref> pointingTo(AnyObjectId id, int block) {
+  private List<Ref> pointingTo(int[] id, int block) {
     List<Ref> refs = new ArrayList<>();
-    Lookup lookup = Lookup.start();
-    lookup.collectTips(id, refs);
-    read(block, lookup, Lookup.Task.TIPS);
+    BlockView view = new BlockView();
+    open(view, block);
+    for (view.first(); view.index < view.count; view.skip()) {
+      if (view.pointsTo(id)) {
+        view.seek(view.index);
+        refs.add(view.ref(view.name()));
+      }
+    }
     return refs;
   }
 

@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.BadRef;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import java.io.IOException;
@@ -29,13 +30,11 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.IntConsumer;
 import org.eclipse.jgit.annotations.Nullable;
-import org.eclipse.jgit.errors.InvalidObjectIdException;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefComparator;
 import org.eclipse.jgit.lib.RefDatabase;
-import org.eclipse.jgit.util.StringUtils;
 
 /**
  * A reader of the refs of a repository that keeps them in loose files and {@code packed-refs}.
@@ -97,9 +96,10 @@ public record RefReader(
   public Ref exactRef(String name) throws IOException, LeftToJGit {
     Transactions.Moment moment = transactions.now();
     ResolvedName found = follow(name);
-    return found.resolve(found.isLoose() ? null : packed(), moment.changesSince());
+    return BadRef.check(found.resolve(found.isLoose() ? null : packed(), moment.changesSince()));
   }
 
+  /** Returns those of some refs that are there. As in a list, a {@link BadRef} is left out. */
   public Map<String, Ref> exactRef(String... names) throws IOException, LeftToJGit {
     Transactions.Moment moment = transactions.now();
     ResolvedName[] found = new ResolvedName[names.length];
@@ -111,7 +111,7 @@ public record RefReader(
     Map<String, Ref> refs = HashMap.newHashMap(names.length);
     for (int i = 0; i < names.length; i++) {
       Ref ref = found[i].resolve(packed, changes);
-      if (ref != null) {
+      if (ref != null && !(ref instanceof BadRef)) {
         refs.put(names[i], ref);
       }
     }
@@ -136,7 +136,7 @@ public record RefReader(
     ParsedRefs packed = packed();
     Transactions.Changes changes = moment.changesSince();
     for (ResolvedName each : found) {
-      Ref ref = each.resolve(packed, changes);
+      Ref ref = BadRef.check(each.resolve(packed, changes));
       if (ref != null) {
         return ref;
       }
@@ -152,18 +152,8 @@ public record RefReader(
     return Arrays.stream(names).map(all::get).filter(Objects::nonNull).findFirst().orElse(null);
   }
 
-  /** Follows a name. A file outside of refs/ that is no ref is ignored, but for HEAD. */
   private ResolvedName follow(String name) throws IOException {
-    try {
-      return new ResolvedName(name, loose::read);
-    } catch (IOException e) {
-      if (!name.contains("/")
-          && !name.equals(Constants.HEAD)
-          && e.getCause() instanceof InvalidObjectIdException) {
-        return new ResolvedName(name, other -> null);
-      }
-      throw e;
-    }
+    return new ResolvedName(name, loose::find);
   }
 
   // ---- many refs
@@ -191,9 +181,7 @@ public record RefReader(
       return refs(apart.get(0));
     }
     Transactions.Moment moment = transactions.now();
-    ScannedRefs found =
-        ScannedRefs.of(
-            loose, List.of(), apart, ScannedRefs.folder(StringUtils.commonPrefix(sorted)));
+    ScannedRefs found = ScannedRefs.of(loose, List.of(), apart);
     ParsedRefs packed = packed();
     Transactions.Changes changes = moment.changesSince();
     List<Ref> refs = new ArrayList<>();
@@ -221,7 +209,8 @@ public record RefReader(
 
   /**
    * Returns the refs that hide packed refs, in order: loose refs, and the old values of refs that
-   * transactions have changed meanwhile. A ref without an object stands for a missing ref.
+   * transactions have changed meanwhile. A ref without an object stands for a missing ref, or one
+   * that leads to a {@link BadRef}.
    */
   private static List<Ref> overPacked(
       String prefix, ScannedRefs found, ParsedRefs packed, Transactions.Changes changes) {
@@ -247,6 +236,21 @@ public record RefReader(
     ScannedRefs found = ScannedRefs.of(loose, RefDatabase.ALL);
     ParsedRefs packed = packed();
     return new RefsById(packed, overPacked(RefDatabase.ALL, found, packed, moment.changesSince()));
+  }
+
+  /**
+   * Fails if a file that holds no ref hides a packed ref. As no list has that ref, the collection
+   * of garbage would delete its objects.
+   */
+  public boolean hidesNone() throws IOException, LeftToJGit {
+    ScannedRefs found = ScannedRefs.of(loose, RefDatabase.ALL);
+    ParsedRefs packed = packed();
+    for (Ref ref : found.resolve(RefDatabase.ALL, packed, Transactions.Changes.NONE)) {
+      if (packed.contains(ref.getName())) {
+        Ref unused = BadRef.check(ref.getLeaf());
+      }
+    }
+    return true;
   }
 
   // ---- conflicts of names
@@ -283,7 +287,7 @@ public record RefReader(
     List<String> parents = parents(name);
     String prefix = name + '/';
     Transactions.Moment moment = transactions.now();
-    ScannedRefs found = ScannedRefs.of(loose, parents, List.of(prefix), RefDatabase.ALL);
+    ScannedRefs found = ScannedRefs.of(loose, parents, List.of(prefix));
     ParsedRefs packed = packed();
     Transactions.Changes changes = moment.changesSince();
     Map<String, Ref> over = new HashMap<>();
@@ -292,7 +296,9 @@ public record RefReader(
     // JGit returns the longest parent.
     for (String parent : parents.reversed()) {
       Ref ref = over.get(parent);
-      if (ref == null ? packed.contains(parent) : ref.getObjectId() != null) {
+      if (ref == null
+          ? packed.contains(parent)
+          : ref.getObjectId() != null || ref.getLeaf() instanceof BadRef) {
         return Collections.singletonList(parent);
       }
     }
@@ -322,12 +328,12 @@ public record RefReader(
    *     that a ref which is packed meanwhile is found in the list
    */
   public ToWrite refToWrite(String name, Step notLoose) throws IOException, LeftToJGit {
-    ResolvedName followed = new ResolvedName(name, loose::readFile);
+    ResolvedName followed = new ResolvedName(name, loose::findFile);
     ParsedRefs packed = null;
     if (!followed.isLoose()) {
       notLoose.run();
       packed = packed();
     }
-    return new ToWrite(followed.resolve(packed, Transactions.Changes.NONE), packed);
+    return new ToWrite(BadRef.check(followed.resolve(packed, Transactions.Changes.NONE)), packed);
   }
 }

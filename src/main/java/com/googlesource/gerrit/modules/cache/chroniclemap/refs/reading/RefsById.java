@@ -25,6 +25,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
+import java.util.stream.Stream;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.ObjectIdRef;
@@ -39,6 +40,8 @@ import org.eclipse.jgit.lib.RefComparator;
  * <p>Immutable. Any thread may read.
  */
 final class RefsById {
+  private static final SortedSet<Ref> NONE = new TreeSet<>(RefComparator.INSTANCE);
+
   private final ParsedRefs packed;
 
   /** The refs that hide packed refs of the same name, by id and by peeled id. */
@@ -63,7 +66,7 @@ final class RefsById {
 
   /** Returns the refs with an id or peeled id, in the order of names. */
   SortedSet<Ref> of(ObjectId id) {
-    return new Tips(id, named(""), named("\uffff"));
+    return between(named(""), named("\uffff"), id);
   }
 
   private static Ref named(String name) {
@@ -71,58 +74,41 @@ final class RefsById {
   }
 
   /**
-   * The refs with an id, some of which a caller may take without reading the others: the first
-   * ones, by iteration, or those between two names, by {@link #subSet}. For one thread.
+   * Returns those between two names, some of which a caller may take without reading the others:
+   * the first ones, by iteration, or a part, by {@link SortedSet#subSet}. For one thread.
    */
-  private final class Tips extends ForwardingSortedSet<Ref> {
-    private final ObjectId id;
-    private final Ref first;
-    private final Ref end;
+  private SortedSet<Ref> between(Ref first, Ref end, ObjectId id) {
+    return new ForwardingSortedSet<>() {
+      /** Null until a caller needs all, as for their number. */
+      @Nullable private SortedSet<Ref> all;
 
-    /** Null until a caller needs all, as for their number. */
-    @Nullable private SortedSet<Ref> all;
-
-    Tips(ObjectId id, Ref first, Ref end) {
-      this.id = id;
-      this.first = first;
-      this.end = end;
-    }
-
-    @Override
-    protected SortedSet<Ref> delegate() {
-      if (all == null) {
-        SortedSet<Ref> read = new TreeSet<>(RefComparator.INSTANCE);
-        iterator().forEachRemaining(read::add);
-        all = read;
+      @Override
+      protected SortedSet<Ref> delegate() {
+        if (all == null) {
+          SortedSet<Ref> read = new TreeSet<>(RefComparator.INSTANCE);
+          Iterators.addAll(read, iterator());
+          all = read;
+        }
+        return all;
       }
-      return all;
-    }
 
-    @Override
-    public Iterator<Ref> iterator() {
-      if (all != null) {
-        return all.iterator();
+      @Override
+      public Iterator<Ref> iterator() {
+        if (all != null) {
+          return all.iterator();
+        }
+        Stream<Ref> inPacked = packed.pointingTo(id, first.getName(), end.getName());
+        return Iterators.mergeSorted(
+            List.of(
+                over.getOrDefault(id, NONE).subSet(first, end).iterator(),
+                inPacked.filter(ref -> !hidden.contains(ref.getName())).iterator()),
+            RefComparator.INSTANCE);
       }
-      Iterator<Ref> inPacked =
-          packed
-              .pointingTo(id, first.getName(), end.getName())
-              .filter(ref -> !hidden.contains(ref.getName()))
-              .iterator();
-      SortedSet<Ref> others = over.get(id);
-      return others == null
-          ? inPacked
-          : Iterators.mergeSorted(
-              List.of(others.subSet(first, end).iterator(), inPacked), RefComparator.INSTANCE);
-    }
 
-    @Override
-    public boolean isEmpty() {
-      return !iterator().hasNext();
-    }
-
-    @Override
-    public SortedSet<Ref> subSet(Ref from, Ref to) {
-      return new Tips(id, from, to);
-    }
+      @Override
+      public SortedSet<Ref> subSet(Ref from, Ref to) {
+        return between(from, to, id);
+      }
+    };
   }
 }

@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.BadRef;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -31,11 +32,11 @@ import org.eclipse.jgit.lib.SymbolicRef;
  * <p>Immutable.
  */
 final class ResolvedName {
-  /** Reads a loose ref; null if there is none. */
+  /** Finds a loose ref, perhaps a {@link BadRef}; null if there is none. */
   @FunctionalInterface
-  interface Reader {
+  interface Finder {
     @Nullable
-    Ref read(String name) throws IOException;
+    Ref find(String name) throws IOException;
   }
 
   /** The symbolic refs on the way, starting with the given name. */
@@ -49,14 +50,14 @@ final class ResolvedName {
 
   private boolean tooDeep;
 
-  ResolvedName(String name, Reader loose) throws IOException {
+  ResolvedName(String name, Finder loose) throws IOException {
     leafName = name;
-    leaf = loose.read(name);
+    leaf = loose.find(name);
     while (leaf != null && leaf.isSymbolic() && !tooDeep) {
       tooDeep = links.size() == RefDatabase.MAX_SYMBOLIC_REF_DEPTH;
       links.add(leaf);
       leafName = leaf.getTarget().getName();
-      leaf = tooDeep ? null : loose.read(leafName);
+      leaf = tooDeep ? null : loose.find(leafName);
     }
   }
 
@@ -75,8 +76,8 @@ final class ResolvedName {
    *
    * @param packed the list, which was read after the files; may be null if {@link #isLoose}
    * @param changes the changes since before the files were read
-   * @return a symbolic ref without an object if the ref is dangling; null if there is no ref, or if
-   *     it leads through too many symbolic refs
+   * @return a symbolic ref without an object if the ref is dangling, or leads to a {@link BadRef};
+   *     such a ref itself; null if there is no ref, or if it leads through too many symbolic refs
    */
   @Nullable
   Ref resolve(@Nullable ParsedRefs packed, Transactions.Changes changes) {

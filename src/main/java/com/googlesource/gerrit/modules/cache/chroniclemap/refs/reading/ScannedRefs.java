@@ -14,13 +14,13 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.BadRef;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -37,10 +37,9 @@ import org.eclipse.jgit.lib.SymbolicRef;
  * All files are read before the packed list, so that a ref that is packed meanwhile is in that
  * list.
  *
- * <p>JGit answers such a lookup by a scan of a folder around the requested refs. It removes
- * dangling symbolic refs one by one, in order, so that later symbolic refs to a removed one resolve
- * to the packed ref of that name. This class gives the same answers but reads fewer files. It scans
- * that whole folder only if a symbolic ref leads to another symbolic ref that was not scanned.
+ * <p>JGit answers such a lookup by a scan of a folder around the requested refs. This class reads
+ * fewer files. As in JGit, a dangling symbolic ref is not listed, and hides no packed ref. In JGit,
+ * though, a symbolic ref to a dangling one of an earlier name leads to the packed ref of that name.
  *
  * <p>Immutable.
  */
@@ -50,23 +49,15 @@ final class ScannedRefs {
   /** The folders that were scanned. None is within another one. */
   private final List<String> folders;
 
-  /** The folder that JGit would scan. */
-  private final String around;
-
   /** The scanned refs in order. */
   final Map<String, Ref> scanned = new LinkedHashMap<>();
 
   /** Targets of symbolic refs that were not scanned; null for a missing file. */
   private final Map<String, Ref> elsewhere = new HashMap<>();
 
-  /** Whether a scan of {@link #around} is necessary to resolve a symbolic ref. */
-  private boolean needsAround;
-
-  private ScannedRefs(LooseRefs loose, List<Ref> refs, List<String> folders, String around)
-      throws IOException {
+  private ScannedRefs(LooseRefs loose, List<Ref> refs, List<String> folders) throws IOException {
     this.loose = loose;
     this.folders = folders;
-    this.around = around;
     for (Ref ref : refs) {
       scanned.put(ref.getName(), ref);
     }
@@ -77,16 +68,12 @@ final class ScannedRefs {
     }
   }
 
-  /**
-   * Reads the loose refs with a prefix.
-   *
-   * @throws IOException if a symbolic ref leads to a broken file outside of the prefix's folder
-   */
+  /** Reads the loose refs with a prefix. */
   static ScannedRefs of(LooseRefs loose, String prefix) throws IOException {
     String folder = folder(prefix);
     return folder.isEmpty() || !loose.paths().mayBeLoose(prefix)
-        ? of(loose, List.of(), List.of(prefix), folder)
-        : new ScannedRefs(loose, loose.scan(folder), List.of(folder), folder);
+        ? of(loose, List.of(), List.of(prefix))
+        : new ScannedRefs(loose, loose.scan(folder), List.of(folder));
   }
 
   /**
@@ -94,11 +81,8 @@ final class ScannedRefs {
    *
    * @param names names of single refs, in order and before all names with a prefix
    * @param prefixes prefixes of other names
-   * @param around the folder, as for {@link LooseRefs#scan}, that JGit would scan
-   * @throws IOException if a symbolic ref leads to a broken file outside of that folder
    */
-  static ScannedRefs of(
-      LooseRefs loose, List<String> names, Collection<String> prefixes, String around)
+  static ScannedRefs of(LooseRefs loose, List<String> names, Collection<String> prefixes)
       throws IOException {
     boolean withHead = false;
     Set<String> wanted = new TreeSet<>();
@@ -126,10 +110,7 @@ final class ScannedRefs {
         refs.addAll(loose.scan(folder));
       }
     }
-    ScannedRefs read = new ScannedRefs(loose, refs, folders, around);
-    return read.needsAround
-        ? new ScannedRefs(loose, loose.scan(around), List.of(around), around)
-        : read;
+    return new ScannedRefs(loose, refs, folders);
   }
 
   private static void add(@Nullable Ref ref, List<Ref> refs) {
@@ -139,7 +120,7 @@ final class ScannedRefs {
   }
 
   /** Returns the folder that JGit scans for a prefix. */
-  static String folder(String prefix) {
+  private static String folder(String prefix) {
     return prefix.substring(0, prefix.lastIndexOf('/') + 1);
   }
 
@@ -147,17 +128,13 @@ final class ScannedRefs {
     Ref next = symbolic;
     for (int depth = 0; depth < RefDatabase.MAX_SYMBOLIC_REF_DEPTH; depth++) {
       String name = next.getTarget().getName();
-      boolean isElsewhere = !isScanned(name);
-      if (isElsewhere && !elsewhere.containsKey(name)) {
-        elsewhere.put(name, name.startsWith(around) ? loose.readListed(name) : loose.read(name));
+      if (!isScanned(name) && !elsewhere.containsKey(name)) {
+        elsewhere.put(name, loose.find(name));
       }
       next = found(name);
       if (next == null || !next.isSymbolic()) {
         return;
       }
-      // The target may be removed as dangling, except before HEAD, which comes first.
-      needsAround |=
-          isElsewhere && name.startsWith(around) && !symbolic.getName().equals(Constants.HEAD);
     }
   }
 
@@ -172,18 +149,18 @@ final class ScannedRefs {
   }
 
   /**
-   * Returns the refs with a prefix that are not dangling, in order, in a new list.
+   * Returns the refs with a prefix that are not dangling, in order, in a new list. One that is or
+   * leads to a {@link BadRef} has no object, and hides a packed ref of its name.
    *
    * @param changes the changes since before the files were read, possibly of symbolic refs' targets
    */
   List<Ref> resolve(String prefix, ParsedRefs packed, Transactions.Changes changes) {
     List<Ref> refs = new ArrayList<>(scanned.size());
-    Set<String> leftOut = new HashSet<>();
     for (Ref ref : scanned.values()) {
-      Ref resolved = resolve(ref, 0, leftOut, packed, changes);
-      if (resolved == null || resolved.getObjectId() == null) {
-        leftOut.add(ref.getName());
-      } else if (ref.getName().startsWith(prefix)) {
+      Ref resolved = resolve(ref, 0, packed, changes);
+      if (resolved != null
+          && (resolved.getObjectId() != null || resolved.getLeaf() instanceof BadRef)
+          && ref.getName().startsWith(prefix)) {
         refs.add(resolved);
       }
     }
@@ -192,8 +169,7 @@ final class ScannedRefs {
 
   /** Resolves a ref. Returns null if it leads through too many symbolic refs. */
   @Nullable
-  private Ref resolve(
-      Ref ref, int depth, Set<String> leftOut, ParsedRefs packed, Transactions.Changes changes) {
+  private Ref resolve(Ref ref, int depth, ParsedRefs packed, Transactions.Changes changes) {
     if (!ref.isSymbolic()) {
       return ref;
     }
@@ -202,15 +178,14 @@ final class ScannedRefs {
     }
     String name = ref.getTarget().getName();
     Transactions.Link changed = changes.firstToChange(name);
-    Ref target =
-        changed != null ? changed.oldValues.get(name) : leftOut.contains(name) ? null : found(name);
+    Ref target = changed != null ? changed.oldValues.get(name) : found(name);
     if (target == null && changed == null) {
       target = packed.exactRef(name);
     }
     if (target == null) {
       return ref;
     }
-    Ref resolved = resolve(target, depth + 1, leftOut, packed, changes);
+    Ref resolved = resolve(target, depth + 1, packed, changes);
     return resolved == null ? null : new SymbolicRef(ref.getName(), resolved);
   }
 }

@@ -22,7 +22,6 @@ import com.google.common.hash.Hashing;
 import java.io.ByteArrayOutputStream;
 import java.io.Closeable;
 import java.io.IOException;
-import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -75,9 +74,6 @@ final class Journal implements Closeable {
 
   /** The mark of the files to which locks are links when the journal has enough of them. */
   private static final String ANCHOR = "anchor-";
-
-  /** More bytes than the title and the origin have. */
-  private static final int MAX_ORIGIN = 4096;
 
   private static final AtomicLong COUNT = new AtomicLong();
 
@@ -292,15 +288,6 @@ final class Journal implements Closeable {
     }
   }
 
-  /**
-   * The name that a lock gets as the journal of a dead process.
-   *
-   * @param number differs from those of other such locks
-   */
-  static String nameOfOrphan(long number) {
-    return JournalOwner.NOBODY + Long.toHexString(number) + "-0" + PREPARED;
-  }
-
   /** Whether a file has the name of a journal. */
   static boolean isJournal(Path file) {
     String name = file.getFileName().toString();
@@ -335,17 +322,6 @@ final class Journal implements Closeable {
     String start = stem(file) + "." + ANCHOR;
     files.stream().filter(each -> each.toString().startsWith(start)).forEach(anchors::add);
     return new Found(file, origin, entries, anchors, decided, durable);
-  }
-
-  /**
-   * Returns the origin of the transaction of a lock, which is a link to its journal or another
-   * anchor; null if the file is another program's lock, or empty.
-   */
-  @Nullable
-  static Origin originOf(Path lock) throws IOException {
-    try (InputStream in = Files.newInputStream(lock)) {
-      return origin(new String(in.readNBytes(MAX_ORIGIN), UTF_8));
-    }
   }
 
   @Nullable

@@ -56,9 +56,6 @@ final class JournalOwner implements Closeable {
           + ProcessHandle.current().info().startInstant().map(i -> i.toEpochMilli()).orElse(0L)
           + "-";
 
-  /** The start of the names of journals that were found as locks: of no process. */
-  static final String NOBODY = "0-0-";
-
   /** Makes the names of several class loaders of this process differ. */
   private static final String LOADER = Long.toHexString(ThreadLocalRandom.current().nextLong());
 

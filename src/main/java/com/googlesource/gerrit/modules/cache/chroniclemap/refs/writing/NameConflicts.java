@@ -33,6 +33,7 @@ import java.util.NavigableSet;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.transport.ReceiveCommand;
@@ -118,8 +119,8 @@ final class NameConflicts {
 
   /** Whether one name of the batch is below another one. Deletions count too. */
   boolean areNested() {
-    return commands.stream()
-        .map(ReceiveCommand::getRefName)
+    return Stream.of(made, deleted)
+        .flatMap(Set::stream)
         .anyMatch(name -> isAbove(name, made) || isAbove(name, deleted));
   }
 
@@ -156,15 +157,15 @@ final class NameConflicts {
         return found;
       }
       found = At.OTHERS;
-      int slash = name.indexOf('/', Math.max(1, shared));
-      while (slash > 0 && found == At.OTHERS) {
-        end = slash;
-        found = search.at(name.substring(0, slash));
-        slash = name.indexOf('/', slash + 1);
+      for (end = name.indexOf('/', Math.max(1, shared));
+          end > 0;
+          end = name.indexOf('/', end + 1)) {
+        found = search.at(name.substring(0, end));
+        if (found != At.OTHERS) {
+          return found;
+        }
       }
-      if (found == At.OTHERS) {
-        end = name.length();
-      }
+      end = name.length();
       return found;
     }
   }
@@ -242,9 +243,8 @@ final class NameConflicts {
     }
 
     boolean isLocked(String name) throws IOException {
-      Search<IOException> search =
-          parent -> isLocked(lock(paths, parent), name) ? At.REF : At.OTHERS;
-      return above.find(name, search) == At.REF;
+      return above.find(name, parent -> isLocked(lock(paths, parent), name) ? At.REF : At.OTHERS)
+          == At.REF;
     }
 
     private boolean isLocked(File lock, String below) throws IOException {

@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
 
 import com.google.common.flogger.FluentLogger;
+import com.google.common.flogger.LogPerBucketingStrategy;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedEdits;
@@ -31,9 +32,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.ObjectId;
 
@@ -55,6 +54,13 @@ import org.eclipse.jgit.lib.ObjectId;
  */
 record Recovery(RepositoryRefs refs, SharedWrites writes) {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
+  /** The log names each file, once a minute at most. */
+  private static final LogPerBucketingStrategy<Object> BY_FILE =
+      LogPerBucketingStrategy.byHashCode(1 << 16);
+
+  /** Few transactions take longer. */
+  private static final long OLD_MILLIS = TimeUnit.MINUTES.toMillis(1);
 
   /**
    * Recovers all dead processes' transactions.
@@ -83,85 +89,33 @@ record Recovery(RepositoryRefs refs, SharedWrites writes) {
     return !dead.isEmpty();
   }
 
-  /** Runs at the first use: no rewrite has to wait then before a dead lock is taken for one. */
-  void runFirst() {
-    try {
-      boolean unused = run(refs.paths.packedRefsLock());
-    } catch (IOException e) {
-      failed(refs.paths.transactions, e);
-    }
-  }
-
   /**
-   * Like {@link #run()}, for a lock that excludes this process. It may be one whose journal is
-   * gone.
+   * Like {@link #run()}, for a lock that excludes this process. If the lock stays, it is named: it
+   * may be one that another program left, or whose journal is gone after a crash of the machine.
    */
   boolean run(Path lock) {
     boolean found = run();
-    return runForOrphan(lock) || found;
-  }
-
-  /**
-   * Recovers the transaction of a lock whose journal is gone. A loss of power may take the journal,
-   * or bring back the lock of a transaction that is over. The lock itself is a link to the text, so
-   * it becomes the journal of a dead process.
-   *
-   * @return whether the lock was one
-   */
-  private boolean runForOrphan(Path lock) {
-    Path journal =
-        refs.paths.transactions.resolve(
-            Journal.nameOfOrphan(ThreadLocalRandom.current().nextLong()));
-    Path found = journal.resolveSibling(journal.getFileName() + ".orphan");
-    try {
-      if (!isOrphan(lock)) {
-        return false;
-      }
-      try {
-        // By now the lock may be another one. This link stays to the same file.
-        writes.disk.link(found, lock);
-        if (isOrphan(found)) {
-          writes.disk.rename(found, journal);
-          return run();
-        }
-      } finally {
-        writes.disk.delete(found);
-      }
-    } catch (NoSuchFileException e) {
-      // Another recovery has deleted the lock, or the link as what a dead one has left.
-    } catch (IOException | RuntimeException e) {
-      failed(lock, e);
+    long since = lock.toFile().lastModified(); // 0 if the lock is gone
+    if (since > 0 && System.currentTimeMillis() - since > OLD_MILLIS) {
+      logger
+          .atWarning()
+          .per(lock, BY_FILE)
+          .atMostEvery(1, TimeUnit.MINUTES)
+          .log(
+              "%s excludes updates; delete it if its process is dead, and no file in %s is a link"
+                  + " to it",
+              lock, refs.paths.transactions);
     }
-    return false;
-  }
-
-  /**
-   * Whether a file is a journal of an earlier boot that has no name in the folder of journals. So
-   * no other recovery works on it.
-   */
-  private boolean isOrphan(Path file) throws IOException {
-    Origin origin = Journal.originOf(file);
-    if (origin == null
-        || origin.isOfThisBoot()
-        || !Origin.isDead(origin, refs.paths.transactions)) {
-      return false;
-    }
-    Object key = Journal.key(file);
-    for (Path other : LooseFile.list(refs.paths.transactions)) {
-      try {
-        if (!other.equals(file) && Journal.key(other).equals(key)) {
-          return false;
-        }
-      } catch (NoSuchFileException e) {
-        // The journal of a transaction that has just ended.
-      }
-    }
-    return true;
+    return found;
   }
 
   private static void failed(Path what, Exception e) {
-    logger.atSevere().withCause(e).atMostEvery(1, TimeUnit.MINUTES).log(
-        "cannot complete the recovery of %s after a killed process; it is tried again", what);
+    logger
+        .atSevere()
+        .withCause(e)
+        .per(what, BY_FILE)
+        .atMostEvery(1, TimeUnit.MINUTES)
+        .log("cannot complete the recovery of %s after a killed process; it is tried again", what);
   }
 
   /** The files of a dead process, which this thread has taken. */
@@ -257,11 +211,16 @@ record Recovery(RepositoryRefs refs, SharedWrites writes) {
     checkPlaces(journal);
     List<String> deletions = new ArrayList<>();
     List<Path> folders = new ArrayList<>();
-    if (hasMoreNames(journal.anchors())) {
+    if (hasLocks(journal.anchors())) {
+      if (journal.entries().isEmpty()) {
+        throw new IOException(
+            "a crash of the machine took its text: delete the locks that `find . -name '*.lock'"
+                + " -samefile FILE` lists, and then this file");
+      }
       logger.atInfo().log(
           "%s: a killed process left locks of %s refs, which are deleted; %s",
           refs.paths.packedRefs.getParent(),
-          journal.entries().isEmpty() ? "some" : journal.entries().size(),
+          journal.entries().size(),
           journal.isToComplete()
               ? "its transaction was decided and is completed"
               : "no ref is changed");
@@ -286,9 +245,6 @@ record Recovery(RepositoryRefs refs, SharedWrites writes) {
     for (Journal.Entry entry : journal.entries()) {
       deleteIfOwn(RefPaths.lockOf(refs.paths.loose(entry.name())), journal);
     }
-    if (hasMoreNames(journal.anchors())) {
-      deleteUnknownLocks(journal);
-    }
     writes.disk.delete(journal.file());
   }
 
@@ -306,11 +262,8 @@ record Recovery(RepositoryRefs refs, SharedWrites writes) {
     }
   }
 
-  /**
-   * Whether any locks are still links to an anchor. After all named refs are unlocked, such locks
-   * mean that a crash of the machine took the journal's text.
-   */
-  private static boolean hasMoreNames(List<Path> anchors) throws IOException {
+  /** Whether any locks, or copies made by others, are links to an anchor. */
+  private static boolean hasLocks(List<Path> anchors) throws IOException {
     try {
       for (Path anchor : anchors) {
         if ((int) Files.getAttribute(anchor, "unix:nlink") > 1) {
@@ -321,23 +274,6 @@ record Recovery(RepositoryRefs refs, SharedWrites writes) {
       // This file system has no links.
     }
     return false;
-  }
-
-  /** Looks at all loose refs, but only after a crash of the machine. */
-  private void deleteUnknownLocks(Journal.Found journal) throws IOException {
-    List<Path> found = new ArrayList<>();
-    try (Stream<Path> files = Files.walk(refs.paths.refsFolder.toPath())) {
-      files.forEach(found::add);
-    }
-    // Pseudorefs such as HEAD may be locked too.
-    for (Path folder : refs.paths.foldersOfPseudorefs()) {
-      found.addAll(LooseFile.list(folder));
-    }
-    for (Path file : found) {
-      if (file.toString().endsWith(RefPaths.LOCK)) {
-        deleteIfOwn(file, journal);
-      }
-    }
   }
 
   /**

@@ -102,7 +102,11 @@ public class RefDisk {
   final void makeIfShared(Path file) throws IOException {
     if (!mode.equals(SharedMode.NONE) && !Files.exists(file, LinkOption.NOFOLLOW_LINKS)) {
       makeFolders(file.getParent());
-      create(file);
+      try {
+        create(file);
+      } catch (FileAlreadyExistsException e) {
+        // Another writer of the same log has made it meanwhile.
+      }
     }
   }
 

@@ -18,6 +18,7 @@ import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
 import java.io.Closeable;
 import java.io.IOException;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
@@ -87,7 +88,11 @@ final class RefLocks implements Closeable {
       return journal;
     } catch (IOException e) {
       warn(
-          "cannot write in " + folder + ", which has to be writable for the user that runs Gerrit",
+          "cannot write in "
+              + folder
+              + (e instanceof AccessDeniedException
+                  ? ", which has to be writable for the user that runs Gerrit"
+                  : ": " + e),
           e);
       return null;
     } finally {

@@ -88,8 +88,8 @@ public final class RefUpdater {
   }
 
   /**
-   * Whether an update of a ref, which is locked, is logged: its log exists or has to be made. JGit
-   * writes it, but knows nothing of {@code core.sharedRepository}.
+   * Whether an update of a ref is logged: its log exists or has to be made. JGit writes it, but
+   * knows nothing of {@code core.sharedRepository}.
    *
    * @param config the repository's config
    */
@@ -172,7 +172,7 @@ public final class RefUpdater {
       writes.beforeFirstUse(
           () -> {
             writes.disk.share(SharedMode.of(refs.repository.getConfig()));
-            recovery.runFirst();
+            boolean unused = recovery.run();
           });
     }
   }

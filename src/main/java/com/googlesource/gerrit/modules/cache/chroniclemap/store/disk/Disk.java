@@ -30,6 +30,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileTime;
+import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.Map;
@@ -89,6 +90,21 @@ public class Disk {
   public void create(Path file) throws IOException {
     Files.createFile(
         file, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+  }
+
+  /**
+   * Takes from all but its owner the rights to a file or folder, if others have any: Kubernetes,
+   * for example, gives those of an {@code fsGroup} at each mount.
+   *
+   * @return whether others have none now
+   */
+  public boolean makePrivate(Path file) throws IOException {
+    String rights = Files.isDirectory(file) ? "rwx------" : "rw-------";
+    Set<PosixFilePermission> own = PosixFilePermissions.fromString(rights);
+    if (!own.containsAll(Files.getPosixFilePermissions(file))) {
+      Files.setPosixFilePermissions(file, own);
+    }
+    return own.containsAll(Files.getPosixFilePermissions(file));
   }
 
   /** Deletes a file if it exists. */

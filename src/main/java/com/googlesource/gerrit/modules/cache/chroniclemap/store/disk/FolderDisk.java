@@ -102,6 +102,11 @@ public class FolderDisk extends Disk {
     }
   }
 
+  @Override
+  public boolean makePrivate(Path file) throws IOException {
+    return disk.makePrivate(file);
+  }
+
   /** Does nothing once the folder was given back, since its next user deletes such files. */
   @Override
   public void delete(Path file) throws IOException {

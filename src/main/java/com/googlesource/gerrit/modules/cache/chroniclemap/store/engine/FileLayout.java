@@ -15,10 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
 import com.google.common.primitives.Ints;
-import java.io.IOException;
-import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
-import java.nio.file.Path;
 import java.util.BitSet;
 import net.openhft.chronicle.algo.hashing.LongHashFunction;
 import net.openhft.chronicle.core.OS;
@@ -155,33 +152,9 @@ record FileLayout(
         : OS.memory().readVolatileLong(at);
   }
 
-  /**
-   * Returns which chunks are used, by the bit set at an offset.
-   *
-   * @param room number of the segment's chunks that have disk; the others are marked as used
-   */
-  BitSet usedChunks(ByteBuffer segment, int offset, int room) {
-    return BitSet.valueOf(segment.slice(offset, freeListBytes)).get(0, room);
-  }
-
-  /**
-   * Offset in a segment of the number of chunks that it may use, if the file gets its disk in
-   * steps. It is the last word of the counters, which Chronicle-Map does not use, beside the bit
-   * set.
-   */
-  int roomOffset() {
-    return freeListOffset - Long.BYTES;
-  }
-
-  /**
-   * The number of chunks that a segment may use.
-   *
-   * @param noted what is in the segment. It may be of a growth that {@code room} does not know, if
-   *     the machine stopped then
-   * @param room the number of chunks of each segment that have disk; 0 for all
-   */
-  int room(int noted, int room) {
-    return room == 0 ? chunks : Math.clamp(noted, 1, room);
+  /** Returns which chunks are used, by the bit set at an offset. */
+  BitSet usedChunks(ByteBuffer segment, int offset) {
+    return BitSet.valueOf(segment.slice(offset, freeListBytes)).get(0, chunks);
   }
 
   /** Ensures that the segments and their chunks are where another layout has them. */
@@ -189,22 +162,6 @@ record FileLayout(
     int last = segments - 1;
     if (offsetOf(last) != other.offsetOf(last) || startOf(chunks) != other.startOf(chunks)) {
       throw new IllegalStateException("disk was allocated elsewhere: " + other + " and " + this);
-    }
-  }
-
-  /**
-   * Allocates disk for a segment's first chunks, and for the rest of the last page.
-   *
-   * @param before number of chunks that have disk; 0 if not even what is before the chunks has.
-   *     What is in use is left alone, as some file systems write zeros to allocate
-   */
-  void allocate(RandomAccessFile file, Path path, int segment, int before, int room)
-      throws IOException {
-    long start = offsetOf(segment);
-    long from = before == 0 ? start : OS.pageAlign(start + startOf(before));
-    long end = Math.min(OS.pageAlign(start + startOf(room)), file.length());
-    if (from < end) {
-      Holes.allocate(file, path, from, end - from);
     }
   }
 

@@ -61,9 +61,8 @@ import java.util.zip.CRC32C;
  *         bytes of its header (4), CRC32C of its header (4)
  *    128  closed (4), changed (4), ever forced (4), on disk (4), checksum known (4), checksum (4),
  *         last modification of the file (8)
- *    160  the number of chunks of each segment that have disk (4), 0 if all have. How many of them a
- *         segment uses is in the segment: {@link FileLayout#roomOffset}. Whether some may lack
- *         their disk (4)
+ *    160  not 0 if chunks may lack disk (4), as in version 1.0.0 with limits above 16 GB. In each
+ *         segment these are marked as used, and their number is before the bit set
  *    192  boot and device when the file was opened, see {@link Disk#boot} (64, text)
  *    256  key of the file, see {@link Disk#fileKey} (64, text). Keys of older versions do not
  *         tell whether the creation time was known: if it is not, their file counts as a copy
@@ -90,8 +89,7 @@ public final class FileState {
   private static final int HAS_CHECKSUM_AT = 144;
   private static final int FILE_CHECKSUM_AT = 148;
   private static final int MODIFIED_AT = 152;
-  private static final int ROOM_AT = 160;
-  private static final int HOLES_AT = 164;
+  public static final int LACKS_DISK_AT = 160;
   public static final int BOOT_AT = 192;
   public static final int KEY_AT = 256;
   private static final int TEXT_BYTES = 64;
@@ -260,25 +258,18 @@ public final class FileState {
   }
 
   /**
-   * The number of chunks of each segment that have disk; 0 if all have. See {@link
-   * RecordMap#allocate}.
+   * Allocates the disk that chunks lack, before the file is mapped. A repair then has each segment
+   * use those that it does not use.
    */
-  public int room() {
-    return buffer.getInt(ROOM_AT);
-  }
-
-  /** Notes whether chunks may lack disk that should have some, as in a copy with holes. */
-  public void noteHoles(boolean mayHaveHoles) {
-    buffer.putInt(HOLES_AT, mayHaveHoles ? 1 : 0);
-  }
-
-  /** Whether disk has to be allocated again before anything is written. */
-  public boolean mayHaveHoles() {
-    return buffer.getInt(HOLES_AT) != 0;
-  }
-
-  void noteRoom(int room) {
-    buffer.putInt(ROOM_AT, room);
+  public void allocateIfLacking(Path store) throws IOException {
+    if (buffer.getInt(LACKS_DISK_AT) != 0) {
+      // Before that changes the file's time, by which a closed file is known.
+      beforeWrite();
+      Holes.fill(disk, store);
+      counts.markAll();
+      VarHandle.releaseFence();
+      buffer.putInt(LACKS_DISK_AT, 0);
+    }
   }
 
   /** Notes which file is about to be mapped. */
@@ -300,11 +291,11 @@ public final class FileState {
 
   /** Determines what may be done with the store's file, which must not be mapped yet. */
   public FileVerdict judge(Path store) throws IOException {
-    bringToUpperLayer(disk, store);
-    noteMapping(store);
     if (disk.size(store) != buffer.getLong(FILE_BYTES_AT)) {
       return FileVerdict.LOST;
     }
+    bringToUpperLayer(disk, store);
+    noteMapping(store);
     String boot = disk.boot(path);
     boolean sameBoot = !boot.isEmpty() && text(BOOT_AT).equals(boot);
     boolean sameFile = disk.hasKey(store, text(KEY_AT));

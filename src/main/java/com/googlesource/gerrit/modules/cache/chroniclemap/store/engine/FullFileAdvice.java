@@ -20,7 +20,6 @@ import com.google.common.flogger.FluentLogger;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import java.util.function.IntSupplier;
 import net.openhft.chronicle.core.OS;
 
 /**
@@ -59,7 +58,6 @@ public final class FullFileAdvice {
 
   private final long address;
   private final FileLayout layout;
-  private final IntSupplier room;
 
   /** Whether the file is large, and no call failed. */
   private boolean isOn;
@@ -81,10 +79,8 @@ public final class FullFileAdvice {
    * Makes it for a mapped file.
    *
    * @param address where the mapping begins
-   * @param room the number of chunks of each segment that have disk
    */
-  FullFileAdvice(long address, long mappedBytes, FileLayout layout, IntSupplier room) {
-    this.room = room;
+  FullFileAdvice(long address, long mappedBytes, FileLayout layout) {
     this.address = address;
     this.layout = layout;
     this.isOn = mappedBytes >= BorrowedPages.MIN_FILE_BYTES && address % PAGE_BYTES == 0;
@@ -134,7 +130,7 @@ public final class FullFileAdvice {
 
   private void read(int segment, LibC libC) {
     long from = firstPage(segment);
-    long length = start(segment) + layout.startOf(room.getAsInt()) - from;
+    long length = start(segment) + layout.startOf(layout.chunks()) - from;
     byte[] resident = new byte[Math.toIntExact((length + PAGE_BYTES - 1) / PAGE_BYTES)];
     if (libC.mincore(from, length, resident) != 0) {
       return;

@@ -99,11 +99,6 @@ public record Geometry(int segments, int chunkSize, long chunksPerSegment, long 
     return segments * chunksPerSegment * chunkSize;
   }
 
-  /** The number of a segment's chunks for which a part of the file's bytes suffices, about. */
-  public int chunksOf(long bytes, long fileBytes) {
-    return (int) Math.max(1, (long) ((double) bytes / fileBytes * chunksPerSegment));
-  }
-
   /**
    * Bytes of payload above which a value is split. At most a sixteenth of a segment, so that the
    * parts spread evenly over the segments, and so that a segment of which scattered records, an

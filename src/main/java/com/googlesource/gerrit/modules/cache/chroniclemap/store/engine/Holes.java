@@ -47,23 +47,18 @@ public final class Holes {
       return;
     }
     try (RandomAccessFile file = new RandomAccessFile(path.toFile(), "rw")) {
-      allocate(file, path, 0, file.length());
+      allocate(file, path);
     }
   }
 
-  /** Whether a part of a file can be given disk, and the rest later. */
-  public static boolean canAllocate() {
-    return OS.isLinux() && ChronicleRuntime.allocatesDisk();
-  }
-
-  /** Allocates disk for a part of a file, if the native code for it is loaded. */
-  static void allocate(RandomAccessFile file, Path path, long offset, long length)
-      throws IOException {
-    if (!canAllocate()) {
+  /** Allocates disk for all of a file, if the native code for it is loaded. */
+  static void allocate(RandomAccessFile file, Path path) throws IOException {
+    if (!OS.isLinux() || !ChronicleRuntime.allocatesDisk()) {
       return;
     }
+    long length = file.length();
     try {
-      PosixFallocate.fallocate(file.getFD(), offset, length);
+      PosixFallocate.fallocate(file.getFD(), 0, length);
     } catch (IOException e) {
       File folder = path.toAbsolutePath().getParent().toFile();
       throw new IOException(

@@ -23,12 +23,10 @@ import com.google.common.util.concurrent.Striped;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Envelope.NewRecord;
 import java.io.IOException;
-import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
-import java.util.BitSet;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
@@ -47,8 +45,7 @@ import net.openhft.chronicle.map.VanillaChronicleMap;
  * FileState}. {@link RecordMapBuilder} creates and opens them.
  *
  * <p>A write to a mapped hole on a full disk would kill the process. So all disk of the file is
- * allocated when the file is created. In a large file, that is the disk of the first chunks of each
- * segment only, and the others count as used until they have disk, too: see {@link #allocate}.
+ * allocated when the file is created.
  *
  * <p>Chronicle-Map keeps the locks and counts of segments in the file. Here they are in plain
  * memory instead, and the counts are saved in the state file. So a read writes nothing to the file,
@@ -71,9 +68,6 @@ public final class RecordMap {
 
   /** Fewer bytes are not worth a system call. */
   private static final int MIN_WRITE_BYTES = 64 << 10;
-
-  /** While disk is allocated, what is free is asked for once in so many segments. */
-  private static final int FREE_ASKED_EACH = 512;
 
   /** Makes what runs before each access to the file of a path, for tests in which that fails. */
   static volatile Function<Path, Runnable> touches = path -> () -> {};
@@ -119,16 +113,8 @@ public final class RecordMap {
 
   public final Geometry geometry;
 
-  /** Bytes of the file, whether they have disk or not: see {@link #diskBytes}. */
+  /** Bytes of the file, all of which have disk. */
   public final long fileBytes;
-
-  /** The number of chunks of each segment that have disk; changed by the writer. */
-  private volatile int room;
-
-  /** Held while disk is allocated for one segment. */
-  private final Object allocating = new Object();
-
-  private boolean isClosing;
 
   /** Held by code that uses the mapping without Chronicle-Map. */
   private final Object unmapping = new Object();
@@ -169,8 +155,7 @@ public final class RecordMap {
     this.state = state;
     this.counts = state.counts;
     this.layout = FileLayout.of(hash, geometry.maxPayload());
-    this.room = state.room() == 0 ? layout.chunks() : state.room();
-    this.advice = new FullFileAdvice(address, mappedBytes, layout, () -> room);
+    this.advice = new FullFileAdvice(address, mappedBytes, layout);
     this.headers = SegmentHeaders.takeOver(hash);
     if (SegmentHeaders.isLocked(hash)) {
       state.beforeWrite();
@@ -583,11 +568,7 @@ public final class RecordMap {
    */
   public SegmentReader reader(Path currentPath) {
     return new SegmentReader(
-        channel,
-        layout,
-        state::room,
-        counts,
-        new BorrowedPages(currentPath, this, address, mappedBytes));
+        channel, layout, counts, new BorrowedPages(currentPath, this, address, mappedBytes));
   }
 
   /** Whether the header of the mapped file is the one that it was created with. */
@@ -612,143 +593,17 @@ public final class RecordMap {
 
   /** The number of the chunk after which none is used. */
   private int endOfUsed(int segment) throws IOException {
-    ByteBuffer used =
-        ByteBuffer.allocate(Long.BYTES + layout.freeListBytes()).order(ByteOrder.LITTLE_ENDIAN);
-    long offset = layout.offsetOf(segment) + layout.roomOffset();
-    if (!SegmentReader.readFully(channel, offset, used)) {
+    ByteBuffer used = ByteBuffer.allocate(layout.freeListBytes()).order(ByteOrder.LITTLE_ENDIAN);
+    if (!SegmentReader.readFully(
+        channel, layout.offsetOf(segment) + layout.freeListOffset(), used)) {
       throw new IOException("the store file was truncated");
     }
-    int chunks = layout.room(used.getInt(0), state.room());
-    return layout.usedChunks(used, Long.BYTES, chunks).length();
+    return layout.usedChunks(used, 0).length();
   }
 
-  // ---- a file that gets its disk step by step
-
-  /** Whether there are chunks that have no disk yet, and may get some. */
-  public boolean canGrow() {
-    return room < layout.chunks() && Holes.canAllocate();
-  }
-
-  /** The bytes of all chunks that have disk. */
+  /** The bytes of all chunks. */
   public long roomBytes() {
-    return (long) layout.segments() * room * layout.chunkBytes();
-  }
-
-  /** The bytes of the file that have disk. */
-  public long diskBytes() {
-    return room == layout.chunks()
-        ? fileBytes
-        : layout.segmentsOffset() + (long) layout.segments() * layout.startOf(room);
-  }
-
-  /**
-   * Marks the chunks that have no disk as used, in all segments. So Chronicle-Map stores nothing
-   * there, and the file grows without being copied: {@link #allocate} and {@link #useRoom}.
-   */
-  void reserveRest() throws IOException {
-    BitSet rest = new BitSet();
-    rest.set(room, layout.chunks());
-    ByteBuffer start =
-        ByteBuffer.allocate(Long.BYTES + layout.freeListBytes())
-            .order(ByteOrder.LITTLE_ENDIAN)
-            .putLong(room)
-            .put(rest.toByteArray());
-    for (int i = 0; i < layout.segments(); i++) {
-      SegmentReader.writeFully(channel, layout.offsetOf(i) + layout.roomOffset(), start.clear());
-    }
-  }
-
-  /**
-   * Allocates disk for more chunks of each segment; for one thread at a time, which need not be the
-   * writer. What was allocated before a failure stays so, for the next attempt.
-   *
-   * @param currentPath of the file
-   * @param chunks how many more
-   * @param spared bytes of the volume that are left to others
-   * @return how many chunks of each segment have disk then, for {@link #noteRoom}
-   * @throws IOException if the volume has no room for them, or the file is being closed
-   */
-  public int allocate(Disk disk, Path currentPath, int chunks, long spared) throws IOException {
-    int more = Math.min(room + chunks, layout.chunks());
-    allocate(disk, currentPath, room, more, spared);
-    return more;
-  }
-
-  /** Allocates disk for the chunks that may be used, in a copy of the file, or after a crash. */
-  public void allocateAgain(Disk disk, Path currentPath) throws IOException {
-    allocate(disk, currentPath, 0, room, 0);
-  }
-
-  private void allocate(Disk disk, Path currentPath, int from, int to, long spared)
-      throws IOException {
-    disk.allocating(currentPath);
-    // Before it is opened, as that would make a file where there is none.
-    state.checkInPlace(currentPath);
-    try (RandomAccessFile file = new RandomAccessFile(currentPath.toFile(), "rw")) {
-      state.checkInPlace(currentPath);
-      for (int i = 0; i < layout.segments(); i++) {
-        if (i % FREE_ASKED_EACH == 0 && disk.free(currentPath.getParent()) < spared) {
-          throw new IOException(
-              "what is free on the volume of " + currentPath + " is left to others");
-        }
-        synchronized (allocating) {
-          if (isClosing) {
-            throw new IOException("the file is being closed");
-          }
-          layout.allocate(file, currentPath, i, from, to);
-        }
-      }
-    }
-  }
-
-  /** Ends the allocation of disk: from here on, the file is not touched by that. */
-  public void endAllocation() {
-    synchronized (allocating) {
-      isClosing = true;
-    }
-  }
-
-  /** Notes that so many chunks of each segment have disk. For the writer. */
-  public void noteRoom(int chunks) {
-    state.beforeWrite();
-    state.noteRoom(chunks);
-    room = chunks;
-  }
-
-  /**
-   * Has a segment use the chunks that have got disk since it was asked last. For the writer, when a
-   * segment is full: the cost of a growth is thus spread over the puts that need it.
-   *
-   * @return whether there are any
-   */
-  public boolean useRoom(int segment) {
-    if (state.room() == 0) {
-      return false;
-    }
-    check(segment);
-    int before = OS.memory().readInt(addressOf(segment) + layout.roomOffset());
-    if (before < 1 || before > room) {
-      repair(segment, new IllegalStateException("damaged segment: the number of its chunks"));
-      return false;
-    }
-    if (before == room) {
-      return false;
-    }
-    whileLocked(segment, () -> freeChunksWithDisk(segment, before));
-    return true;
-  }
-
-  private void freeChunksWithDisk(int segment, int before) {
-    begin(segment);
-    long bits = addressOf(segment) + layout.freeListOffset();
-    for (int chunk = before; chunk < room; chunk++) {
-      long word = bits + (long) (chunk / Long.SIZE) * Long.BYTES;
-      OS.memory().writeLong(word, OS.memory().readLong(word) & ~(1L << chunk));
-    }
-    // After a kill before this, the segment is repaired, as if it had not grown.
-    OS.memory().writeInt(addressOf(segment) + layout.roomOffset(), room);
-    headers.setEntries(segment, counts.records(segment));
-    state.wrote();
+    return (long) layout.segments() * layout.chunks() * layout.chunkBytes();
   }
 
   /**

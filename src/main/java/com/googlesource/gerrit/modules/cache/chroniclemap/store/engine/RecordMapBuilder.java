@@ -18,7 +18,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FileReplacedException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
 import java.io.IOException;
-import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
@@ -41,10 +40,8 @@ public final class RecordMapBuilder {
    * Creates a file that only its owner can read. On failure no files are left behind.
    *
    * @param statePath the path of the file's {@link FileState}
-   * @param room the number of chunks of each segment that get disk; 0 for all. Others get it by
-   *     {@link RecordMap#allocate}, which needs {@link Holes#canAllocate}
    */
-  public static RecordMap create(Disk disk, Path path, Path statePath, Geometry geometry, int room)
+  public static RecordMap create(Disk disk, Path path, Path statePath, Geometry geometry)
       throws IOException {
     FileState state = null;
     RecordMap file = null;
@@ -60,15 +57,11 @@ public final class RecordMapBuilder {
                   path,
                   (opened, layout) -> {
                     allocated[0] = layout;
-                    allocate(opened, path, layout, room);
+                    Holes.allocate(opened, path);
                     writeIndexes(disk, path, layout);
                   });
-      state.noteRoom(room);
       file = recordMap(map, disk, path, geometry, state, new LongAdder());
       file.layout.checkSamePlaces(allocated[0]);
-      if (room != 0) {
-        file.reserveRest();
-      }
       file.expectRandomAccess();
       state.describe(path, file.fileBytes, Math.toIntExact(file.layout.headersOffset()));
       return file;
@@ -82,14 +75,6 @@ public final class RecordMapBuilder {
       deleteAfter(e, disk, path);
       deleteAfter(e, disk, statePath);
       throw e;
-    }
-  }
-
-  private static void allocate(RandomAccessFile file, Path path, FileLayout layout, int room)
-      throws IOException {
-    Holes.allocate(file, path, 0, room == 0 ? file.length() : layout.segmentsOffset());
-    for (int i = 0; room != 0 && i < layout.segments(); i++) {
-      layout.allocate(file, path, i, 0, room);
     }
   }
 

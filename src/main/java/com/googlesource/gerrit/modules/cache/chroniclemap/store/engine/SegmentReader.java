@@ -22,7 +22,6 @@ import java.nio.channels.FileChannel;
 import java.util.Arrays;
 import java.util.BitSet;
 import java.util.function.Consumer;
-import java.util.function.IntSupplier;
 
 /**
  * A reader of a file's segments that bypasses Chronicle-Map, to check or copy records while the
@@ -44,7 +43,6 @@ public final class SegmentReader implements AutoCloseable {
 
   private final FileChannel channel;
   private final FileLayout layout;
-  private final IntSupplier room;
   private final SegmentCounts counts;
   private final BorrowedPages pages;
   private final byte[] bytes;
@@ -55,18 +53,11 @@ public final class SegmentReader implements AutoCloseable {
    * Prepares to read.
    *
    * @param channel is not closed by this reader
-   * @param room the number of chunks of each segment that have disk; 0 for all
    * @param counts what the segments should hold
    * @param pages is closed with this reader
    */
-  SegmentReader(
-      FileChannel channel,
-      FileLayout layout,
-      IntSupplier room,
-      SegmentCounts counts,
-      BorrowedPages pages) {
+  SegmentReader(FileChannel channel, FileLayout layout, SegmentCounts counts, BorrowedPages pages) {
     this.channel = channel;
-    this.room = room;
     this.counts = counts;
     this.layout = layout;
     this.pages = pages;
@@ -90,8 +81,7 @@ public final class SegmentReader implements AutoCloseable {
 
   private void readUsed(long offset) throws IOException {
     read(offset, 0, layout.chunksOffset());
-    int chunks = layout.room(buffer.getInt(layout.roomOffset()), room.getAsInt());
-    BitSet used = layout.usedChunks(buffer, layout.freeListOffset(), chunks);
+    BitSet used = layout.usedChunks(buffer, layout.freeListOffset());
     int end = layout.chunksOffset();
     for (int chunk = used.nextSetBit(0); chunk >= 0; ) {
       int last = chunk;

@@ -43,9 +43,6 @@ final class SegmentRepair {
   private final RecordView record = new RecordView();
   private final RecordView other = new RecordView();
 
-  /** The number of the segment's chunks that may be used. */
-  private int room;
-
   private int entries;
   private int values;
   private int recordBytes;
@@ -74,9 +71,7 @@ final class SegmentRepair {
       throw new LostContentException(
           "the store file was truncated to " + (offset + segment.position()) + " bytes");
     }
-    int allRoom = state.room();
-    room = layout.room(segment.getInt(layout.roomOffset()), allRoom);
-    if (repairCopy(index, allRoom == 0 ? 0 : room)) {
+    if (repairCopy(index)) {
       state.beforeWrite();
       // The chunks have not changed.
       segment.clear().limit(layout.freeListOffset() + layout.freeListBytes());
@@ -87,12 +82,8 @@ final class SegmentRepair {
     state.wrote();
   }
 
-  /**
-   * Repairs the copy of the segment; returns whether anything but the chunks was changed.
-   *
-   * @param notedRoom what is to be at {@link FileLayout#roomOffset}
-   */
-  private boolean repairCopy(int index, int notedRoom) {
+  /** Repairs the copy of the segment; returns whether anything but the chunks was changed. */
+  private boolean repairCopy(int index) {
     int taken = 0;
     for (int at = 0; at < slots.capacity(); at += layout.slotBytes()) {
       long slot = layout.slot(segment, at);
@@ -115,8 +106,7 @@ final class SegmentRepair {
     if (changed) {
       segment.put(0, slots, 0, slots.capacity());
     }
-    used.set(room, layout.chunks());
-    changed |= writeListOfUsed(notedRoom);
+    changed |= writeListOfUsed();
     return changed;
   }
 
@@ -140,8 +130,6 @@ final class SegmentRepair {
   /** Keeps a slot if its record is valid and not invalidated. */
   private SlotOutcome take(long slot, int index) {
     if (!record.parse(layout, bytes, slot)
-        // The machine stopped after a growth, which the state file or this segment does not know.
-        || record.end() > layout.startOf(room)
         || !layout.isPlace(index, slot, record)
         || !kindMatchesKey()) {
       damaged++;
@@ -239,17 +227,13 @@ final class SegmentRepair {
     return true;
   }
 
-  /**
-   * Writes which chunks are used, and before that how many may be, and the zeros of the counters of
-   * a segment of only one tier.
-   */
-  private boolean writeListOfUsed(int notedRoom) {
+  /** Writes which chunks are used, and before that the zeros of the counters of only one tier. */
+  private boolean writeListOfUsed() {
     boolean changed = false;
     int list = layout.freeListOffset();
     long[] words = Arrays.copyOf(used.toLongArray(), layout.freeListBytes() / Long.BYTES);
     for (int at = layout.countersOffset(); at < list + layout.freeListBytes(); at += Long.BYTES) {
-      long other = at == layout.roomOffset() ? notedRoom : 0;
-      long word = at < list ? other : words[(at - list) / Long.BYTES];
+      long word = at < list ? 0 : words[(at - list) / Long.BYTES];
       if (segment.getLong(at) != word) {
         segment.putLong(at, word);
         changed = true;

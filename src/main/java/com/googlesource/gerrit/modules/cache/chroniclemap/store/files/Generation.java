@@ -111,7 +111,7 @@ public final class Generation {
 
   /** The bytes of disk that are allocated to the file. */
   public long diskBytes() {
-    return values.map.diskBytes();
+    return values.map.fileBytes;
   }
 
   // ---- values
@@ -394,8 +394,6 @@ public final class Generation {
    */
   public void closeCleanly() throws IOException {
     gate.shut();
-    // Otherwise it would change the time of the last change once that was noted.
-    values.map.endAllocation();
     try {
       // A newer version of a plugin's cache may have deleted the file.
       if (disk.exists(name.path())) {

@@ -64,7 +64,7 @@ public final class GenerationFactory {
   public Generation first(long bytes) throws IOException {
     lastNumber = 0;
     GenerationName name = nextName(bytes, Geometry.DEFAULT_BYTES_PER_SLOT);
-    return create(name, name.path(), bytes);
+    return create(name, name.path());
   }
 
   /**
@@ -88,22 +88,18 @@ public final class GenerationFactory {
   /**
    * Creates a generation that is to replace another one, under a temporary name, which a start
    * after a crash ignores. Takes a while if it is large.
-   *
-   * @param diskBytes how much disk it gets at first, about; {@link GenerationName#bytes} for all
    */
-  public Generation create(GenerationName name, long diskBytes) throws IOException {
+  public Generation create(GenerationName name) throws IOException {
     // A smaller file keeps the values used most.
     rules.usage().load();
     files.disk.delete(name.growingPath());
-    return create(name, name.growingPath(), diskBytes);
+    return create(name, name.growingPath());
   }
 
-  private Generation create(GenerationName name, Path path, long diskBytes) throws IOException {
-    Geometry geometry = name.geometry();
-    int room = diskBytes < name.bytes() ? geometry.chunksOf(diskBytes, name.bytes()) : 0;
+  private Generation create(GenerationName name, Path path) throws IOException {
     return generation(
         name,
-        RecordMapBuilder.create(files.disk, path, name.statePath(), geometry, room),
+        RecordMapBuilder.create(files.disk, path, name.statePath(), name.geometry()),
         path.equals(name.path()));
   }
 

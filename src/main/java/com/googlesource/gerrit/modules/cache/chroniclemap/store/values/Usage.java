@@ -28,9 +28,9 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.Set;
-import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 
 /**
  * The usage of a store's values: how often their keys were read lately. It is kept in off-heap
@@ -56,7 +56,7 @@ public final class Usage {
   private static final int PIECE_BYTES = 1 << 20;
 
   private final LongSupplier clock;
-  private final Executor background;
+  private final Predicate<Runnable> background;
   private final Disk disk;
   private final Path saved;
   private final FaultLog faults;
@@ -81,10 +81,12 @@ public final class Usage {
    * Begins without frequencies.
    *
    * @param clock milliseconds since the epoch
-   * @param background allocates the memory, which takes up to a tenth of a second
+   * @param background allocates the memory, which takes up to a tenth of a second; returns false if
+   *     it cannot now
    * @param saved the file to save to
    */
-  public Usage(LongSupplier clock, Executor background, Disk disk, Path saved, FaultLog faults) {
+  public Usage(
+      LongSupplier clock, Predicate<Runnable> background, Disk disk, Path saved, FaultLog faults) {
     this.clock = clock;
     this.background = background;
     this.disk = disk;
@@ -143,8 +145,8 @@ public final class Usage {
     if ((counts == null || records > 2 * counts.entries) && making.compareAndSet(false, true)) {
       if (records <= MAX_MADE_AT_ONCE) {
         make(records);
-      } else {
-        background.execute(() -> make(records));
+      } else if (!background.test(() -> make(records))) {
+        making.set(false);
       }
     }
   }

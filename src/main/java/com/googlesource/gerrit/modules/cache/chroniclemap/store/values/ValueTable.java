@@ -421,13 +421,10 @@ public final class ValueTable {
     if (putAsItIs(storedKey, record, same)) {
       return true;
     }
-    int segment = map.segmentOf(storedKey);
-    if (map.useRoom(segment) && putAsItIs(storedKey, record, same)) {
-      return true;
-    }
     if (evict == Evict.NONE) {
       return false;
     }
+    int segment = map.segmentOf(storedKey);
     boolean more = evict == Evict.LEAST_USED_IN_HASTE && map.advice.isCold();
     double share = more ? COLD_EVICTED_SHARE : EVICTED_SHARE;
     while (evict(segment, share, evict)) {

@@ -35,6 +35,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Collectors;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.CoreConfig.TrustStat;
@@ -115,7 +116,7 @@ class LooseRefsTest {
   }
 
   private List<ObjectId> scanned(String prefix) throws IOException {
-    return loose.scan(prefix).stream().map(Ref::getObjectId).toList();
+    return loose.scan(prefix).stream().map(Ref::getObjectId).collect(Collectors.toList());
   }
 
   /** A ref that is packed has another value then, an older one. */
@@ -295,7 +296,7 @@ class LooseRefsTest {
     assertThat(id(A)).isEqualTo(one);
     write(A, "", OLD.plusSeconds(1));
     assertThrows(IOException.class, () -> loose.read(A));
-    assertThrows(IOException.class, () -> scanned("refs/"));
+    assertThat(scanned("refs/")).containsExactly((ObjectId) null);
     Files.delete(file(A));
     assertThat(loose.read(A)).isNull();
     assertThat(scanned("refs/")).isEmpty();

@@ -39,6 +39,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 import org.eclipse.jgit.api.PackRefsCommand;
+import org.eclipse.jgit.errors.LockFailedException;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.lib.BatchRefUpdate;
 import org.eclipse.jgit.lib.NullProgressMonitor;
@@ -50,6 +51,7 @@ import org.eclipse.jgit.transport.ReceiveCommand;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -224,6 +226,50 @@ class RefFilesTest {
     }
   }
 
+  /** Logs of a batch are written after its locks are gone. */
+  @Test
+  void aLogThatAnotherWriterMakesMeanwhileIsAppendedTo() throws Exception {
+    make(
+        new RefDisk() {
+          @Override
+          protected void about(String step, Path file) throws IOException {
+            if (step.equals("create") && file.endsWith("logs/" + A)) {
+              Files.writeString(file, "");
+            }
+          }
+        },
+        "sharedRepository",
+        "group",
+        "logAllRefUpdates",
+        "always");
+    RefUpdate update = refs.newUpdate(A, false);
+    update.setNewObjectId(id(1));
+    update.setRefLogMessage("made", false);
+    assertThat(update.update()).isEqualTo(RefUpdate.Result.NEW);
+    assertThat(Files.readAllLines(test.folder().resolve("logs/" + A))).hasSize(1);
+  }
+
+  // ---- packed-refs that is rewritten in place
+
+  /** As by {@code rsync --inplace --times}: its size, time and inode are those of before. */
+  @ParameterizedTest
+  @ValueSource(strings = {"always", "after_open", "never"})
+  void anUpdateFromAValueThatWasReplacedInPlaceIsRefused(String trust) throws Exception {
+    make(new RefDisk(), "trustStat", trust);
+    update(A, 1);
+    pack();
+    assertThat(refs.exactRef(A).getObjectId()).isEqualTo(id(1));
+    Path packed = test.folder().resolve("packed-refs");
+    FileTime time = Files.getLastModifiedTime(packed);
+    Object changed = Files.getAttribute(packed, "unix:ctime");
+    do { // until the clock of the file system has ticked
+      Files.writeString(packed, Files.readString(packed).replace(id(1).name(), id(2).name()));
+      Files.setLastModifiedTime(packed, time);
+    } while (Files.getAttribute(packed, "unix:ctime").equals(changed));
+    assertThat(tryBatch(command(A, 1, 3))).isFalse();
+    assertThat(values()).containsExactly(A, id(2).name());
+  }
+
   // ---- no journal, no links
 
   /** Each kind of change, none of which may leave anything behind. */
@@ -240,6 +286,8 @@ class RefFilesTest {
       assertThat(files(".lock")).isEmpty();
       assertThat(warnings.texts).hasSize(1);
       assertThat(warnings.texts.get(0)).contains("Refs are updated all the same");
+      // Advice for another cause than this one.
+      assertThat(warnings.texts.get(0)).doesNotContain("has to be writable");
     }
   }
 
@@ -777,6 +825,58 @@ class RefFilesTest {
         .containsExactly(
             A, id(1).name(), B, id(1).name(), CHANGE, id(2).name(), META, id(2).name());
     assertThat(files(".lock", ".decided", ".alive")).isEmpty();
+  }
+
+  /** As after a crash of the machine that took the journal, or by git. */
+  @Test
+  void aLockThatNobodyKnowsIsNamedInTheLog() throws Throwable {
+    make(new RefDisk());
+    update(A, 0);
+    pack();
+    namesOldLock(B, () -> assertThat(update(B, 1)).isEqualTo(RefUpdate.Result.LOCK_FAILURE));
+    namesOldLock(
+        "packed-refs", () -> assertThrows(LockFailedException.class, () -> update(A, null)));
+    assertThat(update(A, null)).isEqualTo(RefUpdate.Result.FORCED);
+  }
+
+  private void namesOldLock(String name, Executable change) throws Throwable {
+    Path lock = Files.writeString(test.folder().resolve(name + ".lock"), "what it had");
+    try (Warnings warnings = new Warnings("writing.Recovery")) {
+      change.execute();
+      assertThat(warnings.texts).isEmpty();
+      Files.setLastModifiedTime(lock, FileTime.fromMillis(1));
+      change.execute();
+      assertThat(warnings.texts).hasSize(1);
+      assertThat(warnings.texts.get(0)).startsWith(lock + " excludes updates; delete it if");
+    }
+    Files.delete(lock);
+  }
+
+  /** Its file says which locks are its own, so it stays as long as they do. */
+  @Test
+  void aJournalWhoseTextWasLostIsNamedWithItsLocks() throws Exception {
+    make(new RefDisk());
+    kill("1-1", A, command(A, null, 1), command(B, null, 1));
+    Path journal = test.folder().resolve(files(".decided").get(0));
+    Files.writeString(journal, "");
+    try (Warnings warnings = new Warnings("writing.Recovery")) {
+      open(new RefDisk());
+      assertThat(values()).isEmpty();
+      assertThat(warnings.texts).hasSize(1);
+      assertThat(warnings.texts.get(0)).contains("recovery of " + journal);
+    }
+    batch(command(CHANGE, null, 2), command(META, null, 2)); // other refs are changed as ever
+    assertThat(update(A, 2)).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
+    assertThat(files(".lock")).containsExactly(A + ".lock", B + ".lock");
+    for (String name : files(".lock")) {
+      assertThat(Files.isSameFile(test.folder().resolve(name), journal)).isTrue();
+      Files.delete(test.folder().resolve(name));
+    }
+    assertThat(update(A, 2)).isEqualTo(RefUpdate.Result.NEW);
+    writes.locks.close();
+    open(new RefDisk());
+    assertThat(update(B, 2)).isEqualTo(RefUpdate.Result.NEW);
+    assertThat(files(".decided", ".lock")).isEmpty();
   }
 
   /** It has no file lock any more, for whatever reason: nobody may take its locks. */

@@ -76,7 +76,7 @@ class MapFileMakerTest {
   }
 
   private RecordMap create() throws IOException {
-    return RecordMapBuilder.create(Disk.REAL, path, FileState.pathOf(path), GEOMETRY, 0);
+    return RecordMapBuilder.create(Disk.REAL, path, FileState.pathOf(path), GEOMETRY);
   }
 
   @Test

@@ -16,15 +16,21 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.nio.file.StandardOpenOption.READ;
+import static java.nio.file.StandardOpenOption.WRITE;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.stream.Stream;
@@ -93,8 +99,7 @@ class RecordMapTest {
                   full,
                   none,
                   FileState.pathOf(none),
-                  Geometry.forFileOf(1 << 20, Geometry.DEFAULT_BYTES_PER_SLOT),
-                  0));
+                  Geometry.forFileOf(1 << 20, Geometry.DEFAULT_BYTES_PER_SLOT)));
     }
     assertThat(openOf(FileState.pathOf(none))).isEqualTo(0);
     assertThat(openOf(FileState.pathOf(path))).isGreaterThan(0L);
@@ -161,5 +166,36 @@ class RecordMapTest {
               return ours[0] && line.startsWith("VmFlags:");
             })
         .toList();
+  }
+
+  /** Version 1.0.0 marked the chunks without disk as used, and noted how many had some. */
+  @Test
+  void chunksThatGotTheirDiskLateAreUsed() throws Exception {
+    for (int i = 0; i < 100; i++) {
+      put(i);
+    }
+    FileLayout layout = file.layout;
+    int most = layout.chunks() / 2 / Long.SIZE * Long.SIZE;
+    try (FileChannel channel = FileChannel.open(path, READ, WRITE)) {
+      for (int i = 0; i < layout.segments(); i++) {
+        long list = layout.offsetOf(i) + layout.freeListOffset();
+        ByteBuffer noted = ByteBuffer.allocate(Long.BYTES).order(ByteOrder.LITTLE_ENDIAN);
+        SegmentReader.writeFully(channel, list - Long.BYTES, noted.putLong(most).flip());
+        byte[] rest = new byte[layout.freeListBytes() - most / Byte.SIZE];
+        Arrays.fill(rest, (byte) 0xFF);
+        SegmentReader.writeFully(channel, list + most / Byte.SIZE, ByteBuffer.wrap(rest));
+      }
+      Disk.REAL.map(FileState.pathOf(path)).putInt(FileState.LACKS_DISK_AT, most);
+      file.state.allocateIfLacking(path);
+      check(100);
+      for (int i = 0; i < layout.segments(); i++) {
+        file.check(i);
+        ByteBuffer list = ByteBuffer.allocate(Long.BYTES + layout.freeListBytes());
+        long noted = layout.offsetOf(i) + layout.freeListOffset() - Long.BYTES;
+        assertThat(SegmentReader.readFully(channel, noted, list)).isTrue();
+        assertThat(list.getLong(0)).isEqualTo(0);
+        assertThat(layout.usedChunks(list, Long.BYTES).cardinality()).isLessThan(most);
+      }
+    }
   }
 }

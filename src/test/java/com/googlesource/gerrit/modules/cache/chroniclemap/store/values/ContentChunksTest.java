@@ -80,7 +80,10 @@ class ContentChunksTest {
             /* oldValuesStayValid= */ false,
             new Usage(
                 () -> 1_000_000,
-                Runnable::run,
+                task -> {
+                  task.run();
+                  return true;
+                },
                 Disk.REAL,
                 temp.resolve("use"),
                 new FaultLog("cache", new LongAdder())),

@@ -22,6 +22,9 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FaultLog;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -45,7 +48,10 @@ class UsageTest {
     Usage usage =
         new Usage(
             System::currentTimeMillis,
-            Runnable::run,
+            task -> {
+              task.run();
+              return true;
+            },
             Disk.REAL,
             saved,
             new FaultLog("cache", new LongAdder()));
@@ -70,6 +76,26 @@ class UsageTest {
     }
     usage.save(storeBytes, closing);
     return Files.exists(saved) && !Files.getLastModifiedTime(saved).equals(LONG_AGO);
+  }
+
+  /** Memory for many is allocated on another thread. */
+  @Test
+  void isCountedOnceThereIsAThreadForIt() {
+    List<Runnable> given = new ArrayList<>();
+    AtomicBoolean isTaken = new AtomicBoolean();
+    Usage usage =
+        new Usage(
+            System::currentTimeMillis,
+            task -> isTaken.get() && given.add(task),
+            Disk.REAL,
+            saved,
+            new FaultLog("cache", new LongAdder()));
+    usage.count(1_000_000);
+    isTaken.set(true);
+    usage.count(1_000_000);
+    assertThat(given).hasSize(1);
+    usage.count(1_000_000);
+    assertThat(given).hasSize(1);
   }
 
   /** All of it is written each time, which in a large store is much. */

@@ -120,7 +120,10 @@ class ValueTableTest {
             /* oldValuesStayValid= */ false,
             new Usage(
                 () -> 2,
-                Runnable::run,
+                task -> {
+                  task.run();
+                  return true;
+                },
                 Disk.REAL,
                 temp.resolve("use"),
                 new FaultLog("cache", new LongAdder())),

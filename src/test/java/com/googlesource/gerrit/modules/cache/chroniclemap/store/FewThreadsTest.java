@@ -1,0 +1,133 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.key;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import java.nio.file.Path;
+import java.util.Optional;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * No further thread can be started, as where the limit of processes is reached: no caller of a
+ * store fails, no store is lost, and all of them grow again afterwards.
+ */
+@Timeout(60)
+class FewThreadsTest {
+  private static final StoreSettings SETTINGS =
+      new StoreSettings("cache", 1, 32 << 20, Optional.empty());
+
+  /** What has a file grow for as long as it can, in values of {@link #put}. */
+  private static final int MANY = 200;
+
+  @TempDir Path folder;
+
+  /** How many threads may be started. */
+  private final AtomicInteger left = new AtomicInteger(Integer.MAX_VALUE);
+
+  private StoreDirectory directory;
+
+  private ThreadFactory few(String prefix) {
+    ThreadFactory threads = StoreThreads.named(prefix);
+    return task -> {
+      if (left.getAndUpdate(number -> Math.max(0, number - 1)) == 0) {
+        throw new OutOfMemoryError("unable to create native thread (a test)");
+      }
+      return threads.newThread(task);
+    };
+  }
+
+  private Store open() throws Exception {
+    directory = StoreDirectory.open(folder, Disk.REAL, System::currentTimeMillis, this::few);
+    return TestStores.open(directory, SETTINGS);
+  }
+
+  @AfterEach
+  void close() {
+    directory.close();
+  }
+
+  private static void put(Store store, int number) {
+    store.put(key(number), new byte[100_000], 1);
+    assertThat(store.read(key(number)).bytes()).hasLength(100_000);
+  }
+
+  private static void putMany(Store store, int from) {
+    for (int i = from; i < from + MANY; i++) {
+      put(store, i);
+    }
+  }
+
+  @Test
+  void aStoreWithoutAnyThreadGoesOnAndGrowsLater() throws Exception {
+    left.set(0);
+    Store store = open();
+    putMany(store, 0);
+    store.remove(key(MANY - 1));
+    store.flush();
+    directory.sweep();
+    assertThat(store.read(key(MANY - 1))).isNull();
+    assertThat(store.stats().counts().growths.sum()).isEqualTo(0);
+    left.set(Integer.MAX_VALUE);
+    long evicted = store.stats().counts().evicted.sum();
+    putMany(store, MANY);
+    store.flush();
+    assertThat(store.stats().counts().growths.sum()).isAtLeast(2);
+    assertThat(store.stats().counts().evicted.sum()).isAtMost(evicted + 1);
+    left.set(0);
+    directory.close();
+    store = open();
+    assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.CLEAN);
+    assertThat(store.stats().entries()).isAtLeast(MANY);
+  }
+
+  /** One thread of each kind is there from the start. */
+  @Test
+  void aStoreGrowsWithoutFurtherThreads() throws Exception {
+    Store store = open();
+    left.set(0);
+    putMany(store, 0);
+    store.flush();
+    assertThat(store.stats().counts().growths.sum()).isAtLeast(2);
+    assertThat(store.stats().counts().evicted.sum()).isEqualTo(0);
+    directory.close();
+    assertThat(open().stats().entries()).isEqualTo(MANY);
+  }
+
+  /** Whatever the number of threads that can be started, nobody fails. */
+  @Test
+  void noNumberOfThreadsFailsACaller() throws Exception {
+    for (int number = 1; number < 8; number++) {
+      left.set(number);
+      Store store = open();
+      putMany(store, 0);
+      store.clear();
+      put(store, 1);
+      directory.close();
+      left.set(number);
+      store = open();
+      assertThat(store.stats().entries()).isEqualTo(1);
+      store.clear();
+      directory.close();
+    }
+  }
+}

@@ -1,0 +1,170 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.util.concurrent.Uninterruptibles.awaitUninterruptibly;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.key;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.OpenOption;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Work on large files holds up no other store. */
+@Timeout(60)
+class LongWorkTest {
+  private static final int VALUE_BYTES = 100_000;
+
+  /** What fills the first file of a store so far that it has to grow. */
+  private static final int FIRST_FILL = 35;
+
+  private static final int VALUES = 2000;
+
+  /** More than two segments take, and less than half of the segments of a file. */
+  private static final int READS_OF_TWO_STEPS = 30;
+
+  @TempDir Path folder;
+
+  private static StoreSettings settings(String name) {
+    return new StoreSettings(name, 1, 32 << 20, Optional.empty());
+  }
+
+  private static void fill(Store store, int values) {
+    for (int i = 0; i < values; i++) {
+      store.put(key(i), new byte[VALUE_BYTES], 1);
+    }
+  }
+
+  private StoreDirectory open(Disk disk) throws Exception {
+    return StoreDirectory.open(folder, disk, System::currentTimeMillis);
+  }
+
+  /** A disk on which the copies of large files do not end before they may. */
+  private static Disk slow(CountDownLatch begun, CountDownLatch mayEnd) {
+    return new FolderDisk(Disk.REAL) {
+      @Override
+      public void mapping(Path file) {
+        String name = file.getFileName().toString();
+        if (name.startsWith("large") && name.endsWith(".growing")) {
+          begun.countDown();
+          awaitUninterruptibly(mayEnd);
+        }
+      }
+    };
+  }
+
+  @Test
+  void nothingIsEvictedBelowTheLimitWhileOthersCopyLargeFiles() throws Exception {
+    List<String> large = List.of("large1", "large2", "large3");
+    CountDownLatch begun = new CountDownLatch(large.size());
+    CountDownLatch mayEnd = new CountDownLatch(1);
+    try (StoreDirectory directory = open(slow(begun, mayEnd))) {
+      try {
+        for (String name : large) {
+          fill(TestStores.open(directory, settings(name)), FIRST_FILL);
+        }
+        begun.await();
+        Store small = TestStores.open(directory, settings("small"));
+        fill(small, 5 * FIRST_FILL);
+        small.flush();
+        assertThat(small.stats().entries()).isEqualTo(5 * FIRST_FILL);
+        assertThat(small.stats().counts().evicted.sum()).isEqualTo(0);
+        assertThat(small.stats().counts().growths.sum()).isAtLeast(2);
+      } finally {
+        mayEnd.countDown();
+      }
+    }
+  }
+
+  /** The disk after a crash of the machine, with a hook for each read of a file. */
+  private static Disk watched(Runnable onRead) {
+    return new FolderDisk(TestStores.anotherBoot()) {
+      @Override
+      public FileChannel open(Path file, Set<? extends OpenOption> options) throws IOException {
+        FileChannel channel = super.open(file, options);
+        return !file.toString().endsWith(".chm")
+            ? channel
+            : new ForwardingChannel(channel) {
+              @Override
+              public int read(ByteBuffer dst, long position) throws IOException {
+                onRead.run();
+                return super.read(dst, position);
+              }
+            };
+      }
+    };
+  }
+
+  /**
+   * Two files are checked after a crash of the machine, which is as many as there are threads;
+   * other upkeep is queued when that begins, and is to be done before it ends.
+   */
+  @Test
+  void checksOfWholeFilesTakeTurnsWithOtherUpkeep() throws Exception {
+    List<String> names = List.of("one", "two");
+    try (StoreDirectory directory = open(Disk.REAL)) {
+      for (String name : names) {
+        Store store = TestStores.open(directory, settings(name));
+        for (int i = 0; i < VALUES; i++) {
+          store.putIfCurrent(key(i), new byte[VALUE_BYTES / 10], 1, store.ticket(key(i)));
+        }
+        store.flush();
+      }
+    }
+    TestStores.leaveToCrash(folder);
+    CountDownLatch other = new CountDownLatch(1);
+    AtomicReference<Runnable> onRead = new AtomicReference<>(() -> {});
+    try (StoreDirectory directory = open(watched(() -> onRead.get().run()))) {
+      try {
+        List<Store> stores = new ArrayList<>();
+        for (String name : names) {
+          stores.add(TestStores.open(directory, settings(name)));
+        }
+        AtomicInteger reads = new AtomicInteger();
+        onRead.set(
+            () -> {
+              if (reads.incrementAndGet() == 1) {
+                boolean unused = directory.threads.maintain(other::countDown);
+              } else if (reads.get() > READS_OF_TWO_STEPS) {
+                awaitUninterruptibly(other);
+              }
+            });
+        stores.forEach(store -> store.lifecycle.checkRest());
+        other.await();
+        onRead.set(() -> {});
+        for (Store store : stores) {
+          assertThat(store.read(key(1))).isNotNull();
+          assertThat(store.stats().entries()).isEqualTo(VALUES);
+        }
+      } finally {
+        other.countDown();
+      }
+    }
+  }
+}
