@@ -90,6 +90,6 @@ final class FollowingMain {
   }
 
   private static long valuesOf(StoreCache cache) {
-    return cache.store().stats().entries() - (cache.note() == null ? 0 : 1);
+    return cache.store().stats().entries();
   }
 }

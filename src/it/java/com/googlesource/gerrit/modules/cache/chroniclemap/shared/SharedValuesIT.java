@@ -106,16 +106,59 @@ class SharedValuesIT {
     }
   }
 
+  /** Anybody may append it who knows the server's password, without the secret of the site. */
+  @Test
+  void aRecordThatDoesNotFitInMemoryEndsNothing() throws Exception {
+    Path folder = folder("small");
+    try (RecordLog log = new RedisLog(SharedSettings.of(Node.config(redis), temp), KEY);
+        ChildJvm small =
+            ChildJvm.start(folder, FollowingMain.class, folder, redis.port(), KEY, 20)) {
+      append(log, 0, 10);
+      while (number(small) < 10) {}
+      // The child's whole heap has 512 MB. The state of the log has its last record, too.
+      String script = "return redis.call('xadd', KEYS[1], '*', 'b', string.rep('x', 536000000))";
+      assertThat(redis.cli("eval", script, "1", KEY)).contains("-");
+      append(log, 10, 20);
+      while (number(small) < 20) {}
+      small.println("stop");
+      assertThat(Iterables.getLast(small.finish())).startsWith("all are right");
+    }
+  }
+
+  /** Appends values as {@link Node#computeAll} has them, one a record. */
+  private static void append(RecordLog log, int from, int to) throws IOException {
+    Seal other = new Seal("0123456789abcdef0123456789abcdef", KEY);
+    for (int i = from; i < to; i++) {
+      byte[] key = ("key" + i).getBytes(UTF_8);
+      byte[] value = ("value" + i).getBytes(UTF_8);
+      SharedValue one = new SharedValue(MemoryCache.NAME, 1, key, value, /* created= */ 1000);
+      log.append(other.close(Batch.encode(List.of(one))));
+    }
+  }
+
+  @Test
+  void idsAreUnsignedAndTheirEndIsTold() throws Exception {
+    try (Node a = node("a");
+        Node b = node("b")) {
+      a.computeAll(0, 10);
+      b.awaitAll(0, 10);
+      redis.cli("xadd", KEY, "9223372036854775809-1", "b", "x");
+      a.computeAll(10, 20);
+      b.awaitAll(10, 20);
+      redis.cli("xadd", KEY, "18446744073709551615-18446744073709551615", "b", "x");
+      awaitAtLeast(() -> b.counts().refused.sum(), 2, b);
+      assertThat(line(b.shared.check(), "secret").text()).contains("18446744073709551615-");
+      a.computeAll(20, 21);
+      awaitTrue(() -> a.shared.report().failure().contains("delete the key " + KEY), a);
+      redis.cli("unlink", KEY);
+      b.awaitAll(20, 21);
+    }
+  }
+
   @Test
   void aMillionRecordsAreRead() throws Exception {
-    Seal other = new Seal("0123456789abcdef0123456789abcdef", KEY);
     try (RecordLog log = new RedisLog(SharedSettings.of(Node.config(redis), temp), KEY)) {
-      for (int i = 0; i < 1000; i++) {
-        byte[] key = ("key" + i).getBytes(UTF_8);
-        byte[] value = ("value" + i).getBytes(UTF_8);
-        SharedValue one = new SharedValue(MemoryCache.NAME, 1, key, value, /* created= */ 1000);
-        log.append(other.close(Batch.encode(List.of(one))));
-      }
+      append(log, 0, 1000);
     }
     String repeated =
         redis.cli(

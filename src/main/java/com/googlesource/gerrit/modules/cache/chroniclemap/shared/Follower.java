@@ -40,7 +40,9 @@ import java.util.concurrent.TimeUnit;
  * <p>A store that cannot take a value in now, as it has no file or grows, keeps its note, and the
  * thread goes on with the values of others. It tries that value again after a pause, whatever else
  * comes. Once the store has taken it in, the thread goes back to its place, so a store that is busy
- * for long costs no more than one reading of what it has missed.
+ * for long costs no more than one reading of what it has missed. If the store is busy again, the
+ * thread first reads what it had read already, and then goes on for a pause that doubles each time:
+ * so others go on, and get half of the time or more unless ten seconds are less than one reading.
  *
  * <p>Notes are written once a minute, and are then two minutes old, because stores are forced to
  * disk once a minute. If a slow disk needs longer, a crash of the machine may leave a note of what
@@ -102,6 +104,7 @@ final class Follower implements Runnable {
     /** When to try that value again. */
     long nextTry;
 
+    /** From one try to the next, until a note says that nothing is missed. */
     long pause = MIN_PAUSE_NANOS;
 
     /** The number of values in a row that found no room. */
@@ -115,9 +118,13 @@ final class Follower implements Runnable {
       if (missedFrom == null) {
         missedFrom = from;
         missed = value;
-        pause = MIN_PAUSE_NANOS;
-        nextTry = System.nanoTime() + pause;
+        postpone();
       }
+    }
+
+    void postpone() {
+      nextTry = System.nanoTime() + pause;
+      pause = Math.min(2 * pause, MAX_PAUSE_NANOS);
     }
 
     void missesNothing() {
@@ -145,6 +152,9 @@ final class Follower implements Runnable {
   /** How many records were appended up to the position; below 0 if that is not known. */
   private volatile long index = -1;
 
+  /** The place from which the thread went back for a busy store; null once it is there again. */
+  @Nullable private Position wentBackFrom;
+
   /** Own records are needed up to here, as a store lacks them; null if that is not known yet. */
   @Nullable private Position ownNeeded = Position.START;
 
@@ -155,6 +165,8 @@ final class Follower implements Runnable {
   @Nullable private RecordLog looked;
 
   private volatile long refusedAt;
+
+  private volatile String refused = "";
 
   /** By which state the index was last set. */
   @Nullable private RecordLog.State counted;
@@ -231,12 +243,17 @@ final class Follower implements Runnable {
     Position read = behind().position();
     return read == null || read.equals(Position.START) || last.compareTo(read) <= 0
         ? 0
-        : last.millis() - read.millis();
+        : Math.max(0, last.millis() - read.millis());
   }
 
   /** Whether a record was refused lately. */
   boolean isRefusing() {
     return counts.refused.sum() > 0 && System.nanoTime() - refusedAt < REFUSAL_NANOS;
+  }
+
+  /** The last record that was refused, and why, for people. */
+  String refused() {
+    return refused;
   }
 
   /** The size of the log on its server. */
@@ -298,6 +315,10 @@ final class Follower implements Runnable {
     if (entries.isEmpty()) {
       allRead(seen);
     }
+    if (wentBackFrom != null && (entries.isEmpty() || position.compareTo(wentBackFrom) >= 0)) {
+      wentBackFrom = null;
+      targets.values().stream().filter(each -> each.missedFrom != null).forEach(Target::postpone);
+    }
     writeNotesIfDue();
     if (entries.size() < most) {
       var unused = stopped.await(REST_MILLIS, TimeUnit.MILLISECONDS);
@@ -307,7 +328,8 @@ final class Follower implements Runnable {
   /**
    * Reads records, one at a time after some that could not be read. Those that can't be read alone
    * either are passed: nothing but their content tells their places, so a span of the log's time is
-   * passed that doubles until a read succeeds.
+   * passed that doubles until a read succeeds; from the start, all of it, as nothing tells when it
+   * begins.
    */
   private List<RecordLog.Entry> read(RecordLog open) throws IOException {
     int now = most;
@@ -323,7 +345,8 @@ final class Follower implements Runnable {
       if (unreadable >= MAX_TRIES) {
         Position from = position;
         Position end = new Position(from.millis() + passedMillis, 0);
-        position = end.compareTo(state.last()) < 0 ? end : state.last();
+        boolean isKnown = !from.equals(Position.START) && end.compareTo(from) > 0;
+        position = isKnown && end.compareTo(state.last()) < 0 ? end : state.last();
         index = -1;
         passedMillis *= 2;
         refuse("up to " + position + " can't be read from " + from + " on: " + e.getMessage());
@@ -369,7 +392,7 @@ final class Follower implements Runnable {
     state = now;
     looked = open;
     nextLook = System.nanoTime() + LOOK_NANOS;
-    if (now.last().compareTo(position) < 0 || (now.isCounted() && now.appended() < index)) {
+    if (now.isCounted() && (now.last().compareTo(position) < 0 || now.appended() < index)) {
       // The server lost its data, or a copy that lagged took over. A read after a place that is not
       // there yet would find nothing for ever.
       goBackTo(Place.START);
@@ -407,23 +430,29 @@ final class Follower implements Runnable {
         } else {
           goBackTo(Place.ofNote(target.cache.note(), log));
         }
-      } else if (target.missedFrom != null && now - target.nextTry >= 0) {
+      } else if (target.missedFrom != null && wentBackFrom == null && now - target.nextTry >= 0) {
         tryAgain(target);
       }
     }
   }
 
-  /** Goes back to what a store has missed, if it takes in the first of it. */
+  /** Goes back to what a store has missed, if it takes in the first of it, or fails to. */
   private void tryAgain(Target target) {
-    if (takeIn(target.cache, target.missed) == ImportResult.LATER) {
-      target.pause = Math.min(2 * target.pause, MAX_PAUSE_NANOS);
-      target.nextTry = System.nanoTime() + target.pause;
-      return;
+    boolean isBusy = false;
+    try {
+      isBusy = takeIn(target.cache, target.missed) == ImportResult.LATER;
+    } finally {
+      if (isBusy) {
+        target.postpone();
+      } else {
+        Place from = target.missedFrom;
+        target.missesNothing();
+        target.withoutRoom = 0;
+        Position read = position;
+        goBackTo(from);
+        wentBackFrom = read;
+      }
     }
-    Place from = target.missedFrom;
-    target.missesNothing();
-    target.withoutRoom = 0;
-    goBackTo(from);
   }
 
   private static boolean isEmpty(StartReport start) {
@@ -440,6 +469,7 @@ final class Follower implements Runnable {
       // Perhaps what this run has published itself is missing, too.
       ownNeeded = null;
     }
+    wentBackFrom = null;
     position = place.position();
     index = place.index();
     minuteAgo = place;
@@ -457,6 +487,7 @@ final class Follower implements Runnable {
     for (Target target : targets.values()) {
       if (target.start == target.cache.start() && target.missedFrom == null) {
         target.cache.setNote(note);
+        target.pause = MIN_PAUSE_NANOS;
       }
     }
     twoMinutesAgo = minuteAgo;
@@ -495,6 +526,7 @@ final class Follower implements Runnable {
 
   private void refuse(String which) {
     refusedAt = System.nanoTime();
+    refused = which;
     counts.refused.increment();
     logger.atWarning().atMostEvery(1, TimeUnit.HOURS).log(
         "The log of shared values: record %s. It is ignored. All servers of the site need the same"

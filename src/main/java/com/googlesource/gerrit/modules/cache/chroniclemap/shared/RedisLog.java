@@ -18,6 +18,7 @@ import static com.google.common.base.Strings.lenientFormat;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.base.Throwables;
+import com.google.gerrit.common.Nullable;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -35,26 +36,24 @@ import java.security.cert.Certificate;
 import java.security.cert.CertificateException;
 import java.security.cert.CertificateFactory;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.concurrent.Callable;
+import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.ConnectionPoolConfig;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.Protocol;
 import redis.clients.jedis.RedisClient;
+import redis.clients.jedis.RedisProtocol;
 import redis.clients.jedis.SslOptions;
 import redis.clients.jedis.SslVerifyMode;
-import redis.clients.jedis.StreamEntryID;
-import redis.clients.jedis.UnifiedJedis;
 import redis.clients.jedis.exceptions.JedisAccessControlException;
 import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.params.XAddParams;
-import redis.clients.jedis.params.XReadParams;
-import redis.clients.jedis.resps.StreamEntryBinary;
-import redis.clients.jedis.resps.StreamInfo;
 
 /**
  * A log that is a stream of Redis 7 or Valkey (<a
@@ -98,7 +97,7 @@ final class RedisLog implements RecordLog {
   private final SharedSettings settings;
   private final String key;
   private final byte[] keyBytes;
-  private final UnifiedJedis client;
+  private final RedisClient client;
 
   /** The number of entries that the stream may have. */
   private long maxRecords;
@@ -123,7 +122,7 @@ final class RedisLog implements RecordLog {
     this.client = call(() -> client(settings));
   }
 
-  private static UnifiedJedis client(SharedSettings settings)
+  private static RedisClient client(SharedSettings settings)
       throws IOException, GeneralSecurityException {
     DefaultJedisClientConfig.Builder config =
         DefaultJedisClientConfig.builder()
@@ -131,6 +130,8 @@ final class RedisLog implements RecordLog {
             .socketTimeoutMillis(ANSWER_MILLIS)
             .blockingSocketTimeoutMillis(ANSWER_MILLIS)
             .clientName("cache-chroniclemap")
+            // Its lists are taken as they come: the client would take ids for signed numbers.
+            .protocol(RedisProtocol.RESP2)
             .database(settings.database());
     if (!settings.user().isEmpty()) {
       config.user(settings.user());
@@ -188,32 +189,24 @@ final class RedisLog implements RecordLog {
       return call.call();
     } catch (IOException e) {
       throw e;
-    } catch (OutOfMemoryError e) {
-      throw new TooLargeException(
-          lenientFormat("Redis at %s: an answer does not fit in memory", settings.server()), e);
     } catch (Exception | LinkageError e) {
       // The client wraps the true reason, or adds it.
       Throwable reason = Throwables.getRootCause(e);
       if (reason.getSuppressed().length > 0) {
         reason = Throwables.getRootCause(reason.getSuppressed()[0]);
       }
-      if (reason instanceof NumberFormatException) {
-        // The client takes ids for signed numbers. No clock of a server makes such an id.
-        throw new IOException(
-            lenientFormat(
-                "Redis at %s: the log has a record of the far future. Delete the key %s",
-                settings.server(), key),
-            e);
-      }
       boolean tells = reason.getMessage() != null && !(reason instanceof UnknownHostException);
       String text = tells ? reason.getMessage() : reason.toString();
-      String advice =
-          reason instanceof CertificateException
-                  || reason instanceof CertPathBuilderException
-                  || reason instanceof CertPathValidatorException
-              ? " (the server's certificate has to be valid now, name this host, and be vouched for"
-                  + " by cache-chroniclemap.sharedCertificates or, without that setting, by Java)"
-              : "";
+      String advice = "";
+      if (reason instanceof CertificateException
+          || reason instanceof CertPathBuilderException
+          || reason instanceof CertPathValidatorException) {
+        advice =
+            " (the server's certificate has to be valid now, name this host, and be vouched for by"
+                + " cache-chroniclemap.sharedCertificates or, without that setting, by Java)";
+      } else if (text.contains("last possible ID")) {
+        advice = " (delete the key " + key + ")";
+      }
       String message = lenientFormat("Redis at %s: %s%s", settings.server(), text, advice);
       // The server's words for want of memory.
       throw text.startsWith("OOM") ? new FullException(message, e) : new IOException(message, e);
@@ -248,7 +241,8 @@ final class RedisLog implements RecordLog {
     nextShrink = System.nanoTime() + SHRINK_INTERVAL.toNanos();
     try {
       // If others have filled the server, the log could shrink to nothing and not make room.
-      if (2 * bytes(FEW_SAMPLES) >= Long.parseLong(memory().getProperty("used_memory", "0"))) {
+      if (2 * bytes(FEW_SAMPLES)
+          >= Long.parseLong(info("memory").getProperty("used_memory", "0"))) {
         long records = client.xlen(keyBytes);
         return client.xtrim(keyBytes, records - records / 10 - 1, /* approximateLength= */ false)
             > 0;
@@ -260,7 +254,7 @@ final class RedisLog implements RecordLog {
   }
 
   private void measure() throws IOException {
-    long records = state().records();
+    long records = call(() -> client.xlen(keyBytes));
     long bytes = call(() -> bytes(MANY_SAMPLES));
     if (records == 0 || (bytes > 0 && bytes < settings.bytes() / 2)) {
       // The records may be of another size when it is full.
@@ -289,10 +283,25 @@ final class RedisLog implements RecordLog {
 
   @Override
   public List<Entry> read(Position after, int most) throws IOException {
-    XReadParams params = XReadParams.xReadParams().count(most).block(PATIENCE_MILLIS);
-    StreamEntryID from = new StreamEntryID(after.millis(), after.number());
+    List<Object> arguments =
+        List.of("COUNT", most, "BLOCK", PATIENCE_MILLIS, "STREAMS", key, after.toString());
+    return entries(large(Protocol.Command.XREAD, arguments));
+  }
+
+  /**
+   * Runs a command whose answer has whole records, which anybody may have made who may append.
+   *
+   * @throws TooLargeException if the answer did not come in time, or does not fit in memory
+   */
+  @Nullable
+  private Object large(Protocol.Command command, List<Object> arguments) throws IOException {
     try {
-      return call(() -> entries(params, from));
+      return call(() -> client.executeCommand(new CommandArguments(command).addObjects(arguments)));
+    } catch (OutOfMemoryError e) {
+      // The connection still has the rest of the answer.
+      client.getPool().clear();
+      throw new TooLargeException(
+          lenientFormat("Redis at %s: an answer does not fit in memory", settings.server()), e);
     } catch (IOException e) {
       if (Throwables.getCausalChain(e).stream()
           .anyMatch(SocketTimeoutException.class::isInstance)) {
@@ -302,52 +311,57 @@ final class RedisLog implements RecordLog {
     }
   }
 
-  private List<Entry> entries(XReadParams params, StreamEntryID from) {
-    List<Map.Entry<byte[], List<StreamEntryBinary>>> streams =
-        client.xreadBinary(params, Map.of(keyBytes, from));
-    List<Entry> entries = new ArrayList<>();
-    if (streams != null && !streams.isEmpty()) {
-      for (StreamEntryBinary entry : streams.get(0).getValue()) {
-        entries.add(new Entry(positionOf(entry.getID()), recordOf(entry)));
-      }
-    }
-    return entries;
+  /** Reads the answer for one stream: its key and its entries, each with an id and its fields. */
+  private static List<Entry> entries(@Nullable Object answer) {
+    return answer == null
+        ? List.of()
+        : list(list(list(answer).get(0)).get(1)).stream()
+            .map(RedisLog::list)
+            .map(entry -> new Entry(positionOf(entry.get(0)), recordOf(list(entry.get(1)))))
+            .toList();
   }
 
-  private static Position positionOf(StreamEntryID id) {
-    return new Position(id.getTime(), id.getSequence());
+  private static List<?> list(Object answer) {
+    return (List<?>) answer;
+  }
+
+  private static Position positionOf(Object id) {
+    return Position.parse(new String((byte[]) id, UTF_8));
   }
 
   /** The record of an entry; no bytes, and so no valid record, if it is not one of ours. */
-  private static byte[] recordOf(StreamEntryBinary entry) {
-    for (Map.Entry<byte[], byte[]> field : entry.getFields().entrySet()) {
-      if (Arrays.equals(field.getKey(), FIELD)) {
-        return field.getValue();
-      }
-    }
-    return new byte[0];
+  private static byte[] recordOf(List<?> fields) {
+    return fields.size() >= 2 && Arrays.equals((byte[]) fields.get(0), FIELD)
+        ? (byte[]) fields.get(1)
+        : new byte[0];
   }
 
   @Override
   public State state() throws IOException {
-    return call(
-        () -> {
-          try {
-            StreamInfo info = client.xinfoStream(key);
-            long records = info.getLength();
-            Object appended = info.getStreamInfo().get("entries-added");
-            return new State(
-                positionOf(info.getLastGeneratedId()),
-                records,
-                appended instanceof Long count ? count : -1,
-                bytes(FEW_SAMPLES));
-          } catch (JedisDataException e) {
-            if (String.valueOf(e.getMessage()).startsWith("ERR no such key")) {
-              return new State(Position.START, 0, 0, 0);
-            }
-            throw e;
-          }
-        });
+    List<?> answer;
+    try {
+      answer = list(large(Protocol.Command.XINFO, List.of("STREAM", key)));
+    } catch (TooLargeException e) {
+      // It has the first and the last record, too. No record is newer than the server's clock.
+      Properties server = call(() -> info("server"));
+      long millis = Long.parseLong(server.getProperty("server_time_usec")) / 1000;
+      return new State(new Position(millis, -1), 0, -1, call(() -> bytes(FEW_SAMPLES)));
+    } catch (IOException e) {
+      if (e.getCause() instanceof JedisDataException
+          && e.getCause().getMessage().startsWith("ERR no such key")) {
+        return new State(Position.START, 0, 0, 0);
+      }
+      throw e;
+    }
+    Map<String, Object> info = new HashMap<>();
+    for (int i = 0; i + 1 < answer.size(); i += 2) {
+      info.put(new String((byte[]) answer.get(i), UTF_8), answer.get(i + 1));
+    }
+    return new State(
+        positionOf(info.get("last-generated-id")),
+        (Long) info.get("length"),
+        info.get("entries-added") instanceof Long count ? count : -1,
+        call(() -> bytes(FEW_SAMPLES)));
   }
 
   /**
@@ -402,8 +416,7 @@ final class RedisLog implements RecordLog {
               var unusedExpiry = client.expire(trial, LIFE.toSeconds());
               var unusedBytes = client.memoryUsage(trial);
             }
-            return client.xreadBinary(
-                XReadParams.xReadParams().count(1), Map.of(trial, new StreamEntryID()));
+            return large(Protocol.Command.XREAD, List.of("COUNT", 1, "STREAMS", trial, "0"));
           });
       report.good(
           "rights",
@@ -425,7 +438,7 @@ final class RedisLog implements RecordLog {
 
   private void checkMemory(CheckReport report) {
     try {
-      Properties memory = memory();
+      Properties memory = info("memory");
       long limit = Long.parseLong(memory.getProperty("maxmemory", "0"));
       String policy = memory.getProperty("maxmemory_policy", "unknown");
       if (limit > 0 && limit < settings.bytes() + settings.bytes() / 4) {
@@ -448,9 +461,9 @@ final class RedisLog implements RecordLog {
     }
   }
 
-  private Properties memory() throws IOException {
+  private Properties info(String section) throws IOException {
     Properties properties = new Properties();
-    properties.load(new StringReader(client.info("memory")));
+    properties.load(new StringReader(client.info(section)));
     return properties;
   }
 

@@ -184,8 +184,10 @@ public final class SharedValues {
       report.bad(
           "secret",
           "records were refused within the last hour, %s since the start: set sharedSecret to the"
-              + " same on all servers of the site, and sharedSite to another name on other sites",
-          counts.refused.sum());
+              + " same on all servers of the site, and sharedSite to another name on other sites."
+              + " The last one: %s",
+          counts.refused.sum(),
+          follower.refused());
     } else if (counts.received.sum() > 0) {
       report.good("secret", "it opens what is in the log");
     } else {

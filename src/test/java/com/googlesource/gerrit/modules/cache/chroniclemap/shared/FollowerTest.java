@@ -59,9 +59,15 @@ class FollowerTest {
     /** A record that cannot be brought here, if there is one. */
     volatile Position tooLarge = Position.START;
 
+    /** The millisecond of the first record is one later. */
+    volatile long clock;
+
+    /** How many records a read brings at most. */
+    volatile int most = Integer.MAX_VALUE;
+
     @Override
     public void append(byte[] record) {
-      last = new Position(appended.incrementAndGet(), 0);
+      last = new Position(clock + appended.incrementAndGet(), 0);
       records.put(last, record);
     }
 
@@ -71,7 +77,7 @@ class FollowerTest {
       reads.add(after);
       List<Entry> entries =
           records.tailMap(after, false).entrySet().stream()
-              .limit(most)
+              .limit(Math.min(most, this.most))
               .map(each -> new Entry(each.getKey(), each.getValue()))
               .toList();
       if (entries.stream().anyMatch(each -> each.position().equals(tooLarge))) {
@@ -331,6 +337,64 @@ class FollowerTest {
     assertThat(cache.values).hasSize(7);
     publish(10, 20);
     awaitAll(cache, 17);
+  }
+
+  /** A value that waited for its store is no better than others: after some tries it is passed. */
+  @Test
+  void aMissedValueThatCannotBeHandledIsPassed() {
+    MemoryCache cache = new MemoryCache(1, StartReport.Kind.CLEAN);
+    cache.isBusy = true;
+    publish(0, 10);
+    follow(cache, NAME);
+    await(() -> counts.skipped.sum() >= 10);
+    cache.poison = "key0";
+    cache.isBusy = false;
+    awaitAll(cache, 9);
+  }
+
+  /** A store that takes one value at a time, and is busy again, must not hold up the others. */
+  @Test
+  void betweenTwoWaysBackAllIsReadAgain() {
+    MemoryCache busy = new MemoryCache("change_notes", 1, StartReport.Kind.CLEAN);
+    MemoryCache other = new MemoryCache(1, StartReport.Kind.CLEAN);
+    busy.isBusy = true;
+    log.most = 1; // and a rest after each
+    for (int i = 0; i < 15; i++) {
+      publish("change_notes", i, i + 1);
+      publish(i, i + 1);
+    }
+    var unused = follower(NAME, busy, other);
+    awaitAll(other, 15);
+    log.reads.clear();
+    busy.isBusyAfterEach = true;
+    busy.isBusy = false;
+    await(() -> busy.values.size() >= 3);
+    Position furthest = log.last;
+    Position before = log.last;
+    boolean isBehind = false;
+    for (Position read : List.copyOf(log.reads)) {
+      if (read.compareTo(before) < 0) {
+        assertThat(isBehind).isFalse();
+        isBehind = true;
+      }
+      isBehind &= read.compareTo(furthest) < 0;
+      furthest = read.compareTo(furthest) > 0 ? read : furthest;
+      before = read;
+    }
+  }
+
+  /** Nothing tells where the log begins if its first record can't be read. */
+  @Test
+  void afterAFirstRecordThatCannotBeReadOnlyWhatIsNewIsRead() {
+    MemoryCache cache = new MemoryCache(1, StartReport.Kind.NEW);
+    log.clock = 1_700_000_000_000L;
+    publish(0, 1);
+    log.tooLarge = log.last;
+    follow(cache, NAME);
+    await(() -> counts.refused.sum() == 1);
+    publish(1, 10);
+    awaitAll(cache, 9);
+    assertThat(counts.refused.sum()).isEqualTo(1);
   }
 
   @Test

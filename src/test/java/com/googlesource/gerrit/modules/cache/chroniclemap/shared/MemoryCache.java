@@ -36,6 +36,11 @@ final class MemoryCache implements SharedCache {
   /** Whether it cannot take in anything now, as a file that grows. */
   volatile boolean isBusy;
 
+  /** Whether it is busy at each second value. */
+  volatile boolean isBusyAfterEach;
+
+  private boolean tookLast;
+
   /** The key of a value that cannot be handled. */
   volatile String poison = "";
 
@@ -95,9 +100,11 @@ final class MemoryCache implements SharedCache {
     if (!isOpen || !isWanted.getAsBoolean()) {
       return ImportResult.OVER;
     }
-    if (isBusy) {
+    if (isBusy || (isBusyAfterEach && tookLast && !values.containsKey(text))) {
+      tookLast = false;
       return ImportResult.LATER;
     }
+    tookLast = true;
     return values.putIfAbsent(text, new String(value, UTF_8)) == null
         ? ImportResult.STORED
         : ImportResult.KNOWN;
