@@ -148,14 +148,18 @@ final class UpkeepQueue implements LifecycleListener {
         ended.removeLast();
       }
     }
-    // What the work has found comes before its end.
-    history.look();
-    String text = work + " by " + run.by + ": " + outcome;
-    @Nullable JsonObject figures = result == null ? null : UpkeepFormat.json(result);
-    history.add(new Events.Event(begun, now, run.cache, work, text, 1, figures));
-    synchronized (this) {
-      run.result = result == null ? run.work.refused().apply(run.cache, CANCELLED) : result;
-      notifyAll();
+    try {
+      // What the work has found comes before its end.
+      history.look();
+      String text = work + " by " + run.by + ": " + outcome;
+      @Nullable JsonObject figures = result == null ? null : UpkeepFormat.json(result);
+      history.add(new Events.Event(begun, now, run.cache, work, text, 1, figures));
+    } finally {
+      // Whatever the history says: a command waits for this.
+      synchronized (this) {
+        run.result = result == null ? run.work.refused().apply(run.cache, CANCELLED) : result;
+        notifyAll();
+      }
     }
   }
 
@@ -206,7 +210,9 @@ final class UpkeepQueue implements LifecycleListener {
     public void run() {
       begun = true;
       long start = System.currentTimeMillis();
-      UpkeepResult[] found = {work.refused().apply(cache, "no thread could be started")};
+      UpkeepResult[] found = {
+        work.refused().apply(cache, "it could not be started or has failed: see the log")
+      };
       try {
         Thread worker =
             Thread.ofPlatform()

@@ -125,28 +125,34 @@ final class DelayedWrites<K, V> {
    * then calls {@link #arrived}.
    */
   Ticket put(DiskKey key, V value, long created) {
-    return change(key, before -> next(before, key, value, created), store::beginChange);
+    // Outside of the step, which other keys may wait for: it is Gerrit's code.
+    int weight = weigh(key, value);
+    return change(key, before -> next(before, key, value, created, weight), store::beginChange);
   }
 
   /**
    * Like {@link Store#putIfCurrent}. The caller then calls {@link #arrived}. Not during a {@link
    * #clear}, which could miss a value that it should remove.
    */
-  synchronized void putIfCurrent(DiskKey key, V value, long created, Ticket ticket) {
-    var unused =
-        waiting.compute(
-            key.key(),
-            (k, before) -> ticket.hasEnded() ? before : next(before, key, value, created));
+  void putIfCurrent(DiskKey key, V value, long created, Ticket ticket) {
+    int weight = weigh(key, value);
+    synchronized (this) {
+      var unused =
+          waiting.compute(
+              key.key(),
+              (k, before) ->
+                  ticket.hasEnded() ? before : next(before, key, value, created, weight));
+    }
   }
 
   @SuppressWarnings("unchecked")
-  private Waiting<V> next(@Nullable Waiting<V> before, DiskKey key, V value, long created) {
-    return new Waiting<>(
-        key,
-        value,
-        created,
-        weigher == null ? MAX_BYTES + 1 : weigher.weigh((K) key.key(), value),
-        before == null ? new Object() : before.run());
+  private int weigh(DiskKey key, V value) {
+    return weigher == null ? MAX_BYTES + 1 : weigher.weigh((K) key.key(), value);
+  }
+
+  private Waiting<V> next(
+      @Nullable Waiting<V> before, DiskKey key, V value, long created, int weight) {
+    return new Waiting<>(key, value, created, weight, before == null ? new Object() : before.run());
   }
 
   /** Like {@link Store#beginRemove}. Waits for a write of the key, but not for its serializer. */

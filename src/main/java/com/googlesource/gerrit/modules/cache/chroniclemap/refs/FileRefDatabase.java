@@ -182,6 +182,14 @@ public final class FileRefDatabase extends RefDatabase {
         });
   }
 
+  /** The same for some names, of which only these are read. */
+  private RefDatabase beforeJGit(String[] names, RefDatabase jgit) throws IOException {
+    for (String name : names) {
+      Ref unused = BadRef.check(common.loose.readListed(name));
+    }
+    return jgit;
+  }
+
   private RefDatabase jgitToRead() {
     return view == null ? common.jgit : view.jgit();
   }
@@ -218,14 +226,15 @@ public final class FileRefDatabase extends RefDatabase {
   @Override
   public Map<String, Ref> exactRef(String... given) throws IOException {
     String[] names = thatMayBeRefs(given);
-    return askForMany(refs -> refs.exactRef(names), refs -> refs.exactRef(names));
+    return ask(refs -> refs.exactRef(names), refs -> beforeJGit(names, refs).exactRef(names));
   }
 
   @Override
   @Nullable
   public Ref firstExactRef(String... given) throws IOException {
     String[] names = thatMayBeRefs(given);
-    return askForMany(refs -> refs.firstExactRef(names), refs -> refs.firstExactRef(names));
+    return ask(
+        refs -> refs.firstExactRef(names), refs -> beforeJGit(names, refs).firstExactRef(names));
   }
 
   /**

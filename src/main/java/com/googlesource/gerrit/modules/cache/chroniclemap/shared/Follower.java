@@ -98,6 +98,9 @@ final class Follower implements Runnable {
     /** The place before the first record it has missed a value of; its note stays meanwhile. */
     @Nullable volatile Place missedFrom;
 
+    /** The place of that record. */
+    volatile Position missedAt = Position.START;
+
     /** The first value that it has missed. */
     @Nullable SharedValue missed;
 
@@ -114,8 +117,9 @@ final class Follower implements Runnable {
       this.cache = cache;
     }
 
-    void miss(SharedValue value, Place from) {
+    void miss(SharedValue value, Place from, Position at) {
       if (missedFrom == null) {
+        missedAt = at;
         missedFrom = from;
         missed = value;
         postpone();
@@ -237,10 +241,18 @@ final class Follower implements Runnable {
     return read < 0 ? 0 : Math.max(0, state.appended() - read);
   }
 
-  /** How much newer the newest record of the log is than the last one read; 0 before the first. */
+  /**
+   * How much newer the newest record of the log is than the last one read, or than the first that a
+   * store has missed; 0 before the first.
+   */
   long behindMillis() {
     Position last = state.last();
-    Position read = behind().position();
+    Position read =
+        targets.values().stream()
+            .filter(target -> target.missedFrom != null)
+            .map(target -> target.missedAt)
+            .min(Comparator.naturalOrder())
+            .orElse(position);
     return read == null || read.equals(Position.START) || last.compareTo(read) <= 0
         ? 0
         : Math.max(0, last.millis() - read.millis());
@@ -560,7 +572,7 @@ final class Follower implements Runnable {
       }
       case LATER, OVER -> {
         counts.skipped.increment();
-        target.miss(value, new Place(position, index));
+        target.miss(value, new Place(position, index), taking);
       }
     }
   }

@@ -214,7 +214,7 @@ public final class StoreDirectory implements AutoCloseable {
   private Optional<String> keepPrivate(Path file) {
     try {
       return disk.makePrivate(file) ? Optional.empty() : Optional.of(exposed(file));
-    } catch (IOException | UnsupportedOperationException e) {
+    } catch (IOException | RuntimeException e) {
       return Optional.of(exposed(file) + ": " + WayOut.of(e));
     }
   }

@@ -224,7 +224,10 @@ public final class LooseFile {
       }
       if (start < end) {
         String target = RawParseUtils.decode(content, start, end);
-        return new SymbolicRef(name, new ObjectIdRef.Unpeeled(Ref.Storage.NEW, target, null));
+        // A loss of power may leave zeros in the place of the end.
+        return target.chars().anyMatch(Character::isISOControl)
+            ? new BadRef(name, file, BROKEN)
+            : new SymbolicRef(name, new ObjectIdRef.Unpeeled(Ref.Storage.NEW, target, null));
       }
     }
     String text = new String(content, ISO_8859_1);

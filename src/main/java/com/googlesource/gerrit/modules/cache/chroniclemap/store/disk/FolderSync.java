@@ -17,8 +17,11 @@ import com.google.common.flogger.FluentLogger;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
@@ -42,9 +45,14 @@ final class FolderSync {
   /** The folders of which that was said. */
   private static final Set<Path> TOLD = ConcurrentHashMap.newKeySet();
 
-  private static final String INVALID = failure(FolderSync::syncOfProc, "Invalid argument");
-  private static final String NOT_SUPPORTED =
-      failure(FolderSync::attributeOfProc, "Operation not supported");
+  /** In English, and in the language of this process. */
+  private static final Set<String> NOT_OFFERED =
+      Set.copyOf(
+          List.of(
+              "Invalid argument",
+              "Operation not supported",
+              failure(FolderSync::syncOfProc, "Invalid argument"),
+              failure(FolderSync::attributeOfProc, "Operation not supported")));
 
   private interface Call {
     void run() throws IOException;
@@ -58,7 +66,7 @@ final class FolderSync {
    */
   static void unlessNotOffered(Path folder, IOException failure) throws IOException {
     String why = String.valueOf(failure.getMessage());
-    if (!why.endsWith(INVALID) && !why.endsWith(NOT_SUPPORTED)) {
+    if (NOT_OFFERED.stream().noneMatch(why::endsWith)) {
       throw failure;
     }
     if (TOLD.size() < 1000 && TOLD.add(folder)) {
@@ -83,11 +91,13 @@ final class FolderSync {
   private static String failure(Call call, String otherwise) {
     try {
       call.run();
+    } catch (AccessDeniedException | NoSuchFileException e) {
+      return otherwise; // this says nothing of what is offered
     } catch (IOException | RuntimeException e) {
       String text = String.valueOf(e.getMessage());
       String end = text.substring(text.lastIndexOf(": ") + 1).trim();
       // Each text ends with an empty one.
-      return end.isEmpty() ? otherwise : end;
+      return end.isEmpty() || end.equals("null") ? otherwise : end;
     }
     return otherwise;
   }
