@@ -24,6 +24,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Deadlin
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.ChildJvm;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -118,8 +119,21 @@ class SharedValuesIT {
       // The child's whole heap has 512 MB. The state of the log has its last record, too.
       String script = "return redis.call('xadd', KEYS[1], '*', 'b', string.rep('x', 536000000))";
       assertThat(redis.cli("eval", script, "1", KEY)).contains("-");
-      append(log, 10, 20);
-      while (number(small) < 20) {}
+      // With the record, a span of the log's time is passed.
+      Deadline.in(Duration.ofMinutes(2))
+          .await(
+              () -> {
+                try {
+                  append(log, 10, 20);
+                  return small.hasOutput();
+                } catch (IOException e) {
+                  throw new UncheckedIOException(e);
+                }
+              },
+              "values are read that came after the record");
+      while (number(small) < 20) {
+        append(log, 10, 20);
+      }
       small.println("stop");
       assertThat(Iterables.getLast(small.finish())).startsWith("all are right");
     }
