@@ -541,8 +541,9 @@ final class Follower implements Runnable {
     refused = which;
     counts.refused.increment();
     logger.atWarning().atMostEvery(1, TimeUnit.HOURS).log(
-        "The log of shared values: record %s. It is ignored. All servers of the site need the same"
-            + " cache-chroniclemap.sharedSecret; other sites need another sharedSite",
+        "The log of shared values: record %s. It is ignored. If its seal is wrong, all servers of"
+            + " the site need the same cache-chroniclemap.sharedSecret, and other sites another"
+            + " sharedSite",
         which);
   }
 

@@ -25,8 +25,8 @@ import java.util.concurrent.Executors;
 /**
  * Threads without interrupts, in which reftables are opened, and JGit reads and writes them. An
  * interrupt closes the channel of a file, for example when an SSH client disconnects; that is no
- * fault of the file. JGit opens each table once, and could then not update any ref of the
- * repository until a compaction by others or a restart.
+ * fault of the file. JGit opens each table once. With a closed channel it could not update any ref
+ * of the repository until a compaction by others or a restart.
  */
 final class UninterruptedThreads {
   private static final ExecutorService THREADS =
