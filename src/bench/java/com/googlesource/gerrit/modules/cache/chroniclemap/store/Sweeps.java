@@ -14,12 +14,18 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
+import java.util.function.BooleanSupplier;
+
 /** Lets benchmarks sweep when they want to, and not after minutes. */
 public final class Sweeps {
   private Sweeps() {}
 
-  /** Removes the values that are too old. */
+  /** Removes the values that are too old, on this thread and without pauses. */
   public static void sweep(Store store) {
-    store.upkeep.sweepExpired();
+    BooleanSupplier sweep = store.upkeep.sweep();
+    boolean isLeft = true;
+    while (isLeft) {
+      isLeft = sweep.getAsBoolean();
+    }
   }
 }

@@ -39,6 +39,7 @@ import java.util.Set;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
@@ -84,6 +85,9 @@ public final class StoreDirectory implements AutoCloseable {
   private final LongSupplier clock;
   final StoreThreads threads;
 
+  /** Held by the one thread that runs the periodic upkeep; the others are for awaited work. */
+  private final ReentrantLock sweeping = new ReentrantLock();
+
   /** Open stores, each with the number of its users. Guarded by this. */
   private final Map<StoreSettings, Shared> stores = new HashMap<>();
 
@@ -120,15 +124,23 @@ public final class StoreDirectory implements AutoCloseable {
     threads.repeat(this::sweep, SWEEP_SECONDS);
   }
 
-  /** Runs the periodic upkeep of all stores. */
+  /** Runs the periodic upkeep of all stores, unless the last one still waits for a disk. */
   void sweep() {
-    for (Store store : snapshot()) {
+    if (sweeping.tryLock()) {
       try {
-        store.everyMinute();
-      } catch (RuntimeException | Error e) {
-        // The other stores are swept nevertheless.
-        logger.atSevere().withCause(e).log("Cache %s: cannot look for old values", store.name());
+        snapshot().forEach(StoreDirectory::sweepAlone);
+      } finally {
+        sweeping.unlock();
       }
+    }
+  }
+
+  /** Runs the periodic upkeep of a store. A failure does not keep it from the others. */
+  private static void sweepAlone(Store store) {
+    try {
+      store.everyMinute();
+    } catch (RuntimeException | Error e) {
+      logger.atSevere().withCause(e).log("Cache %s: cannot look for old values", store.name());
     }
   }
 

@@ -38,7 +38,7 @@ import java.util.function.Function;
  *   <li>Each growth has its own, as values are evicted until it ends, and as it waits for a disk
  *       that may need minutes for a large file. A store has one growth at a time.
  *   <li>One waits for the disk.
- *   <li>One is the timer.
+ *   <li>One is the timer, which itself does nothing that may wait for a disk.
  * </ul>
  *
  * <p>A task that is not begun, because the threads were stopped or none can be started, changes
@@ -183,12 +183,13 @@ final class StoreThreads {
     return isBegun(() -> timer.schedule(() -> doOnce(task), delay, unit) != null);
   }
 
-  /** Repeats a task until the threads are stopped; other tasks of the timer wait for it. */
+  /** Maintains files by a task that is repeated until the threads are stopped. */
   void repeat(Runnable task, long seconds) {
     boolean unused =
         isBegun(
             () ->
-                timer.scheduleWithFixedDelay(() -> doOnce(task), seconds, seconds, TimeUnit.SECONDS)
+                timer.scheduleWithFixedDelay(
+                        () -> maintain(task), seconds, seconds, TimeUnit.SECONDS)
                     != null);
   }
 

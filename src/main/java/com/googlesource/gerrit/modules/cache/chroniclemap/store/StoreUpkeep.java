@@ -22,10 +22,11 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusy
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueTable.VerifyCounts;
 import java.io.IOException;
-import java.nio.channels.ClosedChannelException;
 import java.nio.file.NoSuchFileException;
+import java.util.PrimitiveIterator.OfInt;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import java.util.stream.IntStream;
 
 /**
  * The upkeep of a store's file while requests continue: it is checked, repaired, and swept of
@@ -39,11 +40,6 @@ final class StoreUpkeep {
   private static final long MIN_SWEEP_MILLIS = TimeUnit.MINUTES.toMillis(1);
   private static final long SAVE_MILLIS = TimeUnit.MINUTES.toMillis(10);
   private static final long MAX_SWEEP_MILLIS = TimeUnit.HOURS.toMillis(1);
-
-  /** A system may take as long to wake a thread that pauses for less. */
-  private static final long MIN_PAUSE_NANOS = TimeUnit.MICROSECONDS.toNanos(100);
-
-  private static final long MAX_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
   private final StoreContext context;
   private final CurrentFile current;
@@ -198,51 +194,47 @@ final class StoreUpkeep {
     }
   }
 
-  /** Removes the values that are too old. Reads only the segments that may hold such values. */
+  /** Removes the values that are too old in the background. */
   void sweepExpired() {
+    context.threads.inSteps(sweep());
+  }
+
+  /**
+   * A sweep of what is too old: each call reads one of the segments that may hold such values, and
+   * returns false if none is left.
+   */
+  BooleanSupplier sweep() {
     Generation file = current.file();
     if (context.maxAgeMillis == Long.MAX_VALUE || file == null) {
-      return;
+      return () -> false;
     }
-    try (SegmentReader reader = file.reader()) {
-      for (int i = 0; i < file.state().counts.segments; i++) {
-        context.lock.yieldToWaiters();
-        long begun = System.nanoTime();
-        if (!sweepSegment(file, i, reader)) {
-          return;
-        }
-        reader.giveBack();
-        long took = System.nanoTime() - begun;
-        if (took > MIN_PAUSE_NANOS) {
-          // Leaves the disk to requests for as long, as nobody waits for a sweep.
-          LockSupport.parkNanos(Math.min(took, MAX_PAUSE_NANOS));
-        }
-      }
-    } catch (IOException e) {
-      // A file that is not in use any more may have been deleted.
-      if (current.stillUses(file)) {
-        context.faults.warn(e, "old values stay: cannot read");
-      }
-    }
+    OfInt segments = IntStream.range(0, file.state().counts.segments).iterator();
+    return () -> segments.hasNext() && sweepNext(file, segments);
   }
 
   /** Returns false if the sweep has to end. */
-  private boolean sweepSegment(Generation file, int segment, SegmentReader reader)
-      throws IOException {
-    try {
-      return whileInUse(
-          file,
-          () ->
-              context.counts.expired.add(
-                  file.values.removeOld(segment, reader, context::isTooOld)));
+  private boolean sweepNext(Generation file, OfInt segments) {
+    context.lock.yieldToWaiters();
+    try (SegmentReader reader = file.reader()) {
+      boolean isInUse =
+          whileInUse(
+              file,
+              () ->
+                  context.counts.expired.add(
+                      file.values.removeOld(segments, reader, context::isTooOld)));
+      reader.giveBack();
+      return isInUse;
     } catch (StoreBusyException e) {
       // The next sweep finds what is left.
       logger.atFine().withCause(e).log("Cache %s", context.settings.name());
-    } catch (ClosedChannelException e) {
-      throw e;
+      return true;
     } catch (IOException e) {
-      context.faults.warn(e, "old values stay: cannot read");
+      boolean isInUse = current.stillUses(file);
+      // A file that is not in use any more may have been deleted.
+      if (isInUse) {
+        context.faults.warn(e, "old values stay: cannot read");
+      }
+      return isInUse;
     }
-    return true;
   }
 }

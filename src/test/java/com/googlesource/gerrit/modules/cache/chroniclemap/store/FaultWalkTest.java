@@ -276,10 +276,10 @@ class FaultWalkTest {
           script.clock.addAndGet(2_000_000);
           script.open();
           script.read(0);
-          script.store(Store::everyMinute);
+          script.store(TestStores::sweep);
           script.remove(11);
           script.clock.addAndGet(3_600_000);
-          script.store(store -> store.upkeep.sweepExpired());
+          script.store(TestStores::sweep);
         }),
     RESTART(
         512 * KB,

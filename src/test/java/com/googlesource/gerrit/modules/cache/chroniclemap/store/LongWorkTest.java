@@ -25,13 +25,18 @@ import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -49,10 +54,18 @@ class LongWorkTest {
   /** More than two segments take, and less than half of the segments of a file. */
   private static final int READS_OF_TWO_STEPS = 30;
 
+  private static final Duration MAX_AGE = Duration.ofHours(1);
+
   @TempDir Path folder;
+
+  private final AtomicLong now = new AtomicLong(System.currentTimeMillis());
 
   private static StoreSettings settings(String name) {
     return new StoreSettings(name, 1, 32 << 20, Optional.empty());
+  }
+
+  private static StoreSettings aging(String name) {
+    return new StoreSettings(name, 1, 32 << 20, Optional.of(MAX_AGE));
   }
 
   private static void fill(Store store, int values) {
@@ -62,7 +75,7 @@ class LongWorkTest {
   }
 
   private StoreDirectory open(Disk disk) throws Exception {
-    return StoreDirectory.open(folder, disk, System::currentTimeMillis);
+    return StoreDirectory.open(folder, disk, now::get);
   }
 
   /** A disk on which the copies of large files do not end before they may. */
@@ -121,18 +134,33 @@ class LongWorkTest {
     };
   }
 
-  /**
-   * Two files are checked after a crash of the machine, which is as many as there are threads;
-   * other upkeep is queued when that begins, and is to be done before it ends.
-   */
+  /** Two files are checked after a crash of the machine. */
   @Test
   void checksOfWholeFilesTakeTurnsWithOtherUpkeep() throws Exception {
+    takesTurns(store -> store.lifecycle.checkRest(), VALUES);
+  }
+
+  @Test
+  void sweepsOfWholeFilesTakeTurnsWithOtherUpkeep() throws Exception {
+    takesTurns(
+        store -> {
+          now.addAndGet(2 * MAX_AGE.toMillis());
+          store.upkeep.sweepExpired();
+        },
+        0);
+  }
+
+  /**
+   * Work on two files at a time, which is as many as there are threads; other upkeep is queued when
+   * that begins, and is to be done before it ends.
+   */
+  private void takesTurns(Consumer<Store> work, int left) throws Exception {
     List<String> names = List.of("one", "two");
     try (StoreDirectory directory = open(Disk.REAL)) {
       for (String name : names) {
-        Store store = TestStores.open(directory, settings(name));
+        Store store = TestStores.open(directory, aging(name));
         for (int i = 0; i < VALUES; i++) {
-          store.putIfCurrent(key(i), new byte[VALUE_BYTES / 10], 1, store.ticket(key(i)));
+          store.putIfCurrent(key(i), new byte[VALUE_BYTES / 10], now.get(), store.ticket(key(i)));
         }
         store.flush();
       }
@@ -144,7 +172,7 @@ class LongWorkTest {
       try {
         List<Store> stores = new ArrayList<>();
         for (String name : names) {
-          stores.add(TestStores.open(directory, settings(name)));
+          stores.add(TestStores.open(directory, aging(name)));
         }
         AtomicInteger reads = new AtomicInteger();
         onRead.set(
@@ -155,15 +183,68 @@ class LongWorkTest {
                 awaitUninterruptibly(other);
               }
             });
-        stores.forEach(store -> store.lifecycle.checkRest());
+        stores.forEach(work);
         other.await();
         onRead.set(() -> {});
         for (Store store : stores) {
-          assertThat(store.read(key(1))).isNotNull();
-          assertThat(store.stats().entries()).isEqualTo(VALUES);
+          assertThat(store.read(key(1)) != null).isEqualTo(left > 0);
+          while (store.stats().entries() != left) {
+            Thread.onSpinWait();
+          }
         }
       } finally {
         other.countDown();
+      }
+    }
+  }
+
+  /** Steps of other work and writes that are tried again wait for the timer. */
+  @Test
+  void theTimerGoesOnWhilePeriodicUpkeepWaitsForADisk() throws Exception {
+    CountDownLatch mayEnd = new CountDownLatch(1);
+    CountDownLatch begun = new CountDownLatch(1);
+    CountDownLatch later = new CountDownLatch(1);
+    try (StoreDirectory directory = open(Disk.REAL)) {
+      try {
+        directory.threads.repeat(
+            () -> {
+              begun.countDown();
+              awaitUninterruptibly(mayEnd);
+            },
+            1);
+        begun.await();
+        assertThat(directory.threads.later(later::countDown, 1, TimeUnit.NANOSECONDS)).isTrue();
+        later.await();
+      } finally {
+        mayEnd.countDown();
+      }
+    }
+  }
+
+  @Test
+  void periodicUpkeepThatWaitsForADiskTakesOneThreadOnly() throws Exception {
+    AtomicReference<Runnable> onClock = new AtomicReference<>(() -> {});
+    CountDownLatch mayEnd = new CountDownLatch(1);
+    CountDownLatch begun = new CountDownLatch(1);
+    LongSupplier clock =
+        () -> {
+          onClock.get().run();
+          return now.get();
+        };
+    try (StoreDirectory directory = StoreDirectory.open(folder, Disk.REAL, clock)) {
+      var unused = TestStores.open(directory, settings("one"));
+      onClock.set(
+          () -> {
+            begun.countDown();
+            awaitUninterruptibly(mayEnd);
+          });
+      Thread first = Thread.ofPlatform().start(directory::sweep);
+      try {
+        begun.await();
+        directory.sweep();
+      } finally {
+        mayEnd.countDown();
+        first.join();
       }
     }
   }

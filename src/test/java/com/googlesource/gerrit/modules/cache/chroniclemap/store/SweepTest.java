@@ -114,7 +114,7 @@ class SweepTest {
   /** Sweeps; returns whether anything of the file was read for that. */
   private boolean sweepReads() {
     int before = reads.get();
-    store.upkeep.sweepExpired();
+    TestStores.sweep(store);
     return reads.get() > before;
   }
 
@@ -146,7 +146,7 @@ class SweepTest {
     fill();
     advance(Duration.ofMinutes(31));
     // The first ten were put again, in place of the old ones, half an hour ago.
-    store.upkeep.sweepExpired();
+    TestStores.sweep(store);
     assertThat(store.stats().entries()).isEqualTo(KEYS);
     assertThat(sweepReads()).isFalse();
     advance(Duration.ofMinutes(30));
@@ -161,12 +161,12 @@ class SweepTest {
     store.put(key(2), new byte[1_000_000], clock.get());
     store.flush();
     advance(Duration.ofMinutes(31));
-    store.upkeep.sweepExpired();
+    TestStores.sweep(store);
     assertThat(store.read(key(1))).isNull();
     assertThat(store.read(key(2)).bytes()).hasLength(1_000_000);
     assertThat(store.stats().liveBytes()).isLessThan(1_100_000L);
     advance(Duration.ofMinutes(30));
-    store.upkeep.sweepExpired();
+    TestStores.sweep(store);
     assertThat(store.stats().liveBytes()).isEqualTo(0);
   }
 
@@ -189,7 +189,7 @@ class SweepTest {
     open();
     assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.RECOVERED);
     advance(MAX_AGE.plusMinutes(1));
-    store.upkeep.sweepExpired();
+    TestStores.sweep(store);
     assertThat(store.stats().entries()).isEqualTo(0);
   }
 
@@ -207,7 +207,7 @@ class SweepTest {
     assertThat(store.stats().entries()).isEqualTo(KEYS);
     assertThat(sweepReads()).isFalse();
     advance(MAX_AGE.plusMinutes(1));
-    store.upkeep.sweepExpired();
+    TestStores.sweep(store);
     assertThat(store.stats().entries()).isEqualTo(0);
   }
 
@@ -222,7 +222,7 @@ class SweepTest {
     assertThat(sweepReads()).isTrue();
     assertThat(sweepReads()).isFalse();
     advance(MAX_AGE.plusMinutes(1));
-    store.upkeep.sweepExpired();
+    TestStores.sweep(store);
     assertThat(store.stats().entries()).isEqualTo(0);
   }
 }

@@ -32,6 +32,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CountDownLatch;
+import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
 
 /** Stores for tests that must not depend on how fast the machine is. */
@@ -71,6 +72,15 @@ public final class TestStores {
   static void awaitRebuilt(Store store) throws InterruptedException {
     // Waits for that before it begins.
     VerifyReport unused = store.verify(false, Progress.NONE);
+  }
+
+  /** Removes the values that are too old, on this thread. */
+  static void sweep(Store store) {
+    BooleanSupplier sweep = store.upkeep.sweep();
+    boolean isLeft = true;
+    while (isLeft) {
+      isLeft = sweep.getAsBoolean();
+    }
   }
 
   /** The files of a folder. */

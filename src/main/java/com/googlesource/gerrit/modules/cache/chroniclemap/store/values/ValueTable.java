@@ -30,6 +30,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
+import java.util.PrimitiveIterator.OfInt;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.LongAdder;
@@ -322,14 +323,24 @@ public final class ValueTable {
   }
 
   /**
-   * Removes the values of a segment whose creation time is too long ago; returns how many. Reads
-   * nothing of the file if there is none.
+   * Removes the values whose creation time is too long ago from the next segment that may hold
+   * some; returns how many. Reads nothing of the other segments.
+   *
+   * @param segments those that are left
    */
-  public int removeOld(int segment, SegmentReader reader, LongPredicate isTooOld)
+  public int removeOld(OfInt segments, SegmentReader reader, LongPredicate isTooOld)
       throws IOException {
-    if (!state.counts.mayHoldOld(segment, isTooOld)) {
-      return 0;
+    while (segments.hasNext()) {
+      int segment = segments.nextInt();
+      if (state.counts.mayHoldOld(segment, isTooOld)) {
+        return removeOld(segment, reader, isTooOld);
+      }
     }
+    return 0;
+  }
+
+  private int removeOld(int segment, SegmentReader reader, LongPredicate isTooOld)
+      throws IOException {
     map.check(segment);
     List<byte[]> old = new ArrayList<>();
     long[] oldest = {Long.MAX_VALUE};
