@@ -261,7 +261,9 @@ final class Journal implements Closeable {
    * The journal of another process, as read from its file.
    *
    * @param origin where the process ran; null if the text lacks it
-   * @param entries the refs; empty if the text is incomplete
+   * @param isWhole whether the text is complete
+   * @param entries the refs: none of a writer of {@code packed-refs} alone, or if the text is not
+   *     whole
    * @param anchors the files to which locks are links; the journal is one
    * @param decided whether the transaction was decided, durably or not
    * @param durable whether it was decided durably
@@ -269,6 +271,7 @@ final class Journal implements Closeable {
   record Found(
       Path file,
       @Nullable Origin origin,
+      boolean isWhole,
       List<Entry> entries,
       List<Path> anchors,
       boolean decided,
@@ -283,8 +286,7 @@ final class Journal implements Closeable {
      * later updates of the same refs.
      */
     boolean isToComplete() {
-      return !entries.isEmpty()
-          && (durable || (decided && origin != null && origin.isOfThisBoot()));
+      return isWhole && (durable || (decided && origin.isOfThisBoot()));
     }
   }
 
@@ -321,7 +323,7 @@ final class Journal implements Closeable {
     List<Path> anchors = new ArrayList<>(List.of(file));
     String start = stem(file) + "." + ANCHOR;
     files.stream().filter(each -> each.toString().startsWith(start)).forEach(anchors::add);
-    return new Found(file, origin, entries, anchors, decided, durable);
+    return new Found(file, origin, isWhole, entries, anchors, decided, durable);
   }
 
   @Nullable

@@ -212,13 +212,13 @@ record Recovery(RepositoryRefs refs, SharedWrites writes) {
     List<String> deletions = new ArrayList<>();
     List<Path> folders = new ArrayList<>();
     if (hasLocks(journal.anchors())) {
-      if (journal.entries().isEmpty()) {
+      if (!journal.isWhole()) {
         throw new IOException(
             "a crash of the machine took its text: delete the locks that `find . -name '*.lock'"
                 + " -samefile FILE` lists, and then this file");
       }
       logger.atInfo().log(
-          "%s: a killed process left locks of %s refs, which are deleted; %s",
+          "%s: a killed process left a transaction of %s refs, whose locks are deleted; %s",
           refs.paths.packedRefs.getParent(),
           journal.entries().size(),
           journal.isToComplete()

@@ -585,10 +585,14 @@ class RefFilesTest {
   // ---- processes that are dead, or live
 
   /**
-   * A batch whose process is killed just before a file is put into its place, and whose files then
+   * A change whose process is killed just before a file is put into its place, and whose files then
    * have another owner.
    */
   private void kill(String owner, String place, ReceiveCommand... commands) throws Exception {
+    kill(owner, place, () -> batch(commands));
+  }
+
+  private void kill(String owner, String place, Executable change) throws Exception {
     BrokenDisk[] disk = new BrokenDisk[1];
     open(
         new RefDisk() {
@@ -603,7 +607,7 @@ class RefFilesTest {
             }
           }
         });
-    assertThrows(IOException.class, () -> batch(commands));
+    assertThrows(IOException.class, change);
     writes.locks.close();
     try (Stream<Path> files = Files.list(test.folder().resolve("cache-chroniclemap"))) {
       for (Path file : files.toList()) {
@@ -877,6 +881,25 @@ class RefFilesTest {
     open(new RefDisk());
     assertThat(update(B, 2)).isEqualTo(RefUpdate.Result.NEW);
     assertThat(files(".decided", ".lock")).isEmpty();
+  }
+
+  /** Such as by a copy of the repository that was made of links while the process lived. */
+  @Test
+  void aJournalWithoutRefsIsDeletedThoughOthersHaveALinkToIt() throws Exception {
+    make(new RefDisk());
+    update(A, 1);
+    writes.locks.close();
+    kill("1-1", "packed-refs", this::pack);
+    Path journal = test.folder().resolve(files(".transaction").get(0));
+    Path copy = Files.createLink(folder.resolve("copy"), journal);
+    try (Warnings warnings = new Warnings("writing.Recovery")) {
+      open(new RefDisk());
+      assertThat(values()).containsExactly(A, id(1).name());
+      assertThat(warnings.texts).hasSize(1);
+      assertThat(warnings.texts.get(0)).contains("a transaction of 0 refs");
+    }
+    assertThat(files(".transaction", ".lock", ".alive")).isEmpty();
+    assertThat(Files.exists(copy)).isTrue();
   }
 
   /** It has no file lock any more, for whatever reason: nobody may take its locks. */
