@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.shared;
 
 import com.google.common.flogger.FluentLogger;
 import com.google.gerrit.common.Nullable;
+import com.googlesource.gerrit.modules.cache.chroniclemap.counting.Counter;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.ImportResult;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import java.io.IOException;
@@ -70,7 +71,7 @@ final class Follower implements Runnable {
 
   private static final long MAX_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(10);
 
-  /** For how long a refused record is reported. */
+  /** For how long a record with a wrong seal is reported. */
   private static final long REFUSAL_NANOS = TimeUnit.HOURS.toNanos(1);
 
   /** How often a record is tried whose values cannot be handled, for lack of memory perhaps. */
@@ -170,7 +171,7 @@ final class Follower implements Runnable {
 
   private volatile long refusedAt;
 
-  private volatile String refused = "";
+  private volatile String ignored = "";
 
   /** By which state the index was last set. */
   @Nullable private RecordLog.State counted;
@@ -258,14 +259,14 @@ final class Follower implements Runnable {
         : Math.max(0, last.millis() - read.millis());
   }
 
-  /** Whether a record was refused lately. */
+  /** Whether a record had a wrong seal lately. */
   boolean isRefusing() {
     return counts.refused.sum() > 0 && System.nanoTime() - refusedAt < REFUSAL_NANOS;
   }
 
-  /** The last record that was refused, and why, for people. */
-  String refused() {
-    return refused;
+  /** The place of the record that was ignored last, and why, for people; empty if none was. */
+  String ignored() {
+    return ignored;
   }
 
   /** The size of the log on its server. */
@@ -361,7 +362,7 @@ final class Follower implements Runnable {
         position = isKnown && end.compareTo(state.last()) < 0 ? end : state.last();
         index = -1;
         passedMillis *= 2;
-        refuse("up to " + position + " can't be read from " + from + " on: " + e.getMessage());
+        ignore(counts.missed, from + " to " + position + " could not be read: " + e.getMessage());
       }
       throw e;
     }
@@ -512,7 +513,7 @@ final class Follower implements Runnable {
     byte[] record = entry.bytes();
     counts.receivedBytes.add(record.length);
     if (record.length > 2 * Batch.MAX_BYTES) {
-      refuse(entry.position() + " is larger than any record of this module");
+      ignore(counts.missed, entry.position() + " is larger than any record of this module");
       return;
     }
     if (seal.isOwn(record) && ownNeeded != null && entry.position().compareTo(ownNeeded) > 0) {
@@ -520,14 +521,19 @@ final class Follower implements Runnable {
     }
     Optional<byte[]> content = seal.open(record);
     if (content.isEmpty()) {
-      refuse(entry.position() + " has not the seal of this site's secret");
+      refusedAt = System.nanoTime();
+      ignore(
+          counts.refused,
+          entry.position()
+              + " has not the seal of this site's secret: all servers of the site need the same"
+              + " sharedSecret, other sites another sharedSite");
       return;
     }
     List<SharedValue> values;
     try {
       values = Batch.decode(content.get());
     } catch (IOException e) {
-      refuse(entry.position() + " can't be read: " + e.getMessage());
+      ignore(counts.missed, entry.position() + " can't be read: " + e.getMessage());
       return;
     }
     for (SharedValue value : values) {
@@ -536,15 +542,12 @@ final class Follower implements Runnable {
     }
   }
 
-  private void refuse(String which) {
-    refusedAt = System.nanoTime();
-    refused = which;
-    counts.refused.increment();
+  /** Counts and names records that are not taken in. */
+  private void ignore(Counter reason, String which) {
+    ignored = which;
+    reason.increment();
     logger.atWarning().atMostEvery(1, TimeUnit.HOURS).log(
-        "The log of shared values: record %s. It is ignored. If its seal is wrong, all servers of"
-            + " the site need the same cache-chroniclemap.sharedSecret, and other sites another"
-            + " sharedSite",
-        which);
+        "Ignored in the log of shared values: %s", which);
   }
 
   private void take(SharedValue value) throws InterruptedException {

@@ -36,8 +36,10 @@ public final class SharedCounts extends Counters {
 
   public final Counter noRoom = counter("no_room", "values of others without room", "values");
   public final Counter refused = counter("refused", "records with a wrong seal", "records");
-  public final Counter missed =
-      counter("missed", "records dropped before they were read", "records");
+
+  /** Records that the server dropped before they were read, or that can't be read. */
+  public final Counter missed = counter("missed", "records that could not be read", "records");
+
   public final Counter rereads = counter("rereads", "times records were read once more", "times");
   public final Counter failures = counter("failures", "failed calls of the server", "calls");
   public final Counter reconnects = counter("reconnects", "connections after the first", "times");

@@ -170,6 +170,9 @@ public final class SharedValues {
     try (RecordLog log = opener.open()) {
       log.check(report);
       checkSecret(report);
+      if (!follower.ignored().isEmpty()) {
+        report.good("ignored", "%s", follower.ignored());
+      }
       long behind = follower.behindRecords();
       report.good("behind", "%s records, %s ms", behind, follower.behindMillis());
     } catch (IOException e) {
@@ -184,10 +187,8 @@ public final class SharedValues {
       report.bad(
           "secret",
           "records were refused within the last hour, %s since the start: set sharedSecret to the"
-              + " same on all servers of the site, and sharedSite to another name on other sites."
-              + " The last one: %s",
-          counts.refused.sum(),
-          follower.refused());
+              + " same on all servers of the site, and sharedSite to another name on other sites",
+          counts.refused.sum());
     } else if (counts.received.sum() > 0) {
       report.good("secret", "it opens what is in the log");
     } else {

@@ -332,11 +332,32 @@ class FollowerTest {
     publish(0, 10);
     log.tooLarge = new Position(8, 0);
     Follower follower = follower(NAME, cache);
-    await(() -> counts.refused.sum() == 1);
-    assertThat(follower.isRefusing()).isTrue();
+    await(() -> counts.missed.sum() == 1);
+    assertThat(follower.ignored()).startsWith("7-0 to 10-0 could not be read: of a test");
     assertThat(cache.values).hasSize(7);
     publish(10, 20);
     awaitAll(cache, 17);
+    // Nothing tells that the secret is wrong.
+    assertThat(follower.isRefusing()).isFalse();
+    assertThat(counts.refused.sum()).isEqualTo(0);
+  }
+
+  @Test
+  void onlyWhatHasAnotherSealIsRefused() {
+    MemoryCache cache = new MemoryCache(1, StartReport.Kind.CLEAN);
+    log.append(new byte[4 << 20]);
+    log.append(publisher.close(new byte[] {1, 2, 3}));
+    publish(0, 1);
+    Follower follower = follower(NAME, cache);
+    awaitAll(cache, 1);
+    assertThat(counts.missed.sum()).isEqualTo(2);
+    assertThat(counts.refused.sum()).isEqualTo(0);
+    assertThat(follower.isRefusing()).isFalse();
+    log.append(new Seal("another secret", NAME).close(new byte[] {1, 2, 3}));
+    await(() -> counts.refused.sum() == 1);
+    assertThat(follower.isRefusing()).isTrue();
+    assertThat(follower.ignored()).contains("4-0 has not the seal of this site's secret");
+    assertThat(counts.missed.sum()).isEqualTo(2);
   }
 
   /** A value that waited for its store is no better than others: after some tries it is passed. */
@@ -391,21 +412,21 @@ class FollowerTest {
     publish(0, 1);
     log.tooLarge = log.last;
     follow(cache, NAME);
-    await(() -> counts.refused.sum() == 1);
+    await(() -> counts.missed.sum() == 1);
     publish(1, 10);
     awaitAll(cache, 9);
-    assertThat(counts.refused.sum()).isEqualTo(1);
+    assertThat(counts.missed.sum()).isEqualTo(1);
   }
 
   @Test
-  void aRecordThatIsLargerThanAnyIsRefusedAlone() {
+  void aRecordThatIsLargerThanAnyIsIgnoredAlone() {
     MemoryCache cache = new MemoryCache(1, StartReport.Kind.CLEAN);
     publish(0, 5);
     log.append(new byte[4 << 20]);
     publish(5, 10);
     follow(cache, NAME);
     awaitAll(cache, 10);
-    assertThat(counts.refused.sum()).isEqualTo(1);
+    assertThat(counts.missed.sum()).isEqualTo(1);
   }
 
   @Test
