@@ -121,10 +121,6 @@ public final class Soak extends SoakRun {
     return count(SoakModel.Count.FOUND);
   }
 
-  int kills() {
-    return kills;
-  }
-
   private void round(SoakPlan plan, int millis, boolean kill)
       throws IOException, InterruptedException, WrongException {
     rounds++;

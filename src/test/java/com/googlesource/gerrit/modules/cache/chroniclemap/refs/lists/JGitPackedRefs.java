@@ -63,10 +63,6 @@ public final class JGitPackedRefs implements Closeable {
     }
   }
 
-  RefDirectory database() {
-    return refs;
-  }
-
   Path file() {
     return file;
   }
