@@ -43,6 +43,13 @@ import java.util.concurrent.TimeUnit;
  *                           with this module
  * </pre>
  *
+ * <p>A file that others wrote, and replaced again, some seconds ago may still have the time of a
+ * new one. Git tells these two apart by the time of the last change (ctime), JGit by the
+ * nanoseconds; git with {@code core.trustctime = false}, and JGit on whole-second times, can't. No
+ * time could prevent that, as nobody knows the times of files that are gone. A file that is older
+ * by its ctime does not push the next one down: that would prevent no more, and times would lag by
+ * up to half an hour, though backups go by them.
+ *
  * <p>All times are those of the file system, which may differ from this process's clock. Nothing is
  * waited for, and no file is kept open. The time is in the past and not in the future, as JGit
  * reads a file again and again until it is older than a moment. Whoever replaces a file meanwhile
