@@ -223,7 +223,7 @@ final class Journal implements Closeable {
   void rollBackDecision(boolean durable) throws IOException {
     for (String suffix : List.of(DECIDED, DURABLE)) {
       Path decided = Path.of(stem + suffix);
-      if (Files.exists(decided)) {
+      if (!Files.notExists(decided)) { // perhaps there, if the disk does not tell
         file = decided;
         moveTo(PREPARED);
         if (durable) {

@@ -512,7 +512,7 @@ final class LockedRefs implements Closeable {
         }
       }
     }
-    folders.removeIf(folder -> !Files.exists(folder));
+    folders.removeIf(Files::notExists); // not one that the disk does not tell of
     return folders;
   }
 

@@ -390,7 +390,7 @@ final class PackedRefsQueue {
   /** Deletes a new file that was not renamed into place. */
   private void deleteUnused(Path target) {
     try {
-      if (Files.exists(target)) {
+      if (!Files.notExists(target)) {
         disk.delete(target);
       }
     } catch (IOException e) {

@@ -237,7 +237,7 @@ public class RefDisk {
   }
 
   /**
-   * Deletes the file of a loose ref, if it exists. Never deletes a folder of that name.
+   * Deletes the file of a loose ref, or its log, if it exists. Never deletes a folder of that name.
    *
    * @throws IOException if it can't be deleted, or the disk does not tell whether it exists
    */

@@ -260,8 +260,8 @@ record RefPacker(RefUpdater updater, RepositoryRefs refs) {
       if (!locked) {
         // An NFS client caches that a file is missing, and would miss another machine's new lock.
         refs.loose.refreshFolder(name);
-        if (Files.exists(RefPaths.lockOf(refs.paths.loose(name)))) {
-          // The lock holder may be deleting the ref, and have seen that it is not packed.
+        if (!Files.notExists(RefPaths.lockOf(refs.paths.loose(name)))) {
+          // A lock holder may be deleting the ref, and have seen that it is not packed.
           continue;
         }
       }

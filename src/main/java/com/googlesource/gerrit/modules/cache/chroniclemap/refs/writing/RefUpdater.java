@@ -261,9 +261,7 @@ public final class RefUpdater {
   void deleteLog(String name) {
     File log = refs.jgit.logFor(name);
     try {
-      if (log.isFile()) {
-        writes.disk.delete(log.toPath());
-      }
+      writes.disk.deleteLoose(log);
     } catch (IOException e) {
       logger.atWarning().withCause(e).log("ref %s was deleted, but its reflog could not be", name);
     }

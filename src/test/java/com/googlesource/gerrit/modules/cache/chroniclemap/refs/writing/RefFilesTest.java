@@ -582,6 +582,94 @@ class RefFilesTest {
     assertThat(values()).containsExactly(BELOW, id(1).name());
   }
 
+  // ---- what the disk does not tell of is not missing
+
+  /** A name of which the disk tells neither that it is there nor that it is not. */
+  private static void hide(Path name) throws IOException {
+    Files.createSymbolicLink(name, name.getFileName());
+    assertThat(Files.exists(name)).isFalse();
+    assertThat(Files.notExists(name)).isFalse();
+  }
+
+  @Test
+  void aRefWhoseLockCantBeAskedForIsNotPacked() throws Exception {
+    make(new RefDisk());
+    update(A, 1);
+    update(B, 1);
+    Path lock = test.folder().resolve(A + ".lock");
+    hide(lock);
+    assertThrows(IOException.class, this::pack); // its file can't be deleted
+    String packed = Files.readString(test.folder().resolve("packed-refs"));
+    assertThat(packed).contains(B);
+    assertThat(packed).doesNotContain(A);
+    Files.delete(lock);
+    pack();
+    assertThat(Files.readString(test.folder().resolve("packed-refs"))).contains(A);
+  }
+
+  /** Or a later recovery would complete what has failed. */
+  @Test
+  void aDecisionThatCantBeAskedForIsTakenBack() throws Exception {
+    make(
+        new RefDisk() {
+          @Override
+          protected void about(String step, Path file) throws IOException {
+            if (step.equals("rename") && file.toString().endsWith(".decided")) {
+              hide(file);
+              throw new IOException("broken");
+            }
+          }
+        });
+    assertThrows(IOException.class, () -> batch(command(A, null, 1), command(B, null, 1)));
+    assertThat(files(".decided", ".lock")).isEmpty();
+    assertThat(values()).isEmpty();
+  }
+
+  @Test
+  void aFolderThatCantBeAskedForIsSynced() throws Exception {
+    boolean[] isHidden = new boolean[1];
+    Path moved = folder.resolve("moved");
+    make(
+        new RefDisk() {
+          @Override
+          protected void about(String step, Path file) throws IOException {
+            if (isHidden[0] && step.equals("delete") && file.endsWith("packed-refs.lock")) {
+              Path refs = test.folder().resolve(CHANGE).getParent();
+              Files.move(refs, moved);
+              hide(refs);
+              isHidden[0] = false;
+            }
+          }
+        },
+        "fsyncRefFiles",
+        "true");
+    update(META, 1);
+    update(CHANGE, 1);
+    isHidden[0] = true;
+    IOException e = assertThrows(IOException.class, () -> update(CHANGE, null));
+    assertThat(e).hasMessageThat().contains("has changed, but its folder can't be synced");
+    Path refs = test.folder().resolve(CHANGE).getParent();
+    Files.delete(refs);
+    Files.move(moved, refs);
+    writes.locks.upkeep();
+    assertThat(values()).containsExactly(META, id(1).name());
+    assertThat(files(".lock")).isEmpty();
+  }
+
+  @Test
+  void aLogThatCantBeAskedForIsNamed() throws Exception {
+    make(new RefDisk());
+    update(META, 1);
+    Path logs = Files.createDirectories(test.folder().resolve("logs/refs"));
+    hide(logs.resolve("changes"));
+    try (Warnings warnings = new Warnings("writing.RefUpdater")) {
+      assertThat(update(META, null)).isEqualTo(RefUpdate.Result.FORCED);
+      assertThat(warnings.texts).hasSize(1);
+      assertThat(warnings.texts.get(0))
+          .contains(META + " was deleted, but its reflog could not be");
+    }
+  }
+
   // ---- processes that are dead, or live
 
   /**
