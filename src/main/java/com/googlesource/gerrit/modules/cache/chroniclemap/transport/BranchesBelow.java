@@ -16,8 +16,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.transport;
 
 import com.google.common.collect.Iterables;
 import com.google.gerrit.common.Nullable;
-import java.io.File;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.util.ArrayDeque;
 import java.util.Collection;
 import java.util.HashSet;
@@ -75,7 +75,7 @@ record BranchesBelow(List<Ref> branches, ObjectDirectory objects, List<Pack> pac
     if (!(push.getParser() instanceof ObjectDirectoryPackParser parser)
         || parser.getPack() == null
         || !(repository.getObjectDatabase() instanceof ObjectDirectory objects)
-        || new File(objects.getDirectory(), Constants.INFO_ALTERNATES).exists()) {
+        || !Files.notExists(objects.getDirectory().toPath().resolve(Constants.INFO_ALTERNATES))) {
       return null;
     }
     Set<ObjectId> seen = new HashSet<>();
@@ -158,6 +158,6 @@ record BranchesBelow(List<Ref> branches, ObjectDirectory objects, List<Pack> pac
         return false;
       }
     }
-    return received.hasObject(id) && !objects.fileFor(id).exists();
+    return received.hasObject(id) && Files.notExists(objects.fileFor(id).toPath());
   }
 }

@@ -272,15 +272,24 @@ class BranchesBelowTest {
     Files.writeString(info.resolve("alternates"), client.getObjectsDirectory() + "\n");
     assertThat(names(push)).isNull();
     Files.delete(info.resolve("alternates"));
+    // Of a link to itself, no user is told whether it leads to a file.
+    Files.createSymbolicLink(info.resolve("alternates"), Path.of("alternates"));
+    assertThat(names(push)).isNull();
+    Files.delete(info.resolve("alternates"));
     String name = change.name();
     Path loose = server.getObjectsDirectory().toPath().resolve(name.substring(0, 2));
     Files.createDirectories(loose);
+    Path object = loose.resolve(name.substring(2));
+    Files.createSymbolicLink(object, object.getFileName());
+    assertThat(names(push)).isNull();
+    Files.delete(object);
+    assertThat(names(push)).containsExactly(MASTER);
     Files.copy(
         client
             .getObjectsDirectory()
             .toPath()
             .resolve(name.substring(0, 2) + "/" + name.substring(2)),
-        loose.resolve(name.substring(2)));
+        object);
     assertThat(names(push)).isNull();
   }
 
