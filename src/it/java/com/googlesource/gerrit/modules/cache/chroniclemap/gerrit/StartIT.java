@@ -79,6 +79,44 @@ class StartIT {
   }
 
   @Test
+  void cachesAreOnDiskOnceTheirFolderCanBeOpened() throws Exception {
+    try (GerritSite site = SiteTemplate.siteWithModule(tmp.resolve("gerrit"))) {
+      try (GerritDaemon daemon = GerritDaemon.start(site)) {
+        workIn(daemon);
+      }
+      Path stores = site.cacheFolder().resolve("cache-chroniclemap");
+      Path aside = Files.move(stores, tmp.resolve("aside"));
+      Files.createFile(stores);
+      try (GerritDaemon daemon = GerritDaemon.start(site)) {
+        Gerrit gerrit = new Gerrit(site);
+        assertMemoryOnly(site, "tried again within ten minutes");
+        gerrit.ssh().run("gerrit flush-caches --cache change_notes");
+        Files.delete(stores);
+        Files.move(aside, stores);
+        Deadline.in(Duration.ofMinutes(5))
+            .await(
+                () -> !linesOf(site, "INFO .*Caches are on disk again: " + stores).isEmpty(),
+                "the folder is tried again");
+        Deadline.in(Duration.ofMinutes(1))
+            .await(
+                () -> !linesOf(site, "INFO .*Cache change_notes has a file again").isEmpty(),
+                "the stores are open");
+        assertThat(gerrit.ssh().run("cache-chroniclemap show")).contains("Stores in " + stores);
+        assertThat(CacheFigures.of(gerrit.ssh()).get("change_notes").entries()).isEqualTo(0);
+        gerrit.rest().get("/changes/work~1/detail");
+        daemon.stop();
+      }
+      try (GerritDaemon daemon = GerritDaemon.start(site)) {
+        assertThat(daemon.isRunning()).isTrue();
+        Gerrit gerrit = new Gerrit(site);
+        gerrit.rest().get("/changes/work~1/detail");
+        assertThat(CacheFigures.of(gerrit.ssh()).get("change_notes").diskHits()).isGreaterThan(0);
+        assertThat(ErrorLog.of(site).errors()).isEmpty();
+      }
+    }
+  }
+
+  @Test
   void aWrongSettingOfACacheLeavesNoStoreOpen() throws Exception {
     try (GerritSite site = SiteTemplate.siteWithModule(tmp.resolve("gerrit"))) {
       site.edit(config -> config.setString("cache", "diff_summary", "diskLimit", "1gb"));

@@ -17,13 +17,18 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import static com.google.common.truth.Truth.assertThat;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -35,6 +40,41 @@ class TwoServersIT {
 
   private Path stores() {
     return temp.resolve("stores");
+  }
+
+  private StoreDirectory unopened() {
+    return StoreDirectory.unopened(stores(), locked -> {}, () -> false);
+  }
+
+  @Test
+  void aFolderThatIsTriedAgainIsLeftToItsUser() throws Exception {
+    AtomicLong clock = new AtomicLong();
+    StoreSettings settings = new StoreSettings("cache", 1, 1 << 20, Optional.empty());
+    try (ChildJvm child = ChildJvm.start(temp, LockMain.class, stores());
+        StoreDirectory folder =
+            new StoreDirectory(
+                stores(), Disk.REAL, clock::get, StoreThreads::named, locked -> {}, () -> false)) {
+      assertThat(child.readLine()).startsWith("locked");
+      assertThrows(
+          StoreUnavailableException.class, () -> folder.openWhenFree(Duration.ZERO, who -> {}));
+      Store store = folder.openStore(settings);
+      for (int i = 0; i < 2; i++) {
+        clock.addAndGet(Duration.ofMinutes(10).toMillis());
+        folder.sweep();
+        assertThat(folder.obstacle().orElseThrow()).contains("in use by another process");
+        // The lock is still the other one's.
+        assertThrows(StoreUnavailableException.class, () -> StoreDirectory.open(stores()));
+      }
+      try (Stream<Path> files = Files.list(stores())) {
+        assertThat(files).containsExactly(stores().resolve("lock"));
+      }
+      child.println("go");
+      child.finish();
+      clock.addAndGet(Duration.ofMinutes(10).toMillis());
+      folder.sweep();
+      assertThat(folder.obstacle()).isEmpty();
+      assertThat(store.stats().state()).isEqualTo(StoreState.READY);
+    }
   }
 
   @Test
@@ -65,7 +105,9 @@ class TwoServersIT {
               throw new UncheckedIOException(e);
             }
           };
-      StoreDirectory.openWhenFree(stores(), Duration.ofDays(1), endIt).close();
+      try (StoreDirectory folder = unopened()) {
+        folder.openWhenFree(Duration.ofDays(1), endIt);
+      }
       child.finish();
       assertThat(told).hasSize(1);
       assertThat(told.get(0)).contains("another process (process " + child.pid() + " on ");
@@ -80,7 +122,11 @@ class TwoServersIT {
       StoreUnavailableException refused =
           assertThrows(
               StoreUnavailableException.class,
-              () -> StoreDirectory.openWhenFree(stores(), Duration.ofMillis(1), who -> {}));
+              () -> {
+                try (StoreDirectory folder = unopened()) {
+                  folder.openWhenFree(Duration.ofMillis(1), who -> {});
+                }
+              });
       assertThat(refused).hasMessageThat().contains("(process " + child.pid() + " on ");
       child.println("go");
       child.finish();

@@ -45,9 +45,9 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreUnavailableException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.WayOut;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.IdentityHashMap;
@@ -59,10 +59,11 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.logging.Level;
 
 /**
  * The factory of Gerrit's persistent caches. A cache whose {@code diskLimit} is 0 or less is kept
- * in memory only, and so are all caches if the cache folder is not set or cannot be used.
+ * in memory only, and so are all caches while the cache folder is not set or cannot be used.
  */
 @Singleton
 final class ChronicleMapCacheFactory
@@ -74,15 +75,17 @@ final class ChronicleMapCacheFactory
   private final CacheSettings settings;
   private final DynamicMap<Cache<?, ?>> bound;
   private final AtomicBoolean readOnly;
-  private final Optional<StoreDirectory> directory;
+
+  /** Empty if all caches are in memory only until the next start. */
+  final Optional<StoreDirectory> directory;
 
   /** Writes values whose write is delayed. */
   final ScheduledThreadPoolExecutor timer =
       new ScheduledThreadPoolExecutor(
           1, Thread.ofPlatform().daemon().name("cache-chroniclemap-delayed").factory());
 
-  /** Empty if all caches are in memory only, or if imports cannot be recorded. */
-  private Optional<H2Imports> imports = Optional.empty();
+  /** Empty while all caches are in memory only, or if imports cannot be recorded. */
+  private volatile Optional<H2Imports> imports = Optional.empty();
 
   /** Empty if no values are shared with other servers. */
   private final Optional<SharedValues> shared;
@@ -98,12 +101,6 @@ final class ChronicleMapCacheFactory
   /** Why this server must not start; empty if it may. */
   private Optional<String> refusal = Optional.empty();
 
-  /** Whether there may be stores that cannot be read now, and hence miss changes. */
-  private boolean isUnread;
-
-  /** Content-keyed caches in whose stores a flush is missing, and this could not be noted. */
-  private final Set<PersistentCacheDef<?, ?>> unnoted = ConcurrentHashMap.newKeySet();
-
   /** Whether the stores may be stale at the next start and this could not be recorded. */
   private volatile boolean isDistrustUnrecorded;
 
@@ -118,7 +115,8 @@ final class ChronicleMapCacheFactory
     this.settings = settings;
     this.bound = bound;
     this.directory = openDirectory();
-    this.shared = directory.flatMap(this::shareValues);
+    // A folder that is opened later may have notes of flushes that this process has not read.
+    this.shared = directory().flatMap(this::shareValues);
     long delay = DelayedWrites.DELAY_SECONDS;
     var unused = timer.scheduleWithFixedDelay(this::writeDelayed, delay, delay, TimeUnit.SECONDS);
   }
@@ -133,7 +131,8 @@ final class ChronicleMapCacheFactory
 
   /**
    * Opens the folder of the stores. A server does not start if a JVM flag is missing or another
-   * process uses the folder. An offline program continues with caches in memory.
+   * process uses the folder; after any other failure the folder is tried again. An offline program
+   * continues with caches in memory.
    */
   private Optional<StoreDirectory> openDirectory() {
     Optional<String> missingFlags = JvmFlags.missing();
@@ -145,13 +144,10 @@ final class ChronicleMapCacheFactory
     if (path.isEmpty()) {
       return memoryOnly("cache.directory is not set in gerrit.config");
     }
+    StoreDirectory made = StoreDirectory.unopened(path.get(), this::check, this::distrust);
+    boolean isProgram = settings.isOfflineProgram();
     try {
-      StoreDirectory opened =
-          settings.isOfflineProgram()
-              ? StoreDirectory.open(path.get())
-              : StoreDirectory.openWhenFree(path.get(), StoreDirectory.PATIENCE, this::warnOfWait);
-      opened.exposed.ifPresent(log::warn);
-      return openImports(opened);
+      made.openWhenFree(isProgram ? Duration.ZERO : StoreDirectory.PATIENCE, this::warnOfWait);
     } catch (StoreUnavailableException e) {
       if (e.isInUse()) {
         // Values that this server invalidates would stay in the stores of the other server.
@@ -159,11 +155,14 @@ final class ChronicleMapCacheFactory
             e.getMessage()
                 + ". End that process, or set another cache.directory in etc/gerrit.config, and"
                 + " start Gerrit again");
+      }
+      if (isProgram || e.isInUse()) {
+        made.close();
         return memoryOnly(e.getMessage());
       }
-      isUnread = true;
-      return memoryOnly(e.getMessage());
+      Optional<StoreDirectory> unused = memoryOnly(made.obstacle().orElseThrow());
     }
+    return Optional.of(made);
   }
 
   private void warnOfWait(String who) {
@@ -184,30 +183,6 @@ final class ChronicleMapCacheFactory
     }
   }
 
-  /** Has the first change of a cache noted in whose store that change is missing. */
-  private <C extends Cache<?, ?>> C inMemory(PersistentCacheDef<?, ?> def, C cache) {
-    return isUnread && !settings.isOfflineProgram()
-        ? MissedChanges.noted(cache, !canBeStale(def), () -> noteMissedChange(def))
-        : cache;
-  }
-
-  /** Notes that the store of a cache misses a change; returns whether that is recorded. */
-  private boolean noteMissedChange(PersistentCacheDef<?, ?> def) {
-    try {
-      StoreDirectory.markMissed(settings.directory().orElseThrow(), def.name(), def.version());
-      return true;
-    } catch (IOException | RuntimeException e) {
-      if (!canBeStale(def)) {
-        log.warn("Flush cache " + def.name() + " again after the next start: " + e);
-        unnoted.add(def);
-        return false;
-      }
-      // The folder may not be there yet, while H2's files are.
-      distrust();
-      return !isDistrustUnrecorded;
-    }
-  }
-
   /**
    * Whether the store of a cache must not be used once it misses a change. An offline program only
    * invalidates what it has computed.
@@ -216,11 +191,11 @@ final class ChronicleMapCacheFactory
     return !PureCaches.NAMES.contains(def.name()) && !settings.isOfflineProgram();
   }
 
-  /** Records that all stores that can be stale may be stale at the next start. */
-  private void distrust() {
-    if (settings.isOfflineProgram()) {
-      return;
-    }
+  /**
+   * Records that all stores that can be stale may be stale when the folder is opened next; returns
+   * whether that is recorded.
+   */
+  private synchronized boolean distrust() {
     try {
       H2Imports.forget(settings.h2Directory().orElseThrow());
       isDistrustUnrecorded = false;
@@ -234,65 +209,51 @@ final class ChronicleMapCacheFactory
       }
       isDistrustUnrecorded = true;
     }
+    return !isDistrustUnrecorded;
   }
 
   /**
-   * Compares the stores with H2's files. Returns no folder if that cannot be done now, or if stale
-   * stores cannot be deleted.
+   * Compares the stores with H2's files, and deletes those that are stale.
+   *
+   * @throws IOException if that cannot be done now. What cannot be read says nothing of the stores,
+   *     which stay as they are
    */
-  private Optional<StoreDirectory> openImports(StoreDirectory opened) {
-    H2Imports made;
-    try {
-      made =
-          new H2Imports(
-              settings.h2Directory().orElseThrow(),
-              PureCaches.NAMES,
-              opened.hasStores(),
-              importsByItself(),
-              log::tell);
-    } catch (IOException | RuntimeException e) {
-      // That says nothing of the stores, which stay as they are.
-      opened.close();
-      isUnread = true;
-      return memoryOnly(
-          lenientFormat(
-              "whether %s holds invalidated values is unknown, as a file cannot be read: %s",
-              opened.path, WayOut.of(e)));
+  private synchronized void check(StoreDirectory locked) throws IOException {
+    if (isDistrustUnrecorded && !distrust()) {
+      throw new IOException("its values may be stale, and this cannot be recorded");
+    }
+    boolean late = memoryOnlyReason.isPresent();
+    Path h2 = settings.h2Directory().orElseThrow();
+    H2Imports made =
+        new H2Imports(h2, PureCaches.NAMES, locked.hasStores(), importsByItself(), log::tell);
+    Optional<String> stale = made.whyStoresAreStale();
+    if (stale.isPresent()) {
+      log.warn("The files of caches that can be stale are deleted: " + stale.get());
+      H2Imports.forget(h2);
+      locked.deleteAllBut(PureCaches.NAMES);
     }
     try {
-      Optional<String> stale = made.whyStoresAreStale();
-      if (stale.isPresent()) {
-        log.warn("The files of caches that can be stale are deleted: " + stale.get());
-        H2Imports.forget(settings.h2Directory().orElseThrow());
-        opened.deleteAllBut(PureCaches.NAMES);
-      }
-    } catch (IOException | RuntimeException e) {
-      opened.close();
-      distrust();
-      return memoryOnly(
-          lenientFormat(
-              "%s may hold invalidated values, and they cannot be deleted: %s",
-              opened.path, WayOut.of(e)));
-    }
-    try {
-      made.begin();
+      made.begin(late);
       imports = Optional.of(made);
     } catch (IOException | RuntimeException e) {
       log.warn(
           "Nothing is imported from H2, and caches that can be stale start empty at the next start,"
               + " because it cannot be recorded that they are in use: "
               + e);
-      distrust();
+      boolean unused = settings.isOfflineProgram() || distrust();
     }
-    return Optional.of(opened);
+    locked.exposed.ifPresent(log::warn);
+    if (late) {
+      log.tell(Level.INFO, "Caches are on disk again: " + locked.path + " could be opened");
+    }
   }
 
-  private Optional<SharedValues> shareValues(StoreDirectory opened) {
+  private Optional<SharedValues> shareValues(Path folder) {
     if (settings.isOfflineProgram()) {
       return Optional.empty();
     }
     try {
-      return settings.shareValues(opened.path);
+      return settings.shareValues(folder);
     } catch (IllegalArgumentException e) {
       refuseToServe(e.getMessage());
       return Optional.empty();
@@ -318,12 +279,12 @@ final class ChronicleMapCacheFactory
 
   @Override
   public Optional<Path> directory() {
-    return directory.map(opened -> opened.path);
+    return directory.filter(folder -> folder.obstacle().isEmpty()).map(folder -> folder.path);
   }
 
   @Override
   public Optional<String> memoryOnlyReason() {
-    return memoryOnlyReason;
+    return directory.isEmpty() ? memoryOnlyReason : directory.get().obstacle();
   }
 
   @Override
@@ -334,6 +295,7 @@ final class ChronicleMapCacheFactory
   @Override
   public List<CacheReport> reports() {
     return caches.stream()
+        .filter(cache -> directory().isPresent())
         .map(ChronicleMapCache::report)
         .sorted(Comparator.comparing(CacheReport::name))
         .toList();
@@ -375,13 +337,13 @@ final class ChronicleMapCacheFactory
   @Override
   public <K, V> Cache<K, V> build(PersistentCacheDef<K, V> def) {
     Optional<DiskTier<K, V>> disk = disk(def);
-    return disk.isEmpty() ? inMemory(def, memory.build(def)) : add(def, disk.get(), null);
+    return disk.isEmpty() ? memory.build(def) : add(def, disk.get(), null);
   }
 
   @Override
   public <K, V> LoadingCache<K, V> build(PersistentCacheDef<K, V> def, CacheLoader<K, V> loader) {
     Optional<DiskTier<K, V>> disk = disk(def);
-    return disk.isEmpty() ? inMemory(def, memory.build(def, loader)) : add(def, disk.get(), loader);
+    return disk.isEmpty() ? memory.build(def, loader) : add(def, disk.get(), loader);
   }
 
   private <K, V> ChronicleMapCache<K, V> add(
@@ -466,7 +428,9 @@ final class ChronicleMapCacheFactory
     try {
       directory.get().discard(def.name(), def.version());
     } catch (IOException e) {
-      log.warn("Cache " + def.name() + ": its file cannot be deleted: " + e.getMessage());
+      if (directory().isPresent() || !distrust()) {
+        log.warn("Cache " + def.name() + ": its file cannot be deleted: " + e.getMessage());
+      }
     }
   }
 
@@ -534,9 +498,8 @@ final class ChronicleMapCacheFactory
   @Override
   public void stop() {
     imports.ifPresent(H2Imports::stop);
-    unnoted.forEach(this::noteMissedChange);
     if (isDistrustUnrecorded) {
-      distrust();
+      boolean unused = distrust();
     }
     shared.ifPresent(SharedValues::stop);
     timer.shutdown();

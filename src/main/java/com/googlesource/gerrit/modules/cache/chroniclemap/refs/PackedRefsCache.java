@@ -274,7 +274,7 @@ public final class PackedRefsCache implements AutoCloseable {
         return ListTiers.onDisk(directory, settings.diskLimit(), memory);
       }
       memoryOnlyReason = obstacle.get();
-    } catch (StoreUnavailableException | IOException | RuntimeException | LinkageError e) {
+    } catch (IOException | RuntimeException | LinkageError e) {
       memoryOnlyReason = e instanceof StoreUnavailableException ? e.getMessage() : WayOut.of(e);
       closeDirectory();
     }

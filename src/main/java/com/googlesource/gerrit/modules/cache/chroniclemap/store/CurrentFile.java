@@ -513,6 +513,10 @@ final class CurrentFile {
    */
   Generation detach() {
     synchronized (switching) {
+      if (state == StoreState.FAILED && lost.isPresent() && !missedNoted) {
+        // What could not be recorded may be now.
+        missedNoted = markOrForget();
+      }
       Generation last = file;
       if (state != StoreState.FAILED) {
         state = StoreState.CLOSED;
@@ -546,6 +550,8 @@ final class CurrentFile {
       if (!missedNoted
           && (untouched || state == StoreState.CLOSED || context.importGuard.mayBeMarked())
           && (all || context.settings.oldValues() != OldValues.PURE)) {
+        // Also here, as another process may have a folder that is not open, and delete the marker.
+        lost = Optional.of(DiscardMarkers.missedChange());
         missedNoted = markOrForget();
         logger.at(missedNoted ? Level.INFO : Level.FINE).log(
             "Cache %s was changed without its file and starts empty when that is opened next: it"
@@ -562,8 +568,7 @@ final class CurrentFile {
       return true;
     } catch (IOException e) {
       // Files can be deleted on a disk without room for a marker.
-      return forgetIf(Optional.of(DiscardMarkers.missedChange()))
-          && context.files.isNotedByOthers();
+      return forgetIf(lost) && (context.files.isNotedByOthers() || context.distrusts());
     }
   }
 
@@ -600,6 +605,9 @@ final class CurrentFile {
       step.run();
       return true;
     } catch (IOException | RuntimeException e) {
+      if (context.distrusts()) {
+        return true;
+      }
       context.faults.warn(
           e,
           "its files can neither be deleted nor marked: before the next start delete all of them,"

@@ -53,74 +53,79 @@ final class DirectoryLock implements AutoCloseable, DiscardMarkers.LastResort {
   private static final Set<Path> HELD = ConcurrentHashMap.newKeySet();
 
   private final Path directory;
-  private final FileChannel channel;
-  private final FileLock lock;
-  private final String owner;
+  private final Disk disk;
+
+  /** The real path of the folder, the open file, its lock and its first line; guarded by this. */
+  private Path real;
+
+  private FileChannel channel;
+  private FileLock lock;
+  private String owner;
 
   /** Stores that the next start must discard. Guarded by this. */
   private final Set<String> discarded = new TreeSet<>();
 
-  private DirectoryLock(Path directory, FileChannel channel, FileLock lock, String owner) {
+  /**
+   * Makes a lock that is not held yet.
+   *
+   * @param disk to read and write the lock file with
+   */
+  DirectoryLock(Path directory, Disk disk) {
     this.directory = directory;
-    this.channel = channel;
-    this.lock = lock;
-    this.owner = owner;
+    this.disk = disk;
   }
 
   /**
-   * Locks a folder.
+   * Locks the folder.
    *
-   * @param disk to read and write the lock file with
    * @throws StoreUnavailableException if this process or another one has locked the folder
    * @throws IOException if the lock file cannot be created, read or written
    */
-  static DirectoryLock acquire(Path directory, Disk disk)
-      throws IOException, StoreUnavailableException {
-    Path real = directory.toRealPath();
-    if (!HELD.add(real)) {
+  synchronized void acquire() throws IOException {
+    Path folder = directory.toRealPath();
+    if (!HELD.add(folder)) {
       throw new StoreUnavailableException(
           directory + " is in use by this process (process " + ProcessHandle.current().pid() + ")",
           User.THIS_PROCESS);
     }
     try {
-      return lock(real, disk);
+      lock(folder);
+      real = folder;
     } catch (Throwable e) {
-      HELD.remove(real);
+      HELD.remove(folder);
       throw e;
     }
   }
 
-  private static DirectoryLock lock(Path directory, Disk disk)
-      throws IOException, StoreUnavailableException {
-    Path file = directory.resolve("lock");
+  private void lock(Path folder) throws IOException {
+    Path file = folder.resolve("lock");
     try {
       disk.create(file);
     } catch (FileAlreadyExistsException e) {
       // Left by an earlier process.
     }
-    FileChannel channel =
-        disk.open(file, Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE));
+    FileChannel opened = disk.open(file, Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE));
     try {
-      FileLock lock = channel.tryLock();
-      List<String> last = read(channel);
+      lock = opened.tryLock();
+      List<String> last = read(opened);
       if (lock == null) {
-        String owner = last.isEmpty() ? "" : " (process " + last.get(0) + ")";
+        String holder = last.isEmpty() ? "" : " (process " + last.get(0) + ")";
         throw new StoreUnavailableException(
             directory
                 + " is in use by another process"
-                + owner
+                + holder
                 + ": another Gerrit daemon, or an offline program such as reindex; only one process"
                 + " may use it",
             User.ANOTHER_PROCESS);
       }
       if (last.size() > 1) {
-        DiscardMarkers.mark(disk, directory, last.subList(1, last.size()));
+        DiscardMarkers.mark(disk, folder, last.subList(1, last.size()));
       }
-      String owner = owner();
-      write(channel, owner);
-      return new DirectoryLock(directory, channel, lock, owner);
-    } catch (IOException | StoreUnavailableException | RuntimeException e) {
-      channel.close();
+      owner = owner();
+      write(opened, owner);
+      channel = opened;
+    } catch (IOException | RuntimeException e) {
+      opened.close();
       throw e;
     }
   }
@@ -179,18 +184,22 @@ final class DirectoryLock implements AutoCloseable, DiscardMarkers.LastResort {
   }
 
   private void writeDiscarded() throws IOException {
+    if (channel == null) {
+      throw new IOException("not locked: " + directory);
+    }
     write(channel, owner + String.join("\n", discarded) + "\n");
   }
 
   @Override
-  public void close() {
+  public synchronized void close() {
     try {
-      if (channel.isOpen()) {
+      if (channel != null && channel.isOpen()) {
+        FileChannel closed = channel;
         // Even if the release fails, the folder can be locked again.
-        try (channel) {
+        try (closed) {
           lock.release();
         } finally {
-          HELD.remove(directory);
+          HELD.remove(real);
         }
       }
     } catch (IOException e) {

@@ -40,6 +40,9 @@ final class StoreContext {
 
   final StoreThreads threads;
 
+  /** The folder of the files. */
+  final StoreDirectory folder;
+
   /** Milliseconds since the epoch. */
   final LongSupplier clock;
 
@@ -57,15 +60,12 @@ final class StoreContext {
   final ImportGuard importGuard;
 
   StoreContext(
-      StoreSettings settings,
-      StoreFiles files,
-      ImportMode importMode,
-      StoreThreads threads,
-      LongSupplier clock) {
+      StoreSettings settings, StoreFiles files, ImportMode importMode, StoreDirectory folder) {
     this.settings = settings;
     this.files = files;
-    this.threads = threads;
-    this.clock = clock;
+    this.threads = folder.threads;
+    this.clock = folder.clock;
+    this.folder = folder;
     this.faults = new FaultLog(settings.name(), counts.faults);
     Optional<LostContentException> marked = Optional.empty();
     boolean isKnown = false;
@@ -73,7 +73,7 @@ final class StoreContext {
       marked = files.markers.evidence();
       isKnown = true;
     } catch (IOException e) {
-      faults.warn(e, "cannot look for the marker of its file; looks again when it is opened");
+      // Asked again when the file is opened; if that fails, it is reported.
     }
     this.discarded = marked;
     this.isDiscardedKnown = isKnown;
@@ -87,6 +87,14 @@ final class StoreContext {
             new ValueTable.Rules(
                 settings.maxValue(), settings.oldValues() == OldValues.PURE, usage, counts.evicted),
             counts.damaged);
+  }
+
+  /**
+   * Ensures that the next opening of the folder does not use the store's files, which can be
+   * neither deleted nor marked; returns whether that is recorded.
+   */
+  boolean distrusts() {
+    return settings.oldValues() != OldValues.PURE && folder.distrusts();
   }
 
   /** The bytes that are free on the volume of the files; 0 if that is not known. */

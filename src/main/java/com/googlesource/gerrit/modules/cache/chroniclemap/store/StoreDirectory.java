@@ -40,6 +40,7 @@ import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
@@ -56,6 +57,9 @@ import java.util.function.LongSupplier;
 public final class StoreDirectory implements AutoCloseable {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
   private static final long SWEEP_SECONDS = 60;
+
+  /** Less than between two sweeps. */
+  private static final long LEAST_PAUSE_MILLIS = TimeUnit.SECONDS.toMillis(SWEEP_SECONDS / 2);
 
   /**
    * How long a server waits for a folder that another process uses: longer than gerrit.sh waits
@@ -78,11 +82,24 @@ public final class StoreDirectory implements AutoCloseable {
   public final Path path;
 
   /** Why others than the owner may have rights to the files; empty if they have none. */
-  public final Optional<String> exposed;
+  public volatile Optional<String> exposed = Optional.empty();
 
   private final DirectoryLock lock;
+
   private final FolderDisk disk;
-  private final LongSupplier clock;
+  private final WhenLocked whenLocked;
+  private final BooleanSupplier distrust;
+
+  /** Held while the folder is opened, which nobody but stores that have no file waits for. */
+  private final Object opening = new Object();
+
+  /** Why the folder is not open; null if it is. Changed under {@link #opening}. */
+  private volatile StoreUnavailableException obstacle;
+
+  /** When the folder was last tried, by {@link #clock}. Guarded by {@link #opening}. */
+  long lastTry;
+
+  final LongSupplier clock;
   final StoreThreads threads;
 
   /** Held by the one thread that runs the periodic upkeep; the others are for awaited work. */
@@ -109,19 +126,56 @@ public final class StoreDirectory implements AutoCloseable {
     }
   }
 
-  private StoreDirectory(
+  /** What a folder's owner has to do once it is locked, and before any store opens its file. */
+  public interface WhenLocked {
+    /**
+     * Looks at the folder.
+     *
+     * @throws IOException if it must not be used now
+     */
+    void check(StoreDirectory folder) throws IOException;
+  }
+
+  /** Makes a folder that is not open yet. */
+  StoreDirectory(
       Path path,
-      DirectoryLock lock,
-      FolderDisk disk,
+      Disk disk,
       LongSupplier clock,
-      Function<String, ThreadFactory> named) {
+      Function<String, ThreadFactory> named,
+      WhenLocked whenLocked,
+      BooleanSupplier distrust) {
     this.path = path;
-    this.lock = lock;
-    this.disk = disk;
+    this.lock = new DirectoryLock(path, disk);
+    this.disk = new FolderDisk(disk);
+    this.disk.setLocked(false);
+    this.obstacle = new StoreUnavailableException(path + " is not open yet", User.NOBODY);
     this.clock = clock;
+    this.whenLocked = whenLocked;
+    this.distrust = distrust;
     this.threads = new StoreThreads(named);
-    this.exposed = keepPrivate();
     threads.repeat(this::sweep, SWEEP_SECONDS);
+  }
+
+  /**
+   * Makes a folder to be opened by {@link #openWhenFree}. If that fails, stores can be opened all
+   * the same: they are in memory only, and each of their attempts to open a file tries the folder
+   * first. What they miss meanwhile is marked in the folder, without its lock: a marker only has
+   * values computed anew.
+   *
+   * @param distrust called for a store whose values must not be used and can be neither deleted nor
+   *     marked; returns whether {@code whenLocked} will have the stores deleted, in this process or
+   *     a later one
+   */
+  public static StoreDirectory unopened(
+      Path path, WhenLocked whenLocked, BooleanSupplier distrust) {
+    return new StoreDirectory(
+        path, Disk.REAL, System::currentTimeMillis, StoreThreads::named, whenLocked, distrust);
+  }
+
+  /** Why the folder is not open, so that all stores are in memory only; empty if it is open. */
+  public Optional<String> obstacle() {
+    return Optional.ofNullable(obstacle)
+        .map(e -> e.getMessage() + "; tried again within ten minutes");
   }
 
   /** Runs the periodic upkeep of all stores, unless the last one still waits for a disk. */
@@ -154,29 +208,26 @@ public final class StoreDirectory implements AutoCloseable {
   }
 
   /**
-   * Opens a folder like {@link #open(Path)}, but waits while another process has it locked: an
+   * Opens the folder like {@link #open(Path)}, but waits while another process has it locked: an
    * older server may be about to stop.
    *
    * @param patience how long to wait at most
    * @param waiting called once, when the wait begins, with a message that names the other process
    */
-  public static StoreDirectory openWhenFree(Path path, Duration patience, Consumer<String> waiting)
+  public void openWhenFree(Duration patience, Consumer<String> waiting)
       throws StoreUnavailableException {
     long begun = System.nanoTime();
     boolean told = false;
-    while (true) {
-      try {
-        return open(path);
-      } catch (StoreUnavailableException e) {
-        if (e.user != User.ANOTHER_PROCESS || System.nanoTime() - begun >= patience.toNanos()) {
-          throw e;
-        }
-        if (!told) {
-          waiting.accept(e.getMessage());
-          told = true;
-        }
-        Uninterruptibles.sleepUninterruptibly(LOOK_AGAIN);
+    for (tryNow(); obstacle != null; tryNow()) {
+      if (obstacle.user != User.ANOTHER_PROCESS
+          || System.nanoTime() - begun >= patience.toNanos()) {
+        throw obstacle;
       }
+      if (!told) {
+        waiting.accept(obstacle.getMessage());
+        told = true;
+      }
+      Uninterruptibles.sleepUninterruptibly(LOOK_AGAIN);
     }
   }
 
@@ -188,14 +239,57 @@ public final class StoreDirectory implements AutoCloseable {
   static StoreDirectory open(
       Path path, Disk disk, LongSupplier clock, Function<String, ThreadFactory> named)
       throws StoreUnavailableException {
+    StoreDirectory made = new StoreDirectory(path, disk, clock, named, folder -> {}, () -> false);
+    made.tryNow();
+    if (made.obstacle != null) {
+      made.close();
+      throw made.obstacle;
+    }
+    return made;
+  }
+
+  private void tryNow() {
+    lastTry = clock.getAsLong();
     try {
       createPrivate(path);
-      return new StoreDirectory(
-          path, DirectoryLock.acquire(path, disk), new FolderDisk(disk), clock, named);
-    } catch (IOException | UnsupportedOperationException e) {
-      throw new StoreUnavailableException(
-          lenientFormat("cannot use %s: %s", path, WayOut.of(e)), e);
+      lock.acquire();
+      disk.setLocked(true);
+      exposed = keepPrivate();
+      whenLocked.check(this);
+      obstacle = null;
+    } catch (IOException | RuntimeException | Error e) {
+      disk.setLocked(false);
+      lock.close();
+      String why = lenientFormat("cannot use %s: %s", path, WayOut.of(e));
+      obstacle =
+          e instanceof StoreUnavailableException inUse
+              ? inUse
+              : new StoreUnavailableException(why, e);
     }
+  }
+
+  /**
+   * Opens the folder unless it is open. Tries that once for all stores that ask in a sweep.
+   *
+   * @throws StoreUnavailableException if it cannot be opened now
+   */
+  void openIfDue() throws StoreUnavailableException {
+    synchronized (opening) {
+      if (obstacle != null && Math.abs(clock.getAsLong() - lastTry) >= LEAST_PAUSE_MILLIS) {
+        tryNow();
+      }
+      if (obstacle != null) {
+        throw obstacle;
+      }
+    }
+  }
+
+  /**
+   * Ensures, while the folder is not open, that stores that can be stale are not used when it is
+   * opened; returns whether that is recorded.
+   */
+  boolean distrusts() {
+    return obstacle != null && distrust.getAsBoolean();
   }
 
   private static void createPrivate(Path path) throws IOException {
@@ -273,16 +367,6 @@ public final class StoreDirectory implements AutoCloseable {
   }
 
   /**
-   * Ensures that no later start uses the values of a cache, of whatever version, in a folder that
-   * this process could not open, as they miss a change.
-   *
-   * @throws IOException if that fails, for example as there is no such folder
-   */
-  public static void markMissed(Path folder, String name, int version) throws IOException {
-    StoreFiles.markMissed(Disk.REAL, folder, name, version);
-  }
-
-  /**
    * Whether an import into a store was begun and may continue; to be asked before the store is
    * opened. True if that cannot be read: the store asks again when its file is open.
    *
@@ -342,7 +426,7 @@ public final class StoreDirectory implements AutoCloseable {
     // discard.
     other.ifPresent(Store::awaitOpenedForever);
     StoreFiles files = files(settings.name(), settings.version());
-    Store store = new Store(new StoreContext(settings, files, importMode, threads, clock));
+    Store store = new Store(new StoreContext(settings, files, importMode, this));
     String name = StoreFiles.storeOf(settings.name(), settings.version());
     WeakReference<Store> before = last.put(name, new WeakReference<>(store));
     // The other one, which is open, or one that was closed.
@@ -352,7 +436,8 @@ public final class StoreDirectory implements AutoCloseable {
     }
     other.ifPresent(Store::closeAndRelease);
     Runnable opening = () -> onOpened.accept(store.lifecycle.open());
-    if (!threads.write(opening)) {
+    // In memory only, the store has no file from the beginning, and nobody has to wait for one.
+    if (obstacle != null || !threads.write(opening)) {
       var unused = store.lifecycle.open();
     }
     return store;
@@ -415,7 +500,7 @@ public final class StoreDirectory implements AutoCloseable {
       }
       threads.stop(begun + SETTLE_NANOS);
     } finally {
-      disk.giveBack();
+      disk.setLocked(false);
       lock.close();
     }
   }

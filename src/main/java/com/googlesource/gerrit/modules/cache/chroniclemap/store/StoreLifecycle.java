@@ -144,7 +144,7 @@ final class StoreLifecycle {
     context.lock.lock();
     try {
       // Only counted: the caller that opened the store logs the cause.
-      context.faults.count(cause);
+      count(cause);
       current.giveUp(
           cause, opener.lost(), opener.isUntouched(), TimeUnit.MILLISECONDS.toMinutes(pause));
       context.pending.clear();
@@ -214,6 +214,7 @@ final class StoreLifecycle {
         if (growth.isRunning()) {
           throw new IOException("the growth of the old file has not ended");
         }
+        context.folder.openIfDue();
         if (current.givenUp() != null) {
           // The new file may get the name of the failed one.
           unmap(current.givenUp());
@@ -227,8 +228,15 @@ final class StoreLifecycle {
         }
       } catch (IOException | RuntimeException | Error e) {
         // Whatever the cause, the next healIfDue tries again.
-        context.faults.count(e);
+        count(e);
       }
+    }
+  }
+
+  private void count(Throwable cause) {
+    // What keeps all stores from their folder is reported once.
+    if (!(cause instanceof StoreUnavailableException)) {
+      context.faults.count(cause);
     }
   }
 

@@ -44,19 +44,20 @@ final class StoreOpener {
   private final StoreFiles files;
   private final long begun = System.nanoTime();
   private final boolean first;
-  private Optional<LostContentException> lost;
+  private final Optional<LostContentException> known;
+  private Optional<LostContentException> lost = Optional.empty();
   private boolean untouched = true;
 
   /**
    * Prepares an opening.
    *
-   * @param lost evidence against the file that was found earlier
+   * @param known evidence against the file that was found earlier
    * @param first whether the store has not been open yet, so that files of other versions may be
    *     there: later, another version of the cache may be open
    */
-  StoreOpener(StoreContext context, Optional<LostContentException> lost, boolean first) {
+  StoreOpener(StoreContext context, Optional<LostContentException> known, boolean first) {
     this.context = context;
-    this.lost = lost;
+    this.known = known;
     this.first = first;
     this.files = context.files;
   }
@@ -68,6 +69,8 @@ final class StoreOpener {
    * @throws IOException if the file cannot be opened now, or none can be created
    */
   Opened open() throws IOException {
+    context.folder.openIfDue();
+    lost = known;
     Opened opened = openOrReplace();
     context.importGuard.opened(
         opened.report().kind() == StartReport.Kind.NEW && !untouched,

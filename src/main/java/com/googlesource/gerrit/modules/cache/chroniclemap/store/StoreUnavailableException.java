@@ -14,8 +14,10 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
+import java.io.IOException;
+
 /** Thrown if the folder of the stores cannot be used. The message says why and what to do. */
-public final class StoreUnavailableException extends Exception {
+public final class StoreUnavailableException extends IOException {
   private static final long serialVersionUID = 1L;
 
   /** The user of the folder. */

@@ -629,7 +629,7 @@ class H2ImportTest {
       Path aside = Files.move(unreadable, temp.resolve("aside"));
       Files.createDirectory(unreadable);
       start(def(SESSIONS));
-      assertThat(site.inventory().memoryOnlyReason().get()).contains("cannot be read");
+      assertThat(site.inventory().memoryOnlyReason().get()).contains("cannot use " + stores());
       assertThat(cache.getIfPresent("ours")).isNull();
       cache = site.build(def("plugin.c").loader(new CountingLoader()));
       cache.invalidate("key");
@@ -706,6 +706,69 @@ class H2ImportTest {
       start(pure);
       assertThat(site.inventory().memoryOnlyReason()).isEmpty();
       assertThat(cache.getIfPresent("key")).isNull();
+    }
+  }
+
+  /** The folder of the stores, its note, or both cannot be used at the start, but later. */
+  @Test
+  void cachesAreOnDiskAgainOnceTheirFolderCanBeOpened() throws Exception {
+    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
+    for (int hidden = 1; hidden <= 3; hidden++) {
+      start(def(SESSIONS));
+      cache.put("signed in", "session");
+      cache.put("signed out", "session");
+      site.build(def("plugin.unchanged")).put("key", "value");
+      site.build(def("diff_summary")).put("key", "wrong");
+      site.build(def("git_file_diff")).put("key", "value");
+      close();
+      hideStores();
+      if (hidden == 1) {
+        Files.delete(note());
+        Files.move(temp.resolve("ledger"), note());
+      } else if (hidden == 2) {
+        Files.delete(stores());
+        Files.move(temp.resolve("aside"), stores());
+      }
+      site = new TestSite(temp, Backend.CHRONICLE);
+      cache = site.build(def(SESSIONS));
+      Cache<String, String> unchanged = site.build(def("plugin.unchanged"));
+      Cache<String, String> flushed = site.build(def("diff_summary"));
+      Cache<String, String> pure = site.build(def("git_file_diff"));
+      assertThat(site.inventory().memoryOnlyReason().get()).contains("cannot use " + stores());
+      assertThat(site.inventory().directory()).isEmpty();
+      assertThat(site.inventory().reports()).isEmpty();
+      cache.invalidate("signed out");
+      cache.put("meanwhile", "session");
+      flushed.invalidateAll();
+      assertThat(cache.getIfPresent("meanwhile")).isEqualTo("session");
+
+      if (hidden == 1) {
+        Files.delete(stores());
+        Files.move(temp.resolve("aside"), stores());
+      } else if (hidden == 2) {
+        Files.delete(note());
+        Files.move(temp.resolve("ledger"), note());
+      } else {
+        showStores();
+      }
+      site.tryFolderAgain();
+      assertThat(site.inventory().memoryOnlyReason()).isEmpty();
+      assertThat(site.inventory().directory()).hasValue(stores());
+      assertThat(site.inventory().reports()).hasSize(4);
+      // Without markers, nobody knows which of the stores that can be stale are.
+      assertThat(unchanged.getIfPresent("key")).isEqualTo(hidden == 2 ? "value" : null);
+      assertThat(pure.getIfPresent("key")).isEqualTo("value");
+      assertThat(flushed.getIfPresent("key")).isNull();
+      cache.put("later", "session");
+
+      start(def(SESSIONS));
+      assertThat(cache.getIfPresent("later")).isEqualTo("session");
+      assertThat(cache.getIfPresent("signed in")).isNull();
+      assertThat(cache.getIfPresent("signed out")).isNull();
+      assertThat(run(SESSIONS).imported()).isEqualTo(0);
+      assertThat(cache.getIfPresent("key1")).isNull();
+      assertThat(site.build(def("diff_summary")).getIfPresent("key")).isNull();
+      assertThat(site.build(def("git_file_diff")).getIfPresent("key")).isEqualTo("value");
     }
   }
 
@@ -825,7 +888,7 @@ class H2ImportTest {
     H2Imports first =
         new H2Imports(folder, Set.of(), /* hasStores= */ false, true, (level, text) -> {});
     assertThat(first.whyStoresAreStale()).isEmpty();
-    first.begin();
+    first.begin(/* late= */ false);
     Path inTheWay = folder.resolve(note().getFileName() + ".next/file");
     Files.createDirectories(inTheWay);
     first.ready();

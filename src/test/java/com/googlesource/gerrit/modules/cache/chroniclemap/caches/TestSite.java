@@ -35,6 +35,7 @@ import com.google.inject.Guice;
 import com.google.inject.Injector;
 import com.google.inject.Key;
 import com.google.inject.TypeLiteral;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -140,6 +141,11 @@ final class TestSite implements AutoCloseable {
 
   LoadingCache<String, String> loading(TestCacheDef def) {
     return (LoadingCache<String, String>) build(def);
+  }
+
+  /** Has the folder of the stores, which could not be opened, tried again. */
+  void tryFolderAgain() {
+    TestStores.tryAgain(((ChronicleMapCacheFactory) factory()).directory.orElseThrow());
   }
 
   private static void awaitOpened(ChronicleMapCache<?, ?> cache) {

@@ -29,20 +29,24 @@ import org.junit.jupiter.api.io.TempDir;
 class DirectoryLockTest {
   @TempDir Path folder;
 
+  private DirectoryLock acquire() throws IOException {
+    DirectoryLock lock = new DirectoryLock(folder, Disk.REAL);
+    lock.acquire();
+    return lock;
+  }
+
   @Test
   void secondUserIsTurnedAwayUntilTheFirstIsGone() throws Exception {
-    DirectoryLock first = DirectoryLock.acquire(folder, Disk.REAL);
-    StoreUnavailableException e =
-        assertThrows(
-            StoreUnavailableException.class, () -> DirectoryLock.acquire(folder, Disk.REAL));
+    DirectoryLock first = acquire();
+    StoreUnavailableException e = assertThrows(StoreUnavailableException.class, this::acquire);
     assertThat(e).hasMessageThat().contains("process " + ProcessHandle.current().pid());
     first.close();
-    DirectoryLock.acquire(folder, Disk.REAL).close();
+    acquire().close();
   }
 
   @Test
   void theLockNamesProcessHostAndStart() throws Exception {
-    try (DirectoryLock lock = DirectoryLock.acquire(folder, Disk.REAL)) {
+    try (DirectoryLock lock = acquire()) {
       ProcessHandle process = ProcessHandle.current();
       String host = Files.readString(Path.of("/proc/sys/kernel/hostname")).trim();
       assertThat(Files.readString(folder.resolve("lock")))
@@ -55,13 +59,13 @@ class DirectoryLockTest {
                   + "\n");
       lock.discard("cache-v1");
     }
-    DirectoryLock.acquire(folder, Disk.REAL).close();
+    acquire().close();
     assertThat(Files.exists(folder.resolve("cache-v1.discard"))).isTrue();
   }
 
   @Test
   void anInterruptedThreadDoesNotLoseTheLock() throws Exception {
-    try (DirectoryLock lock = DirectoryLock.acquire(folder, Disk.REAL)) {
+    try (DirectoryLock lock = acquire()) {
       Thread.currentThread().interrupt();
       lock.discard("cache-v1");
       assertThat(Thread.interrupted()).isTrue();
@@ -72,7 +76,9 @@ class DirectoryLockTest {
 
   @Test
   void nobodyIsToldThatAStoreIsNotedWhenItIsNot() throws Exception {
-    DirectoryLock lock = DirectoryLock.acquire(folder, Disk.REAL);
+    DirectoryLock lock = new DirectoryLock(folder, Disk.REAL);
+    assertThrows(IOException.class, () -> lock.discard("cache-v1"));
+    lock.acquire();
     lock.close();
     assertThrows(IOException.class, () -> lock.discard("cache-v1"));
     assertThrows(IOException.class, () -> lock.discard("cache-v1"));

@@ -95,6 +95,12 @@ public final class TestStores {
     return RecordMapBuilder.create(Disk.REAL, path, FileState.pathOf(path), geometry);
   }
 
+  /** Has a folder that could not be opened tried again, as some time later. */
+  public static void tryAgain(StoreDirectory directory) {
+    directory.lastTry = 0;
+    directory.sweep();
+  }
+
   /** Returns when the disk tasks that are queued now are done. */
   static void awaitSettled(StoreDirectory directory) throws InterruptedException {
     CountDownLatch done = new CountDownLatch(1);

@@ -190,18 +190,22 @@ public final class H2Imports {
   }
 
   /**
-   * Starts the imports. Must be called before any store is opened.
+   * Starts the imports. Must be called before any store opens its file.
    *
+   * @param late whether caches were in use before: then only those are imported later, and on
+   *     command, whose values depend on their keys alone
    * @throws IOException if it cannot be recorded that the stores are as new as H2's files
    */
-  public void begin() throws IOException {
+  public void begin(boolean late) throws IOException {
     Set<String> left = new HashSet<>();
-    if (ledger.verdict == Verdict.DOUBT) {
+    if (late || ledger.verdict == Verdict.DOUBT) {
       left.addAll(H2File.cachesIn(folder));
       left.removeAll(neverStale);
     }
     ledger.begin(left);
-    thread.start();
+    if (!late) {
+      thread.start();
+    }
   }
 
   /**

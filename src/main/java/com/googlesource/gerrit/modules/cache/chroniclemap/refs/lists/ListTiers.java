@@ -17,7 +17,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreDirectory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreUnavailableException;
 import java.io.IOException;
 import java.util.List;
 import java.util.Optional;
@@ -103,7 +102,7 @@ public final class ListTiers {
    * @throws IOException if the folder has no secret yet, and a new one cannot be written
    */
   public static ListTiers onDisk(StoreDirectory directory, long limit, ListMemory memory)
-      throws StoreUnavailableException, IOException {
+      throws IOException {
     Store store =
         directory.openStore(new StoreSettings(STORE, ListDisk.VERSION, limit, Optional.empty()));
     SiteKey key = new SiteKey(SecretFile.readOrMake(directory.path));

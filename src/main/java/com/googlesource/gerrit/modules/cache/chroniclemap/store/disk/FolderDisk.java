@@ -27,9 +27,10 @@ import java.util.concurrent.locks.ReadWriteLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 
 /**
- * The disk as the stores of one folder use it, until the folder is given back. From then on no file
- * is deleted or renamed, and none but markers created: a thread that is still making a large file
- * would otherwise interfere with the folder's next user. All calls are forwarded to another disk.
+ * The disk as the stores of one folder use it, while the folder is locked for them. Before and
+ * afterwards no file is deleted or renamed, and none but markers created: a thread that is still
+ * making a large file would otherwise interfere with another user of the folder. All calls are
+ * forwarded to another disk.
  *
  * <p>Safe for any thread.
  */
@@ -41,7 +42,7 @@ public class FolderDisk extends Disk {
   private final ReadWriteLock lock = new ReentrantReadWriteLock();
 
   /** Guarded by {@link #lock}. */
-  private boolean given;
+  private boolean isForeign;
 
   private final Disk disk;
 
@@ -49,11 +50,11 @@ public class FolderDisk extends Disk {
     this.disk = disk;
   }
 
-  /** Gives the folder back. Another process may use it from now on. */
-  public void giveBack() {
+  /** Says whether the folder is locked for the stores. If not, another process may use it. */
+  public void setLocked(boolean isLocked) {
     lock.writeLock().lock();
     try {
-      given = true;
+      isForeign = !isLocked;
     } finally {
       lock.writeLock().unlock();
     }
@@ -64,19 +65,13 @@ public class FolderDisk extends Disk {
     void run() throws IOException;
   }
 
-  private void unlessGiven(Path file, Step step) throws IOException {
-    if (!runUnlessGiven(step)) {
-      throw new IOException("the folder was given back: " + file);
-    }
-  }
-
-  private boolean runUnlessGiven(Step step) throws IOException {
+  private void ifLocked(Path file, Step step) throws IOException {
     lock.readLock().lock();
     try {
-      if (!given) {
-        step.run();
+      if (isForeign) {
+        throw new IOException("the folder is not locked by this process: " + file);
       }
-      return !given;
+      step.run();
     } finally {
       lock.readLock().unlock();
     }
@@ -92,13 +87,13 @@ public class FolderDisk extends Disk {
     return disk.size(file);
   }
 
-  /** Creates a file; a marker even if the folder was given back. */
+  /** Creates a file; a marker even if the folder is not locked. */
   @Override
   public void create(Path file) throws IOException {
     if (file.getFileName().toString().contains(MARKER)) {
       disk.create(file);
     } else {
-      unlessGiven(file, () -> disk.create(file));
+      ifLocked(file, () -> disk.create(file));
     }
   }
 
@@ -107,15 +102,14 @@ public class FolderDisk extends Disk {
     return disk.makePrivate(file);
   }
 
-  /** Does nothing once the folder was given back, since its next user deletes such files. */
   @Override
   public void delete(Path file) throws IOException {
-    boolean unused = runUnlessGiven(() -> disk.delete(file));
+    ifLocked(file, () -> disk.delete(file));
   }
 
   @Override
   public void move(Path from, Path to) throws IOException {
-    unlessGiven(from, () -> disk.move(from, to));
+    ifLocked(from, () -> disk.move(from, to));
   }
 
   @Override
@@ -135,7 +129,7 @@ public class FolderDisk extends Disk {
 
   @Override
   public void write(Path file, byte[] bytes) throws IOException {
-    unlessGiven(file, () -> disk.write(file, bytes));
+    ifLocked(file, () -> disk.write(file, bytes));
   }
 
   @Override

@@ -243,14 +243,6 @@ public final class StoreFiles {
     return wasOpen || areOthersMarked;
   }
 
-  /** Like {@link #markMissed}, for a folder that this process has not opened. */
-  public static void markMissed(Disk disk, Path directory, String cache, int version)
-      throws IOException {
-    Set<String> stores = versions(disk, directory, escape(cache));
-    stores.add(storeOf(cache, version));
-    DiscardMarkers.mark(disk, directory, stores);
-  }
-
   private static Set<String> versions(Disk disk, Path directory, String prefix) throws IOException {
     return list(disk, directory, prefix::equals).stream()
         .map(StoreFiles::storeOf)
