@@ -73,7 +73,9 @@ final class StoreContext {
       marked = files.markers.evidence();
       isKnown = true;
     } catch (IOException e) {
-      // Asked again when the file is opened; if that fails, it is reported.
+      if (folder.obstacle().isEmpty()) {
+        faults.warn(e, "cannot look for the marker of its file; looks again when it is opened");
+      }
     }
     this.discarded = marked;
     this.isDiscardedKnown = isKnown;
