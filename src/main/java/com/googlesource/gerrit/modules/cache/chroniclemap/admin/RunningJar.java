@@ -22,7 +22,7 @@ import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Collections;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.jar.JarEntry;
 import java.util.jar.JarFile;
@@ -53,47 +53,42 @@ public final class RunningJar implements LifecycleListener {
   }
 
   /**
-   * Begins to load the classes, once per process, on a thread of its own. Not before Gerrit begins
-   * to start its services: it opens its log late.
+   * Has the classes loaded, once per process, on another thread. Not before Gerrit begins to start
+   * its services: it opens its log late.
    */
   @Override
   public void start() {
     if (Files.isRegularFile(path()) && begun.compareAndSet(false, true)) {
       logger.atInfo().log("%s %s of %s", AdminPlugin.NAME, version(), path());
-      var unused = Thread.ofPlatform().daemon().name("cache-chroniclemap-jar").start(this::run);
+      CompletableFuture.delayedExecutor(PAUSE_SECONDS, SECONDS)
+          .execute(() -> loadAll(path(), RunningJar.class.getClassLoader()));
     }
   }
 
   @Override
   public void stop() {}
 
-  private void run() {
-    try {
-      SECONDS.sleep(PAUSE_SECONDS);
-      loadAll(path(), RunningJar.class.getClassLoader());
-      logger.atInfo().log("All classes of %s are loaded", path());
-    } catch (IOException | InterruptedException | RuntimeException e) {
+  /** Loads all classes of a jar but those for other systems, which are never used. */
+  static void loadAll(Path jar, ClassLoader loader) {
+    try (JarFile file = new JarFile(jar.toFile())) {
+      file.stream()
+          .map(JarEntry::getName)
+          .filter(name -> name.endsWith(".class") && !name.matches("META-INF/.*|.*/platform/.*"))
+          .forEach(name -> load(name.replace(".class", "").replace('/', '.'), loader));
+      logger.atInfo().log("All classes of %s are loaded", jar);
+    } catch (IOException | RuntimeException e) {
       logger.atWarning().withCause(e).log(
           "Cannot load all classes of %s in advance; do not overwrite it while the server runs",
-          path());
+          jar);
     }
   }
 
-  /** Loads all classes of a jar but those for other systems, which are never used. */
-  static void loadAll(Path jar, ClassLoader loader) throws IOException {
-    try (JarFile file = new JarFile(jar.toFile())) {
-      for (JarEntry entry : Collections.list(file.entries())) {
-        String name = entry.getName();
-        if (name.endsWith(".class") && !name.matches("META-INF/.*|.*/platform/.*")) {
-          try {
-            name = name.replace(".class", "").replace('/', '.');
-            var unused = Class.forName(name, /* initialize= */ false, loader);
-          } catch (ClassNotFoundException | LinkageError e) {
-            logger.atFine().withCause(e).log(
-                "Class %s is not loaded; it needs a library that is not installed", name);
-          }
-        }
-      }
+  private static void load(String name, ClassLoader loader) {
+    try {
+      var unused = Class.forName(name, /* initialize= */ false, loader);
+    } catch (ClassNotFoundException | LinkageError e) {
+      logger.atFine().withCause(e).log(
+          "Class %s is not loaded; it needs a library that is not installed", name);
     }
   }
 }
