@@ -1,158 +1,676 @@
 // Copyright (C) 2026 The cache-chroniclemap authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Keeps the page up to date, draws the charts, and sends the work that the buttons ask for.
+// Draws the page from the REST API, keeps it up to date, and sends the work that the buttons ask for.
 'use strict';
 
 (() => {
   const REFRESH_MILLIS = 5000;
+  const RATE_MILLIS = 30000;
+  const ENDS = 20;
+  const BAD_REFS = 10;
   const OUT_OF_DATE = 'The figures are out of date';
-  const SERVER = '../../config/server/';
+  const GERRIT = '../../';
+  const SERVER = `${GERRIT}config/server/`;
   const API = `${SERVER}cache-chroniclemap~`;
-  const POWERS_OF_TWO = Array.from({length: 50}, (_, i) => 2 ** i);
-  const main = document.getElementById('main');
-  const cache = main.dataset.cache;
-  const hours = Number(main.dataset.hours);
+  const LEVELS = {fine: 'Fine', was: 'Was wrong', limit: 'At its limit', now: 'Wrong now'};
+  const SEVERITY = Object.keys(LEVELS);
+  // Problems that concern each cache.
+  const OF_EACH = ['all caches', 'shared values', 'this page'];
+  const {count, bytes, nanos} = Charts;
+
+  // What the address asks for, so that it survives a refresh and can be sent to others.
+  const query = new URLSearchParams(location.search);
+  const asked = Object.fromEntries(
+    ['cache', 'sort', 'filter', 'all', 'hours'].map((name) => [name, query.get(name) ?? '']),
+  );
+  const hours = ['1', '3'].includes(asked.hours) ? Number(asked.hours) : 8;
+  const history = `${API}${asked.cache ? `caches/${encodeURIComponent(asked.cache)}/` : ''}history`;
+
   const status = document.getElementById('status');
   const age = document.getElementById('age');
   const pause = document.getElementById('pause');
-  const DASHES = [[], [8, 3], [2, 3], [8, 3, 2, 3]];
-  const LEGEND = ['solid', 'dashed', 'dotted', 'double'];
+  let main = document.getElementById('main');
+  let rights = {};
+  let shown;
+  // The caches of the last half minute, for the rates.
+  let polls = [];
+  let samples;
   let notices = [];
   let paused = false;
   let updated = Date.now();
 
-  // How each figure of the history becomes a line: "rate" is its rise per second.
-  const CHARTS = [
+  // Makes an element. Texts become text nodes, so no name is ever markup.
+  function el(name, attributes, ...children) {
+    const isSvg = name === 'svg' || name === 'rect';
+    const element = isSvg
+      ? document.createElementNS('http://www.w3.org/2000/svg', name)
+      : document.createElement(name);
+    for (const [key, value] of Object.entries(attributes)) {
+      if (value || value === 0) {
+        element.setAttribute(key, value === true ? '' : value);
+      }
+    }
+    element.append(...children.flat(Infinity).filter((child) => child || child === 0));
+    return element;
+  }
+
+  // The address of this page with other choices. The range of the history stays.
+  function address(choices) {
+    const given = Object.entries({hours: asked.hours, ...choices}).filter(([, value]) => value);
+    return given.length > 0 ? `?${new URLSearchParams(given)}` : './';
+  }
+
+  function whole(value) {
+    return value < 100000 ? String(value) : count(value);
+  }
+
+  function counted(value, one, many) {
+    return `${value} ${value === 1 ? one : many}`;
+  }
+
+  function percent(part, all) {
+    return all === 0 ? '' : `${Math.floor((100 * part) / all)}%`;
+  }
+
+  // The names of figures end in their units.
+  function text(name, value) {
+    const unit = /(bytes|millis|micros|nanos)$/.exec(name)?.[1];
+    const factor = {millis: 1e6, micros: 1e3, nanos: 1}[unit];
+    return unit === 'bytes' ? bytes(value) : factor ? nanos(value * factor) : whole(value);
+  }
+
+  function figure(name, value) {
+    return el('data', {value}, text(name, value));
+  }
+
+  function time(millis) {
+    return (
+      millis > 0 &&
+      el('time', {datetime: new Date(millis).toISOString()}, new Date(millis).toLocaleString())
+    );
+  }
+
+  function hidden(words) {
+    return el('span', {class: 'hidden'}, words);
+  }
+
+  function linkTo(cache) {
+    return el('a', {href: address({cache})}, cache);
+  }
+
+  function button(label, more, dataset, question) {
+    const data = Object.entries({...dataset, text: question});
+    const attributes = Object.fromEntries(data.map(([key, value]) => [`data-${key}`, value]));
+    return el('button', {type: 'button', ...attributes}, label, more && hidden(` ${more}`));
+  }
+
+  function heading(id, title, paragraph, badge) {
+    return el(
+      'h2',
+      {id: `${id}-title`},
+      title,
+      badge && [' ', el('span', {class: `badge ${badge}`}, LEVELS[badge])],
+      ' ',
+      el(
+        'a',
+        {class: 'help', href: `Documentation/page.html#${paragraph ?? id}`, title: 'What this is'},
+        el('span', {'aria-hidden': 'true'}, '?'),
+        hidden(`About: ${title}`),
+      ),
+    );
+  }
+
+  function section(id, title, ...content) {
+    return el('section', {id, 'aria-labelledby': `${id}-title`}, heading(id, title), content);
+  }
+
+  function note(...words) {
+    return el('p', {class: 'note'}, words);
+  }
+
+  // A table that can be scrolled sideways with the keyboard. The first cell of a row names it.
+  function table(label, columns, rows) {
+    const kind = ({number, wide}) => [number && 'number', wide && 'wide'].filter(Boolean).join(' ');
+    const head = columns.map((column) =>
+      el(
+        'th',
+        {scope: 'col', class: kind(column), title: column.meaning, 'aria-sort': column.sorted},
+        column.href ? el('a', {href: column.href}, column.text) : column.text,
+        column.unit && el('small', {}, column.unit),
+      ),
+    );
+    const cell = (content, i) =>
+      i === 0
+        ? el('th', {scope: 'row'}, content)
+        : el('td', {class: kind(columns[i])}, content);
+    return el(
+      'div',
+      {class: 'scroll', role: 'region', 'aria-label': `${label}, table`, tabindex: '0'},
+      el(
+        'table',
+        {},
+        el('thead', {}, el('tr', {}, head)),
+        el('tbody', {}, rows.map((row) => el('tr', {}, row.map(cell)))),
+      ),
+    );
+  }
+
+  // Columns by their titles; those of figures start with #.
+  function columns(titles) {
+    return titles
+      .split('|')
+      .map((title) => ({text: title.replace('#', ''), number: title.startsWith('#')}));
+  }
+
+  // All figures of one thing, with what they mean.
+  function figures(label, json, meanings) {
+    const flat = Object.entries(json).flatMap(([name, value]) =>
+      value && typeof value === 'object'
+        ? Object.entries(value).map(([part, each]) => [`${name}_${part}`, each])
+        : [[name, value]],
+    );
+    const rows = flat
+      .filter(([, value]) => typeof value === 'number')
+      .map(([name, value]) => [
+        name,
+        name === 'last_parse' ? time(value) : figure(name, value),
+        meanings[name] ?? meanings[name.replace(/_(micros|nanos)$/, '')],
+      ]);
+    return table(label, columns('Figure|#Value|Meaning'), rows);
+  }
+
+  function problemsOf(cache) {
+    return shown.problems.filter(({subject}) => subject === cache);
+  }
+
+  function severity(cache) {
+    return SEVERITY.indexOf(problemsOf(cache.name)[0]?.level ?? 'fine');
+  }
+
+  // A bar as wide as the limit, or as the file while a second one takes its place.
+  function size(cache) {
+    const all = Math.max(1, cache.limit_bytes, cache.disk_bytes) / 100;
+    const part = (kind, value) => el('rect', {class: kind, width: value / all, height: 10});
+    const sizes = [cache.live_bytes, cache.disk_bytes, cache.limit_bytes];
+    return [
+      el(
+        'svg',
+        {class: 'bar', viewBox: '0 0 100 10', preserveAspectRatio: 'none', 'aria-hidden': 'true'},
+        part('limit', 100 * all),
+        cache.disk_bytes > 0 && part('disk', cache.disk_bytes),
+        cache.live_bytes > 0 && part('live', cache.live_bytes),
+      ),
+      ' ',
+      el('span', {}, sizes.map(bytes).join(' / ')),
+    ];
+  }
+
+  // The rise of some figures a second, within the last half minute; -1 if it is unknown.
+  function rate(cache, ...names) {
+    const before = polls[0].caches.get(cache.name);
+    const seconds = (polls[polls.length - 1].at - polls[0].at) / 1000;
+    const rises = names.map((name) => cache[name] - (before?.[name] ?? 0));
+    const isKnown = before && seconds > 0 && rises.every((rise) => rise >= 0);
+    return isKnown ? rises.reduce((a, b) => a + b) / seconds : -1;
+  }
+
+  function perSecond(value) {
+    return value < 0 ? '' : value > 0 && value < 9.95 ? value.toFixed(1) : whole(Math.round(value));
+  }
+
+  function share(key, title, unit, meaning, found, missed) {
+    const all = (cache) => cache[found] + cache[missed];
+    return {
+      key,
+      text: title,
+      unit,
+      meaning,
+      number: true,
+      wide: true,
+      of: (cache) => cache[found] / Math.max(1, all(cache)),
+      cell: (cache) => el('data', {value: cache[found]}, percent(cache[found], all(cache))),
+    };
+  }
+
+  function rateColumn(key, title, meaning, ...names) {
+    const of = (cache) => rate(cache, ...names);
+    const cell = (cache) => perSecond(of(cache));
+    return {key, text: title, unit: 'a second, 30 s', meaning, number: true, wide: true, of, cell};
+  }
+
+  function start(cache) {
+    return cache.state === 'failed' ? 'FAILED' : cache.last_start.kind;
+  }
+
+  const SUMMARY = ['size', 'entries', 'lookups', 'memory', 'disk', 'evicted', 'start'];
+  // The columns of the table of caches: what each is sorted by, and its cells.
+  const CACHES = [
     {
-      into: 'cache-charts',
-      group: 'caches',
-      title: 'Lookups per second',
-      format: count,
-      lines: [
-        ['memory hits', 'heap_hits', 'rate'],
-        ['disk hits', 'hits', 'rate'],
-        ['misses', 'misses', 'rate'],
-      ],
+      key: 'cache',
+      text: 'Cache',
+      meaning: 'Choose one for its own page',
+      of: ({name}) => name,
+      cell: ({name}) => linkTo(name),
     },
     {
-      into: 'cache-charts',
-      group: 'caches',
-      title: 'Writes per second',
-      format: count,
-      lines: [
-        ['puts', 'puts', 'rate'],
-        ['evicted', 'evicted', 'rate'],
-      ],
+      key: 'problems',
+      text: 'Problems',
+      meaning: 'What is wrong with it; see above',
+      of: severity,
+      cell: (cache) => {
+        const level = problemsOf(cache.name)[0]?.level;
+        return level && el('span', {class: `level ${level}`}, LEVELS[level].toLowerCase());
+      },
     },
     {
-      into: 'cache-charts',
-      group: 'caches',
-      title: 'Size',
-      format: bytes,
-      lines: [
-        ['live', 'live_bytes', 1],
-        ['on disk', 'disk_bytes', 1],
-      ],
+      key: 'size',
+      text: 'Size',
+      unit: 'live / on disk / limit',
+      meaning: 'Keys and values; the file; its diskLimit',
+      of: (cache) => cache.live_bytes,
+      cell: size,
     },
     {
-      into: 'cache-charts',
-      group: 'caches',
-      title: cache ? 'Latency, 99th percentile' : 'Latency of the slowest cache, 99th percentile',
-      format: nanos,
-      lines: [
-        ['read from disk', 'read_latency_p99', 1],
-        ['put', 'put_latency_p99', 1000],
-      ],
+      key: 'entries',
+      text: 'Entries',
+      unit: 'on disk',
+      meaning: 'Values in the file',
+      number: true,
+      wide: true,
+      of: ({entries}) => entries,
+      cell: ({entries}) => figure('entries', entries),
+    },
+    rateColumn('lookups', 'Lookups', 'What Gerrit asks the cache for', 'heap_hits', 'heap_misses'),
+    share(
+      'memory',
+      'Memory hits',
+      'of lookups, since the start',
+      'Lookups that found their value in memory',
+      'heap_hits',
+      'heap_misses',
+    ),
+    share(
+      'disk',
+      'Disk hits',
+      'of reads, since the start',
+      'Reads, of what was not in memory, that found their value in the file',
+      'disk_hits',
+      'disk_misses',
+    ),
+    {
+      key: 'read',
+      text: 'Read',
+      unit: '99 %, last minutes',
+      meaning: '99 of 100 reads from the file took at most so long',
+      number: true,
+      wide: true,
+      of: (cache) => cache.read_latency.p99_nanos,
+      cell: ({read_latency: {p99_nanos: value}}) => el('data', {value}, value > 0 && nanos(value)),
+    },
+    rateColumn('puts', 'Puts', 'Values written to the file', 'puts'),
+    {
+      key: 'evicted',
+      text: 'Evicted',
+      unit: 'since the start',
+      meaning: 'Values that made room for others',
+      number: true,
+      wide: true,
+      of: ({evicted}) => evicted,
+      cell: ({evicted}) => figure('evicted', evicted),
     },
     {
-      into: 'refs-charts',
-      group: 'refs',
-      title: 'Refs per second',
-      format: count,
-      lines: [
-        ['lookups', 'lookups', 'rate'],
-        ['packed-refs files read', 'checks', 'rate'],
-        ['lists parsed', 'parses', 'rate'],
-      ],
-    },
-    {
-      into: 'refs-charts',
-      group: 'refs',
-      title: 'Pushes and fetches per second',
-      format: count,
-      lines: [
-        ['pushes', 'pushes', 'rate'],
-        ['pushes left to Gerrit', 'pushes_left', 'rate'],
-        ['fetches by id', 'fetches_by_tip', 'rate'],
-        ['fetches left to JGit', 'fetches_by_walk', 'rate'],
-      ],
-    },
-    {
-      into: 'memory-charts',
-      group: 'process',
-      title: 'Memory of the process',
-      format: bytes,
-      lines: [
-        ['Java heap', 'heap_bytes', 1],
-        ['direct', 'direct_bytes', 1],
-      ],
+      key: 'start',
+      text: 'Start',
+      meaning: 'How its file was found at the start',
+      wide: true,
+      of: start,
+      cell: start,
     },
   ];
 
-  function scaled(value, step, units) {
-    let unit = 0;
-    let rest = value;
-    while (rest >= 999.5 && unit < units.length - 1) {
-      rest /= step;
-      unit++;
+  function compare(a, b) {
+    return a < b ? -1 : a > b ? 1 : 0;
+  }
+
+  // Of names the first ones come first, of all others what is most.
+  function sortable(column) {
+    const now = asked.sort || 'cache';
+    const isUp = now === column.key;
+    const isDown = now === `-${column.key}`;
+    const next = isDown || (!isUp && column.key === 'cache') ? column.key : `-${column.key}`;
+    const href = address({sort: next, filter: asked.filter, all: asked.all});
+    return {...column, href, sorted: isDown ? 'descending' : isUp ? 'ascending' : 'none'};
+  }
+
+  function rows(caches) {
+    const {of} = CACHES.find(({key}) => key === asked.sort.replace(/^-/, '')) ?? CACHES[0];
+    const direction = asked.sort.startsWith('-') ? -1 : 1;
+    return caches
+      .toSorted((a, b) => direction * compare(of(a), of(b)) || compare(a.name, b.name))
+      .map((cache) => CACHES.map(({cell}) => cell(cache)));
+  }
+
+  function isUnused(cache) {
+    return cache.entries + cache.heap_hits + cache.heap_misses === 0 && severity(cache) === 0;
+  }
+
+  function caches() {
+    const part = asked.filter.toLowerCase();
+    const named = shown.caches.filter(({name}) => name.toLowerCase().includes(part));
+    const used = named.filter((cache) => asked.all || !isUnused(cache));
+    const others = shown.caches.length - named.length;
+    const unused = named.length - used.length;
+    const keep = (name) => asked[name] && el('input', {type: 'hidden', name, value: asked[name]});
+    const sum = (name) => shown.caches.reduce((total, cache) => total + cache[name], 0);
+    return section(
+      'caches',
+      'Caches',
+      el(
+        'form',
+        {class: 'filter', method: 'get', action: './', role: 'search'},
+        ['sort', 'all', 'hours'].map(keep),
+        el(
+          'label',
+          {},
+          'Name contains ',
+          el('input', {type: 'search', name: 'filter', value: asked.filter, maxlength: 100}),
+        ),
+        ' ',
+        el('button', {}, 'Filter'),
+        others > 0 && hintOf(others, 'other has another name', 'others have other names'),
+        (unused > 0 || asked.all) && [
+          ' ',
+          el(
+            'a',
+            {href: address({sort: asked.sort, filter: asked.filter, all: asked.all ? '' : 1})},
+            asked.all
+              ? 'Fold unused caches'
+              : `Show ${counted(unused, 'unused cache', 'unused caches')}`,
+          ),
+        ],
+      ),
+      table('Caches', CACHES.map(sortable), rows(used)),
+      note(
+        `${counted(shown.caches.length, 'cache', 'caches')}: entries ${whole(sum('entries'))}, `,
+        `${bytes(sum('live_bytes'))} live, ${bytes(sum('disk_bytes'))} on disk. `,
+        `Expired since the start: ${whole(sum('expired'))}; `,
+        `files replaced or grown: ${whole(sum('growths'))}; `,
+        `queued for writing now: ${whole(sum('queued'))}.`,
+        shown.directory && [' Files in ', el('code', {}, shown.directory), '.'],
+      ),
+      shown.directory &&
+        button(
+          'Verify all',
+          '',
+          {action: 'verify'},
+          'Read and check all entries of all caches, one cache after the other? Requests go on meanwhile.',
+        ),
+    );
+  }
+
+  function hintOf(value, one, many) {
+    return [' ', el('span', {class: 'note'}, `${counted(value, one, many)}.`)];
+  }
+
+  function problem(each) {
+    const {subject} = each;
+    const isCache = shown.caches.some(({name}) => name === subject);
+    return el(
+      'li',
+      {class: each.level},
+      el('strong', {}, LEVELS[each.level].toLowerCase()),
+      ' ',
+      isCache && !asked.cache ? linkTo(subject) : subject,
+      `: ${each.text}`,
+      each.last > 0 && [', last ', time(each.last)],
+      `. ${each.meaning} `,
+      each.repairable &&
+        rights.maintainServer &&
+        button(
+          'Repair',
+          subject,
+          {action: 'repair', cache: subject},
+          `Drop the damaged entries of ${subject}? All others stay. Requests go on meanwhile.`,
+        ),
+      ' ',
+      el(
+        'a',
+        {href: `Documentation/page.html#${each.paragraph}`},
+        'What to do',
+        hidden(` about ${each.text} of ${subject}`),
+      ),
+    );
+  }
+
+  function state() {
+    const problems = asked.cache
+      ? shown.problems.filter(({subject}) => [asked.cache, ...OF_EACH].includes(subject))
+      : shown.problems;
+    return el(
+      'section',
+      {id: 'state', 'aria-labelledby': 'state-title'},
+      heading('state', asked.cache || 'State', 'state', problems[0]?.level ?? 'fine'),
+      problems.length > 0
+        ? el('ul', {class: 'problems'}, problems.map(problem))
+        : note(
+            'Nothing has failed since the start, and no damaged entry is known.',
+            shown.directory && [' ', el('i', {}, 'Verify'), ' looks for any.'],
+          ),
+    );
+  }
+
+  function actions() {
+    const {cache} = asked;
+    const isSessions = cache === 'web_sessions';
+    return el(
+      'section',
+      {id: 'actions', 'aria-label': `Work on ${cache}`},
+      button(
+        'Verify',
+        '',
+        {action: 'verify', cache},
+        `Read and check all entries of ${cache}? Requests go on meanwhile.`,
+      ),
+      rights.maintainServer &&
+        button(
+          'Import from H2',
+          '',
+          {action: 'import', cache},
+          `Import the values of ${cache} from the file of Gerrit's H2? Values that are here already stay.`,
+        ),
+      rights[isSessions ? 'maintainServer' : 'flushCaches'] &&
+        button(
+          'Flush',
+          '',
+          {action: 'flush', cache},
+          isSessions
+            ? 'Sign everybody out, you as well?'
+            : `Remove all values of ${cache}? They are computed again when they are needed.`,
+        ),
+    );
+  }
+
+  function isShown(cache) {
+    return !asked.cache || asked.cache === cache;
+  }
+
+  // Who did work, and what came of it, as its event tells.
+  function outcome({text: told}) {
+    return /^\S+ by (.*?): (.*)$/s.exec(told).slice(1);
+  }
+
+  function tasks() {
+    const ends = shown.events.filter(({task, subject}) => task && isShown(subject));
+    const ended = new Set(ends.map(({task}) => task));
+    const left = shown.tasks.filter(({id, cache}) => isShown(cache) && !ended.has(id)).reverse();
+    const mayCancel = rights.killTask && rights.viewQueue;
+    const going = left.map(({id, work, cache, by, start: begun, state: now, progress}) => {
+      const what = `the ${work} of ${cache}`;
+      const cancel =
+        mayCancel &&
+        now !== 'ending' &&
+        button('Cancel', what, {cancel: id}, `Cancel ${what}? What is done so far stays.`);
+      return [work, cache, by, time(begun), '', [`${now} ${progress} `, cancel]];
+    });
+    const done = ends.slice(0, ENDS).map((event) => {
+      const [by, result] = outcome(event);
+      return [event.kind, event.subject, by, time(event.from), time(event.to), result];
+    });
+    return section(
+      'tasks',
+      'Tasks',
+      going.length + done.length > 0
+        ? table('Tasks', columns('Work|Cache|User|Start|End|Result'), [...going, ...done])
+        : note('Nothing was started here, by REST or by SSH since the start of the server.'),
+    );
+  }
+
+  function charts(id, title) {
+    return el(
+      'section',
+      {id, class: 'charts', 'aria-labelledby': `${id}-title`},
+      heading(id, title, 'charts'),
+      el('p', {class: 'note waiting'}, 'The first lines come one minute after the start.'),
+    );
+  }
+
+  function ranges() {
+    const {sort, filter, all, cache} = asked;
+    const range = (each) => {
+      const choice = each === 8 ? '' : each;
+      const href = address({cache, sort, filter, all, hours: choice});
+      return [' ', el('a', {href, 'aria-current': each === hours && 'true'}, counted(each, 'hour', 'hours'))];
+    };
+    return el(
+      'section',
+      {id: 'cache-history'},
+      el(
+        'p',
+        {class: 'ranges'},
+        'Show',
+        [1, 3, 8].map(range),
+        '. Save all eight hours as ',
+        el('button', {type: 'button', 'data-save': 'csv'}, 'CSV'),
+        ' or ',
+        el('a', {href: history}, 'JSON'),
+        '.',
+      ),
+    );
+  }
+
+  function events() {
+    const title = 'What happened since the start';
+    const rowsOf = shown.events
+      .filter(({subject}) => isShown(subject))
+      .map((event) => [
+        time(event.to),
+        time(event.from),
+        event.subject,
+        figure('count', event.count),
+        event.text,
+      ]);
+    return section(
+      'events',
+      title,
+      rowsOf.length > 0
+        ? table(title, columns('Last seen|First seen|Where|#Count|What'), rowsOf)
+        : note('Nothing: no growth, recovery, eviction, flush, fault or damaged entry.'),
+    );
+  }
+
+  function refs() {
+    const title = 'Parsed ref lists';
+    if (!shown.refs) {
+      return section('refs', title, el('p', {}, shown.no_refs_reason));
     }
-    return `${Number(rest.toPrecision(3))}${units[unit]}`;
+    const {totals, projects} = shown.refs;
+    const titles =
+      'Project|#Refs|#packed-refs|#Off heap|#Bytes a ref|#Parses|#Files read|#Lookups|Last parse';
+    const row = (project) => [
+      project.name,
+      ...['refs', 'packed_bytes', 'off_heap_bytes'].map((name) => figure(name, project[name])),
+      project.bytes_a_ref && whole(Math.round(project.bytes_a_ref)),
+      ...['parses', 'checks', 'lookups'].map((name) => figure(name, project[name])),
+      time(project.last_parse),
+    ];
+    const notes = projects.flatMap(({name, left_reason: why, bad_refs: bad}) => [
+      why && `JGit answers for ${name}: ${why}.`,
+      ...bad.slice(0, BAD_REFS).map((each) => `Bad ref in ${name}: ${each}.`),
+    ]);
+    const onHeap = totals.memory_only_reason;
+    return section(
+      'refs',
+      title,
+      table('Projects', columns(titles), projects.map(row)),
+      note(
+        'These are the projects with most lookups; the SSH command ',
+        el('code', {}, 'refs'),
+        ' shows all.',
+      ),
+      onHeap && note(`Lists are kept in memory only: ${onHeap}`),
+      notes.filter(Boolean).map((each) => note(each)),
+      el(
+        'details',
+        {},
+        el('summary', {}, 'All figures of lists, pushes and fetches'),
+        figures('All figures of lists, pushes and fetches', totals, shown.meanings.refs),
+      ),
+    );
   }
 
-  function count(value) {
-    return scaled(value, 1000, ['', 'k', 'M', 'G']);
+  function shared() {
+    return section(
+      'shared',
+      'Shared values',
+      figures('Shared values', shown.shared, shown.meanings.shared),
+    );
   }
 
-  function bytes(value) {
-    return scaled(value, 1024, [' B', ' KiB', ' MiB', ' GiB', ' TiB']);
+  function memory() {
+    return section('memory', 'Memory', el('div', {id: 'memory-charts', class: 'charts'}));
   }
 
-  function nanos(value) {
-    return scaled(value, 1000, [' ns', ' µs', ' ms', ' s']);
+  function pageOfAll() {
+    const hasCaches = shown.directory || shown.memory_only_reason;
+    return [
+      state(),
+      hasCaches && [caches(), tasks(), charts('cache-charts', 'All caches, history'), ranges()],
+      events(),
+      refs(),
+      shown.refs && charts('refs-charts', 'Refs, history'),
+      shown.shared && shared(),
+      memory(),
+    ];
   }
 
-  // Gerrit puts )]}' in front of JSON, so that no other site can run it as a script.
-  async function getJson(url) {
-    const response = await fetch(url, {headers: {Accept: 'application/json'}});
-    if (!response.ok) {
-      throw new Error(`${response.status} ${await response.text()}`);
-    }
-    return JSON.parse((await response.text()).slice(4));
-  }
-
-  async function send(method, url, body) {
-    const headers = {'X-Gerrit-Auth': main.dataset.token};
-    if (body) {
-      headers['Content-Type'] = 'application/json';
-    }
-    const response = await fetch(url, {method, headers, body});
-    if (!response.ok) {
-      const text = (await response.text()).trim() || `status ${response.status}`;
-      throw Object.assign(new Error(text), {status: response.status});
-    }
-    return response.text();
-  }
-
-  function say(text) {
-    if (status.textContent !== text) {
-      status.textContent = text;
-    }
+  function pageOf(cache) {
+    const {name} = cache;
+    const summary = CACHES.filter(({key}) => SUMMARY.includes(key));
+    return [
+      el('p', {class: 'back'}, el('a', {href: address({})}, 'All caches')),
+      state(),
+      actions(),
+      el(
+        'section',
+        {id: 'summary', 'aria-label': `${name}, summary`},
+        table(`${name}, summary`, summary, [summary.map(({cell}) => cell(cache))]),
+      ),
+      tasks(),
+      charts('cache-charts', `${name}, history`),
+      ranges(),
+      events(),
+      section(
+        'figures',
+        `All figures of ${name}`,
+        figures(`All figures of ${name}`, cache, shown.meanings.caches),
+      ),
+    ];
   }
 
   // Changes only what differs, so that the focus, the scrolling and a selection stay.
   function morph(old, fresh) {
-    if (old.nodeType !== fresh.nodeType || old.nodeName !== fresh.nodeName) {
+    if (old.nodeType !== fresh.nodeType || old.nodeName !== fresh.nodeName || old.id !== fresh.id) {
       old.replaceWith(fresh);
       return;
     }
@@ -187,162 +705,69 @@
     olds.slice(freshes.length).forEach((node) => node.remove());
   }
 
-  // The server writes times in its own zone; the axes of the charts are in the browser's.
-  function localTimes(root) {
-    for (const time of root.querySelectorAll('time')) {
-      time.textContent = new Date(time.dateTime).toLocaleString();
+  async function ask(url, options) {
+    const response = await fetch(url, options);
+    const answer = (await response.text()).trim();
+    if (!response.ok) {
+      const error = new Error(answer || `status ${response.status}`);
+      throw Object.assign(error, {status: response.status});
+    }
+    // Gerrit puts )]}' in front of JSON, so that no other site can run it as a script.
+    return answer.startsWith(")]}'") ? JSON.parse(answer.slice(4)) : answer;
+  }
+
+  // Gerrit gives the token that changes need, as a cookie, to whoever opens a page of its own.
+  async function send(method, url, body) {
+    await fetch(GERRIT, {cache: 'no-store'});
+    const token = /(?:^|; )XSRF_TOKEN=([^;]*)/.exec(document.cookie)?.[1] ?? '';
+    const headers = {'X-Gerrit-Auth': token, ...(body && {'Content-Type': 'application/json'})};
+    return ask(url, {method, headers, body: body && JSON.stringify(body)});
+  }
+
+  function say(words) {
+    if (status.textContent !== words) {
+      status.textContent = words;
     }
   }
 
   async function refresh() {
-    const response = await fetch(location.href);
-    const fresh = new DOMParser().parseFromString(await response.text(), 'text/html');
-    const token = fresh.getElementById('main')?.dataset.token;
-    if (response.status === 404) {
-      throw new Error('this cache is gone');
-    }
-    if (!response.ok || token === undefined) {
-      throw new Error(response.status >= 500 ? `status ${response.status}` : 'reload the page, and sign in again');
+    shown = await ask(`${API}overview`);
+    const cache = shown.caches.find(({name}) => name === asked.cache);
+    if (asked.cache && !cache) {
+      throw Object.assign(new Error('this cache is gone'), {status: 404});
     }
     updated = Date.now();
-    main.dataset.token = token;
-    localTimes(fresh);
-    for (const section of document.querySelectorAll('[data-refresh]')) {
-      const same = fresh.getElementById(section.id);
-      if (same) {
-        morph(section, same);
-      }
-    }
+    const poll = {at: updated, caches: new Map(shown.caches.map((each) => [each.name, each]))};
+    polls = [...polls.filter(({at}) => at > updated - RATE_MILLIS), poll];
+    document.getElementById('version').textContent = shown.version;
+    const fresh = el('main', {id: 'main'}, cache ? pageOf(cache) : pageOfAll());
+    morph(main, fresh);
     sayEnds();
   }
 
-  function values(history, chart, [, figure, scale]) {
-    const all = history[chart.group][figure];
-    if (!all) {
-      return history.times.map(() => null);
-    }
-    if (scale !== 'rate') {
-      return all.map((value) => (value === null ? null : value * scale));
-    }
-    return all.map((value, i) => {
-      const before = i === 0 ? null : all[i - 1];
-      if (value === null || before === null || value < before) {
-        return null;
-      }
-      const millis = history.times[i] - history.times[i - 1];
-      return millis > 0 ? ((value - before) * 1000) / millis : null;
-    });
-  }
-
-  function colour(name) {
-    return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  }
-
-  function widthOf(place) {
-    return Math.max(240, place.clientWidth);
-  }
-
-  function axis(more) {
-    return {
-      stroke: colour('--quiet'),
-      grid: {stroke: colour('--line'), width: 1},
-      ticks: {stroke: colour('--line'), width: 1},
-      ...more,
-    };
-  }
-
-  // Whether somebody chose a part of the time with the mouse. A double click shows all again.
-  function isZoomed(plot) {
-    const times = plot.data[0];
-    return plot.scales.x.min > times[0] || plot.scales.x.max < times[times.length - 1];
-  }
-
-  function draw(chart, data) {
-    const value = (plot, raw) => (raw === null || raw === undefined ? '–' : chart.format(raw));
-    chart.plot?.destroy();
-    chart.plot = new uPlot(
-      {
-        width: widthOf(chart.place),
-        height: 200,
-        cursor: {drag: {x: true, y: false}, sync: {key: 'time'}},
-        legend: {markers: {width: 3, stroke: (plot, i) => colour(`--series-${i}`), dash: (plot, i) => LEGEND[i - 1], fill: 'none'}},
-        hooks: {setScale: [(plot, scale) => scale === 'x' && (chart.zoomed = isZoomed(plot))]},
-        series: [
-          {label: 'time', value: (plot, raw) => (raw ? new Date(raw * 1000).toLocaleTimeString() : '–')},
-          ...chart.lines.map(([label], i) => ({
-            label,
-            value,
-            stroke: colour(`--series-${i + 1}`),
-            width: 2,
-            dash: DASHES[i],
-            points: {show: false},
-          })),
-        ],
-        scales: {
-          y: {range: (plot, low, high) => [0, high > 0 ? high * 1.1 : 1]},
-        },
-        axes: [
-          axis({}),
-          axis({
-            size: 70,
-            values: (plot, ticks) => ticks.map(chart.format),
-            ...(chart.format === bytes && {incrs: POWERS_OF_TWO}),
-          }),
-        ],
-      },
-      data,
-      chart.place.querySelector('.plot'),
-    );
-  }
-
   async function drawAll() {
-    const all = await getJson(`${API}history`);
-    const ofCache = cache
-      ? await getJson(`${API}caches/${encodeURIComponent(cache)}/history`)
-      : all;
-    for (const chart of CHARTS) {
-      const parent = document.getElementById(chart.into);
-      const history = chart.group === 'caches' ? ofCache : all;
-      // Two samples make the first line.
-      if (!parent || !history[chart.group] || history.times.length < 2) {
-        continue;
-      }
-      if (!chart.place) {
-        parent.querySelector('.waiting')?.remove();
-        chart.place = document.createElement('figure');
-        const caption = document.createElement('figcaption');
-        caption.textContent = chart.title;
-        const plot = document.createElement('div');
-        plot.className = 'plot';
-        chart.place.append(caption, plot);
-        parent.append(chart.place);
-        new ResizeObserver(() => {
-          if (chart.plot) {
-            chart.plot.setSize({width: widthOf(chart.place), height: 200});
-          }
-        }).observe(chart.place);
-      }
-      const from = history.times[history.times.length - 1] - hours * 3600000;
-      const first = history.times.findIndex((millis) => millis >= from);
-      const data = [history.times.map((millis) => millis / 1000)]
-        .concat(chart.lines.map((line) => values(history, chart, line)))
-        .map((all) => all.slice(first));
-      if (chart.plot) {
-        chart.plot.setData(data, !chart.zoomed);
-        if (chart.zoomed) {
-          chart.plot.redraw();
-        }
-      } else {
-        draw(chart, data);
-      }
-    }
-    return all.interval_millis;
+    samples = await ask(history);
+    Charts.drawAll(samples, hours);
+    return samples.interval_millis;
   }
 
-  function confirmed(button) {
+  function saveCsv() {
+    const {times, caches: all} = samples;
+    const names = Object.keys(all);
+    const lines = times.map((millis, i) => [
+      new Date(millis).toISOString(),
+      ...names.map((name) => all[name][i]),
+    ]);
+    const csv = [['time', ...names], ...lines].map((line) => `${line.join(',')}\n`);
+    const href = URL.createObjectURL(new Blob(csv, {type: 'text/csv'}));
+    el('a', {href, download: 'cache-chroniclemap.csv'}).click();
+    URL.revokeObjectURL(href);
+  }
+
+  function confirmed({dataset, firstChild}) {
     const dialog = document.getElementById('confirm');
-    document.getElementById('confirm-text').textContent = button.dataset.text;
-    document.getElementById('confirm-ok').textContent = button.textContent;
+    document.getElementById('confirm-text').textContent = dataset.text;
+    document.getElementById('confirm-ok').textContent = firstChild.textContent;
     dialog.returnValue = '';
     dialog.showModal();
     return new Promise((resolve) => {
@@ -350,10 +775,10 @@
     });
   }
 
-  async function act(button) {
+  async function act(pressed) {
     // Taken now, as a refresh may change the button.
-    const {action, cancel, cache: subject} = button.dataset;
-    if (!(await confirmed(button))) {
+    const {action, cancel, cache} = pressed.dataset;
+    if (!(await confirmed(pressed))) {
       return;
     }
     notices = notices.filter(({waiting}) => waiting.size > 0);
@@ -362,40 +787,40 @@
       notice('The task is cancelled.');
     } else if (action === 'flush') {
       // Gerrit writes the cache of a plugin with a dash, this module with a dot.
-      const name = encodeURIComponent(subject.replace(/\.(?=[^.]*$)/, '-'));
+      const name = encodeURIComponent(cache.replace(/\.(?=[^.]*$)/, '-'));
       await send('POST', `${SERVER}caches/${name}/flush`);
-      notice(`${subject} is flushed.`);
+      notice(`${cache} is flushed.`);
     } else {
-      const all = subject ? [subject] : (await getJson(`${API}caches`)).caches.map(({name}) => name);
-      await start(action, all);
+      await begin(action, cache ? [cache] : shown.caches.map(({name}) => name));
     }
     await refresh();
   }
 
   // Says something until the next act, beside what is said of work that goes on.
-  function notice(text) {
-    notices.push({text, waiting: new Map()});
+  function notice(words) {
+    notices.push({text: words, waiting: new Map()});
     sayNotices();
   }
 
   function sayNotices() {
     if (notices.length > 0) {
-      say(notices.map(({text}) => text).join(' '));
+      say(notices.map((each) => each.text).join(' '));
     }
   }
 
   // Of several caches, one may be gone or at work already: that is told at the end.
-  async function start(work, caches) {
+  async function begin(work, all) {
     const waiting = new Map();
     const others = [];
-    for (const each of caches) {
+    for (const each of all) {
       // A repair is a verify that drops what it finds damaged.
-      const url = `${API}caches/${encodeURIComponent(each)}/${work === 'repair' ? 'verify' : work}`;
+      const isRepair = work === 'repair';
+      const url = `${API}caches/${encodeURIComponent(each)}/${isRepair ? 'verify' : work}`;
       try {
-        const answer = await send('POST', url, JSON.stringify(work === 'repair' ? {repair: true} : {}));
-        waiting.set(JSON.parse(answer.slice(4)).id, {cache: each, seen: false});
+        const task = await send('POST', url, isRepair ? {repair: true} : {});
+        waiting.set(task.id, {cache: each, seen: false});
       } catch (error) {
-        if (caches.length === 1 || ![404, 409].includes(error.status)) {
+        if (all.length === 1 || ![404, 409].includes(error.status)) {
           throw error;
         }
         others.push(`${each}: ${error.message}`);
@@ -404,8 +829,8 @@
     if (waiting.size === 0) {
       throw new Error(others.join('; '));
     }
-    const name = `The ${work} of ${caches.length === 1 ? caches[0] : `${caches.length} caches`}`;
-    notices.push({text: `${name} is queued.`, name, caches, waiting, others});
+    const name = `The ${work} of ${all.length === 1 ? all[0] : `${all.length} caches`}`;
+    notices.push({text: `${name} is queued.`, name, all, waiting, others});
     sayNotices();
     document.getElementById('tasks').scrollIntoView({block: 'nearest'});
   }
@@ -413,36 +838,37 @@
   // Says what came of the work that was started here.
   function sayEnds() {
     for (const run of notices.filter(({waiting}) => waiting.size > 0)) {
-      const {name, caches, waiting, others} = run;
+      const {name, all, waiting, others} = run;
       let result = 'its end was not seen';
       for (const [id, task] of waiting) {
-        const cells = document.querySelector(`#tasks [data-task="${CSS.escape(id)}"]`)?.closest('tr').children;
-        const isOver = cells && cells[4].textContent.trim() !== '';
+        const end = shown.events.find((event) => event.task === id);
+        const goesOn = shown.tasks.some((each) => each.id === id);
         // Gerrit may have restarted, and knows nothing of it.
-        if (isOver || (!cells && task.seen)) {
+        if (end || (!goesOn && task.seen)) {
           waiting.delete(id);
-          result = isOver ? cells[5].textContent.trim() : result;
+          result = end ? outcome(end)[1] : result;
           if (result !== 'sound') {
             others.push(`${task.cache}: ${result}`);
           }
         }
-        task.seen ||= Boolean(cells);
+        task.seen ||= goesOn;
       }
       if (waiting.size === 0) {
-        run.text = `${name} has ended: ${caches.length === 1 ? result : others.join('; ') || 'all are sound'}.`;
-      } else if (caches.length > 1) {
+        run.text = `${name} has ended: ${all.length === 1 ? result : others.join('; ') || 'all are sound'}.`;
+      } else if (all.length > 1) {
         run.text = `${name} goes on; ${waiting.size} left.`;
       }
     }
     sayNotices();
   }
 
-  document.addEventListener('click', (event) => {
-    const button = event.target.closest('button[data-action], button[data-cancel]');
-    if (!button) {
-      return;
+  document.addEventListener('click', ({target}) => {
+    const pressed = target.closest('button');
+    if (pressed?.dataset.save && samples) {
+      saveCsv();
+    } else if (pressed?.dataset.text) {
+      act(pressed).catch((error) => notice(`Not done: ${error.message}`));
     }
-    act(button).catch((error) => notice(`Not done: ${error.message}`));
   });
 
   async function forever(work, millis) {
@@ -454,26 +880,62 @@
           say('');
         }
       } catch (error) {
-        say(`${OUT_OF_DATE}: ${error.message}`);
+        const isSignedOut = error.status === 403;
+        say(`${OUT_OF_DATE}: ${isSignedOut ? 'reload the page, and sign in again' : error.message}`);
       }
     }
     setTimeout(() => forever(work, millis), wait);
   }
 
-  pause.addEventListener('click', () => {
-    paused = !paused;
-    pause.setAttribute('aria-pressed', String(paused));
-  });
-  setInterval(() => {
-    const seconds = Math.round((Date.now() - updated) / 1000);
-    age.textContent = `updated ${seconds} s ago${paused ? ', paused' : ''}`;
-  }, 1000);
+  function refuse(title, words, href, link) {
+    main.replaceChildren(el('h2', {}, title), el('p', {}, words));
+    if (href) {
+      main.append(el('p', {}, el('a', {href}, link)));
+    }
+  }
 
-  document.documentElement.classList.add('script');
-  localTimes(document);
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
-    CHARTS.filter((chart) => chart.plot).forEach((chart) => draw(chart, chart.plot.data));
-  });
-  forever(drawAll, REFRESH_MILLIS);
-  setTimeout(() => forever(refresh, REFRESH_MILLIS), REFRESH_MILLIS);
+  async function run() {
+    let isSignedIn = true;
+    try {
+      rights = await ask(`${GERRIT}accounts/self/capabilities`);
+    } catch (error) {
+      isSignedIn = error.status !== 403;
+    }
+    try {
+      await refresh();
+    } catch (error) {
+      if (error.status === 403) {
+        const needs = 'This page needs the global capability View Caches or Maintain Server.';
+        const way = 'An administrator can grant it in the rights of All-Projects.';
+        const back = encodeURIComponent(`plugins/cache-chroniclemap/${location.search}`);
+        if (isSignedIn) {
+          refuse('Not permitted', `${needs} ${way}`);
+        } else {
+          refuse('Sign in', needs, `${GERRIT}login/${back}`, 'Sign in');
+        }
+        return;
+      }
+      if (error.status === 404) {
+        const words = `There is no cache "${asked.cache}" on disk.`;
+        refuse('No such cache', words, address({}), 'All caches');
+        return;
+      }
+      say(`${OUT_OF_DATE}: ${error.message}`);
+    }
+    document.getElementById('refreshing').hidden = false;
+    pause.addEventListener('click', () => {
+      paused = !paused;
+      pause.setAttribute('aria-pressed', String(paused));
+    });
+    setInterval(() => {
+      const seconds = Math.round((Date.now() - updated) / 1000);
+      age.textContent = `updated ${seconds} s ago${paused ? ', paused' : ''}`;
+    }, 1000);
+    forever(drawAll, REFRESH_MILLIS);
+    // The second look, which the rates need, is soon.
+    setTimeout(() => forever(refresh, REFRESH_MILLIS), 1000);
+  }
+
+  document.title = asked.cache ? `${asked.cache} - cache-chroniclemap` : document.title;
+  run();
 })();

@@ -33,6 +33,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterAll;
@@ -128,6 +129,31 @@ class AdminRestIT {
     assertThat(none.body()).contains("no parsed refs of \"nonsense\"");
   }
 
+  /** The figures that the others answer with, for the page. */
+  @Test
+  void theOverviewHasAll() throws Exception {
+    JsonObject overview = object(admin.get(BASE + "overview"));
+    for (Map.Entry<String, JsonElement> each : object(admin.get(BASE + "caches")).entrySet()) {
+      assertThat(overview.has(each.getKey())).isTrue();
+    }
+    JsonObject cache = overview.getAsJsonArray("caches").get(0).getAsJsonObject();
+    String name = cache.get("name").getAsString();
+    assertThat(fields(cache)).isEqualTo(fields(object(admin.get(BASE + "caches/" + name))));
+    assertThat(fields(overview.get("refs"))).isEqualTo(fields(object(admin.get(BASE + "refs"))));
+    JsonObject meanings = overview.getAsJsonObject("meanings");
+    for (String field : fields(cache)) {
+      JsonElement value = cache.get(field);
+      if (value.isJsonPrimitive() && value.getAsJsonPrimitive().isNumber()) {
+        assertWithMessage(field).that(meanings.getAsJsonObject("caches").has(field)).isTrue();
+      }
+    }
+    RestClient.Reply started = admin.tryPost(BASE + "caches/" + name + "/verify", "{}");
+    String task = object(started).get("id").getAsString();
+    ended(started, name);
+    assertThat(object(admin.get(BASE + "overview")).getAsJsonArray("events").toString())
+        .contains("\"task\":\"" + task + "\"");
+  }
+
   @Test
   void rightsAreThoseOfSsh() throws Exception {
     RestClient nobody = user("nobody");
@@ -138,6 +164,7 @@ class AdminRestIT {
             "caches/change_notes",
             "caches/change_notes/history",
             "history",
+            "overview",
             "refs",
             "refs/shown")) {
       assertWithMessage(path).that(nobody.tryGet(BASE + path).status()).isEqualTo(403);

@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 
 import static com.google.common.truth.Truth.assertThat;
 
+import com.google.gson.JsonObject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.BuildFolder;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritSite;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Workload;
@@ -57,9 +58,11 @@ class PackedRefsAloneIT extends RefsFixture {
     site.editJavaOptions(options -> options.removeAll(GerritSite.MODULE_FLAGS));
     restart();
     assertThat(gerrit.ssh().run("cache-chroniclemap refs")).contains("All-Projects");
-    String page = gerrit.rest().get("/plugins/cache-chroniclemap/").body();
-    assertThat(page).contains("Parsed ref lists");
-    assertThat(page).doesNotContain("id=\"caches\"");
+    JsonObject overview =
+        gerrit.rest().get("/config/server/cache-chroniclemap~overview").json().getAsJsonObject();
+    assertThat(overview.getAsJsonObject("refs").getAsJsonArray("projects")).isNotEmpty();
+    assertThat(overview.getAsJsonArray("caches")).isEmpty();
+    assertThat(overview.has("directory") || overview.has("memory_only_reason")).isFalse();
     assertThat(gerrit.ssh().tryRun("cache-chroniclemap show").isOk()).isFalse();
     assertThat(gerrit.ssh().run("gerrit show-caches -w 120")).contains("D accounts");
     gerrit.createProject("flags");

@@ -108,11 +108,15 @@ class PageIT {
   /** Opens the page as nobody, and signs in by the link that is there. */
   private void signIn(int account) {
     browser.open(page);
-    String link = browser.one("a[href*='login']").getDomProperty("href");
+    String link = signInLink();
     browser.open(link + "?account_id=" + account);
     assertThat(browser.url()).isEqualTo(page);
     // The page was refused to nobody, which the console says.
     browser.console();
+  }
+
+  private String signInLink() {
+    return browser.await("main a[href*='login']").getDomProperty("href");
   }
 
   /** Opens the page as the administrator, and waits for the charts. */
@@ -183,6 +187,7 @@ class PageIT {
     assertThat(browser.all("#caches")).isEmpty();
     assertThat(browser.all("#refs")).isEmpty();
     browser.open(page + "?cache=%3Cscript%3Ealert(1)%3C/script%3E");
+    browser.await("main h2");
     assertThat(browser.text()).contains("no cache \"<script>alert(1)</script>\" on disk");
   }
 
@@ -210,6 +215,7 @@ class PageIT {
     browser.wholePicture(PICTURES.resolve("cache.png"));
     browser.forget();
     browser.open(page);
+    browser.await("main h2");
     assertThat(browser.obstacles()).isEmpty();
   }
 
@@ -233,13 +239,21 @@ class PageIT {
   }
 
   @Test
-  void isReadableWithoutScript() {
+  void withoutScriptItNamesTheCommand() {
     signIn(Gerrit.ADMIN_ID);
     browser.scripts(false);
-    browser.open(page + "?cache=web_sessions");
+    browser.open(page);
+    assertThat(browser.one("main").getText())
+        .isEqualTo(
+            "This page needs JavaScript; the SSH command ssh -p PORT HOST cache-chroniclemap show"
+                + " prints its figures, too.");
+  }
+
+  /** Each choice is a part of the address, by links that are there. */
+  @Test
+  void whatIsChosenStaysInTheAddress() {
+    open("?cache=web_sessions");
     assertThat(browser.one("#summary").getText()).containsMatch("new|clean");
-    assertThat(browser.text()).contains("Work on a cache needs JavaScript here");
-    assertThat(browser.all("#actions button").stream().anyMatch(WebElement::isDisplayed)).isFalse();
     browser.one("#cache-history a[href*='hours=1']").click();
     browser.await("#cache-history a[aria-current][href*='hours=1']");
     browser.one(".back a").click();
@@ -249,8 +263,8 @@ class PageIT {
     browser.one("#caches form button").click();
     browser.await("#caches input[value='SESSIONS']");
     assertThat(browser.url()).contains("sort=-entries");
-    assertThat(browser.all("#caches tbody tr").stream().map(WebElement::getText).toList())
-        .hasSize(1);
+    assertThat(browser.url()).contains("hours=1");
+    assertThat(browser.all("#caches tbody tr")).hasSize(1);
     assertThat(figures("web_sessions")).hasSize(5);
   }
 
@@ -284,6 +298,7 @@ class PageIT {
     open("");
     for (String query : List.of("", "?cache=web_sessions")) {
       browser.open(page + query);
+      browser.await("#state .help");
       browser.all(".help").forEach(link -> links.add(link.getDomProperty("href")));
     }
     assertThat(links).hasSize(8);
@@ -297,11 +312,12 @@ class PageIT {
   }
 
   @Test
-  void theHistoryIsThereAsCsv() throws Exception {
-    String address = "/plugins/cache-chroniclemap/?format=csv&cache=web_sessions";
-    assertThat(RestClient.anonymous(site.url()).tryGet(address).status()).isEqualTo(403);
-    String csv = gerrit.rest().get(address).body();
-    List<String> lines = csv.lines().toList();
+  void theHistoryIsThereAsCsv() {
+    open("?cache=web_sessions");
+    browser.await("#cache-charts canvas");
+    browser.run("URL.createObjectURL = (saved) => { window.saved = saved; return 'data:,'; }");
+    browser.one("button[data-save='csv']").click();
+    List<String> lines = ((String) browser.run("return window.saved.text()")).lines().toList();
     assertThat(lines.get(0)).startsWith("time,entries,live_bytes,");
     assertThat(lines.get(1)).matches("\\d{4}-\\d\\d-\\d\\dT[0-9:.]+Z(,\\d+)+");
   }
@@ -321,7 +337,7 @@ class PageIT {
   }
 
   private void click(String button, String expected) {
-    browser.one("button[data-action='" + button + "']").click();
+    browser.await("button[data-action='" + button + "']").click();
     browser.await("#confirm[open]");
     assertThat(browser.obstacles()).isEmpty();
     browser.one("#confirm-ok").click();
@@ -338,6 +354,7 @@ class PageIT {
     assertThat(browser.one("#tasks tbody tr").getText()).startsWith("verify persisted_projects");
     click("import", "The import of persisted_projects has ended: (done|nothing in H2)");
     browser.open(page + "?cache=git_tags");
+    browser.await("#actions button");
     long before = rest("caches/git_tags").get("invalidated").getAsLong();
     // Whoever thinks again changes nothing.
     browser.one("button[data-action='flush']").click();
@@ -353,13 +370,15 @@ class PageIT {
     browser.open(page);
     click("verify", "The verify of " + caches + " caches has ended: all are sound");
     assertThat(verified()).hasSize(caches);
+    // The last ends are among the tasks as well.
+    assertThat(browser.all("#tasks tbody tr")).hasSize(20);
     assertThat(browser.console()).isEmpty();
   }
 
-  /** The caches that the table of tasks says are sound. */
+  /** The caches that the events say are sound. */
   private Set<String> verified() {
-    return Pattern.compile("verify (\\S+) .* sound")
-        .matcher(browser.one("#tasks").getText())
+    return Pattern.compile("(\\S+) 1 verify by admin: sound")
+        .matcher(browser.one("#events").getText())
         .results()
         .map(row -> row.group(1))
         .collect(Collectors.toSet());
@@ -382,8 +401,7 @@ class PageIT {
     site.spoil("persisted_projects", description);
 
     browser.open(page + "?cache=persisted_projects");
-    String signIn = browser.one("a[href*='login']").getDomProperty("href");
-    browser.open(signIn + "?account_id=" + Gerrit.ADMIN_ID);
+    browser.open(signInLink() + "?account_id=" + Gerrit.ADMIN_ID);
     assertThat(browser.url()).isEqualTo(page + "?cache=persisted_projects");
     browser.await("#cache-charts canvas");
     click("verify", "The verify of persisted_projects has ended: DAMAGED");
@@ -405,13 +423,19 @@ class PageIT {
   @Test
   void othersSeeWhatTheyMay() throws Exception {
     browser.open(page);
-    assertThat(browser.text()).contains("Sign in");
-    assertThat(browser.all("[data-token]")).isEmpty();
-    signInRefused("nobody");
-    assertThat(browser.all("[data-token]")).isEmpty();
+    String link = signInLink();
+    assertThat(browser.one("main").getText()).contains("Sign in");
+    assertThat(browser.all("section")).isEmpty();
+    browser.open(link + "?account_id=" + gerrit.accountId("nobody"));
+    browser.await("main h2");
+    assertThat(browser.one("main").getText()).contains("Not permitted");
     assertThat(browser.text()).contains("needs the global capability View Caches or Maintain");
+    assertThat(browser.all("section")).isEmpty();
+    RestClient nobody = RestClient.withPassword(site.url(), "nobody", "secret");
+    assertThat(nobody.tryGet(API + "overview").status()).isEqualTo(403);
     browser.forget();
     signIn(gerrit.accountId("viewer"));
+    browser.await("#caches table");
     assertThat(figures("web_sessions")).hasSize(5);
     assertThat(browser.one("#refs").getText()).contains(PROJECT);
     assertThat(browser.one("#refs").getText()).doesNotContain("hidden");
@@ -421,11 +445,6 @@ class PageIT {
         .containsExactly("Verify");
     click("verify", "The verify of web_sessions has ended: sound");
     assertThat(browser.one("#tasks tbody tr").getText()).contains("viewer");
-  }
-
-  private void signInRefused(String user) throws IOException {
-    String link = browser.one("a[href*='login']").getDomProperty("href");
-    browser.open(link + "?account_id=" + gerrit.accountId(user));
   }
 
   /** What a page of another site could do with the cookie of somebody who is signed in. */

@@ -198,7 +198,9 @@ class RealGerritIT {
       assertThat(admin.tryRun("cache-chroniclemap verify").out()).contains("change_notes");
       admin.run("cache-chroniclemap show");
       String plugin = "/plugins/cache-chroniclemap/";
-      assertThat(reader.get(plugin).body()).contains("change_notes");
+      assertThat(reader.get(plugin).body()).contains("page.js");
+      assertThat(reader.get("/config/server/cache-chroniclemap~overview").body())
+          .contains("change_notes");
       assertThat(reader.get(plugin + "static/page.js").body()).contains("function");
       assertThat(reader.get(plugin + "Documentation/config.html").body()).contains("maxLoose");
       daemon.stop();

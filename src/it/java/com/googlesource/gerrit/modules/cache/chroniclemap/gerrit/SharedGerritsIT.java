@@ -134,8 +134,8 @@ class SharedGerritsIT {
     awaitAllRead(b, a, 0);
     assertComputesNothing(b, team, expected);
     assertThat(b.figure("taken_in")).isAtLeast(20);
-    assertThat(b.gerrit.rest().get("/plugins/cache-chroniclemap/").body())
-        .containsMatch("(?s)id=\"shared\".*taken_in");
+    assertThat(b.gerrit.rest().get("/config/server/cache-chroniclemap~overview").body())
+        .containsMatch("(?s)\"shared\":.*taken_in");
     assertThat(Files.readString(b.site.path().resolve("logs/error_log")))
         .contains("Connected to the server of shared values");
 

@@ -142,9 +142,12 @@ class SwitchIT {
     }
     assertThat(now.get("gerrit_file_diff").since(figures).diskHits()).isGreaterThan(0);
 
-    // In each Gerrit, with its own template library and its own way to serve documentation.
+    // In each Gerrit, with its own way to serve files and documentation.
     RestClient browser = RestClient.withCookie(site.url(), cookie);
-    assertThat(browser.get("/plugins/cache-chroniclemap/").body()).contains("gerrit_file_diff");
+    assertThat(browser.get("/plugins/cache-chroniclemap/").body()).contains("page.js");
+    assertThat(browser.get("/plugins/cache-chroniclemap/static/page.js").body()).contains("fetch");
+    assertThat(browser.get("/config/server/cache-chroniclemap~overview").body())
+        .contains("gerrit_file_diff");
     assertThat(browser.get("/plugins/cache-chroniclemap/Documentation/page.html").body())
         .contains("The page in the browser");
 

@@ -39,7 +39,8 @@ final class AdminRestModule extends RestApiModule {
     child(CONFIG_KIND, "refs").to(RefsApi.All.class);
     get(RefsApi.KIND).toInstance(new RestCollection.GetOne<>());
     DynamicSet.bind(binder(), TopMenu.class).to(PageLink.class);
-    get(CONFIG_KIND, "history").to(HistoryView.class);
+    get(CONFIG_KIND, "history").to(PageApi.GetHistory.class);
+    get(CONFIG_KIND, "overview").to(PageApi.Overview.class);
     install(lifecycle(History.class));
     if (caches.isEmpty()) {
       return;

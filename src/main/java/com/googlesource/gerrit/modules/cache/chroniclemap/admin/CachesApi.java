@@ -32,6 +32,7 @@ import com.google.inject.TypeLiteral;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * The REST endpoints of the caches, {@code /config/server/cache-chroniclemap~caches[/NAME]}, with
@@ -59,7 +60,8 @@ final class CachesApi {
     @Override
     JsonObject all() {
       List<CacheReport> reports = inventory.reports();
-      return CachesJson.of(inventory, reports, Problems.find(history, inventory, reports));
+      return CachesJson.of(
+          Optional.of(inventory), reports, Problems.find(history, inventory, reports));
     }
 
     @Override

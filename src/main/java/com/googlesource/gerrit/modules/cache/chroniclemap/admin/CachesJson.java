@@ -26,6 +26,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 
@@ -42,15 +43,22 @@ final class CachesJson {
 
   private CachesJson() {}
 
-  /** Formats what the inventory tells of all caches together, some of the caches, and problems. */
-  static JsonObject of(CacheInventory all, List<CacheReport> reports, Problems problems) {
+  /**
+   * Formats what the inventory tells of all caches together, some of the caches, and problems.
+   *
+   * @param all none if the module of the caches is not installed
+   */
+  static JsonObject of(Optional<CacheInventory> all, List<CacheReport> reports, Problems problems) {
     JsonObject root = new JsonObject();
     root.addProperty("version", RunningJar.version());
-    all.directory().ifPresent(path -> root.addProperty("directory", path.toString()));
-    all.memoryOnlyReason().ifPresent(why -> root.addProperty("memory_only_reason", why));
+    all.flatMap(CacheInventory::directory)
+        .ifPresent(path -> root.addProperty("directory", path.toString()));
+    all.flatMap(CacheInventory::memoryOnlyReason)
+        .ifPresent(why -> root.addProperty("memory_only_reason", why));
     root.add("caches", array(reports, CachesJson::cache));
     root.add("problems", array(problems.all(), CachesJson::problem));
-    all.shared().ifPresent(report -> root.add("shared", SharedTable.json(report)));
+    all.flatMap(CacheInventory::shared)
+        .ifPresent(report -> root.add("shared", SharedTable.json(report)));
     return root;
   }
 
@@ -69,10 +77,16 @@ final class CachesJson {
     for (Metric<R> metric : metrics) {
       String name = metric.shortName();
       if (!NOT_SHOWN.contains(name) && !metric.isLatency()) {
-        out.addProperty(DISK_READS.contains(name) ? "disk_" + name : name, metric.of(report));
+        out.addProperty(nameOf(metric), metric.of(report));
       }
     }
     return out;
+  }
+
+  /** The name of a figure here. */
+  static String nameOf(Metric<?> metric) {
+    String name = metric.shortName();
+    return DISK_READS.contains(name) ? "disk_" + name : name;
   }
 
   static JsonObject cache(CacheReport report) {

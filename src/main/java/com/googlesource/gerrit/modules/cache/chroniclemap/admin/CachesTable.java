@@ -76,13 +76,13 @@ final class CachesTable {
   }
 
   /** The totals of figures that have no column. The JSON output has them for each cache. */
-  static String activity(Figures all) {
+  private static String activity(Figures all) {
     return all.fill(
         "Expired since the start: {expired}; files replaced or grown: {growths}; queued for writing"
             + " now: {queued}.");
   }
 
-  static String startOf(StoreStats stats) {
+  private static String startOf(StoreStats stats) {
     if (stats.state() == StoreState.FAILED) {
       return "FAILED";
     }

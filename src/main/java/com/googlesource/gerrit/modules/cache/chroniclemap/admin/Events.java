@@ -88,6 +88,7 @@ final class Events {
    * @param text the kind, for people
    * @param count by how much the figure rose
    * @param result the figures of work; null for other events
+   * @param task the id of the work's task; null for other events
    */
   record Event(
       long from,
@@ -96,10 +97,16 @@ final class Events {
       String kind,
       String text,
       long count,
-      @Nullable JsonObject result) {
+      @Nullable JsonObject result,
+      @Nullable String task) {
+    /** An event that is no end of work. */
+    Event(long from, long to, String subject, String kind, String text, long count) {
+      this(from, to, subject, kind, text, count, null, null);
+    }
+
     /** Returns this rise and a later one as one event. */
     Event and(Event later) {
-      return new Event(from, later.to, subject, kind, text, count + later.count, null);
+      return new Event(from, later.to, subject, kind, text, count + later.count);
     }
   }
 
@@ -114,7 +121,7 @@ final class Events {
         String kind = CachesJson.lower(start.kind());
         String text =
             STARTS.get(start.kind()) + (start.detail().isEmpty() ? "" : ": " + start.detail());
-        add(new Event(now.millis(), now.millis(), report.name(), kind, text, 1, null));
+        add(new Event(now.millis(), now.millis(), report.name(), kind, text, 1));
       }
     }
     for (String name : now.caches().keySet()) {
@@ -135,7 +142,7 @@ final class Events {
           // The figures of a plugin's cache start again at 0 when the plugin is loaded again.
           long rise = value < old ? value : value - old;
           if (rise > 0) {
-            addRise(new Event(now.millis(), now.millis(), subject, kind, text, rise, null));
+            addRise(new Event(now.millis(), now.millis(), subject, kind, text, rise));
           }
         });
   }

@@ -17,9 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 import static com.google.common.base.Strings.lenientFormat;
 
 import com.google.common.collect.ImmutableList;
-import com.google.common.collect.Iterables;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
-import java.time.Duration;
 import java.util.List;
 import java.util.function.BiPredicate;
 import java.util.function.Consumer;
@@ -117,25 +115,20 @@ final class Limits {
     return new Piece(first, last, first.caches().get(name), last.caches().get(name));
   }
 
-  /**
-   * Finds what costs too much now, or did within the history.
-   *
-   * @param shown the time whose figures are told, if it cost then; otherwise all of the history
-   */
-  void find(Duration shown, Consumer<Problems.Problem> found) {
-    find(shown, found, Limits::costsOnDisk, Limits::onDisk, this::moreDisk, "full-caches");
-    find(shown, found, Limits::costsInMemory, Limits::inMemory, this::moreMemory, "small-memory");
+  /** Finds what costs too much now, or did within the history. */
+  void find(Consumer<Problems.Problem> found) {
+    find(found, Limits::costsOnDisk, Limits::onDisk, this::moreDisk, "full-caches");
+    find(found, Limits::costsInMemory, Limits::inMemory, this::moreMemory, "small-memory");
   }
 
   /**
    * Finds whether one of the limits does.
    *
    * @param costs says so of a piece, and of all of the history up to its end
-   * @param text what happened in the time that is shown
+   * @param text what happened in all of the history
    * @param meaning what to do, by the last piece that cost
    */
   private void find(
-      Duration shown,
       Consumer<Problems.Problem> found,
       BiPredicate<Piece, Piece> costs,
       Function<Piece, String> text,
@@ -145,13 +138,11 @@ final class Limits {
     for (int end = now; end > 0; end -= SAMPLES) {
       Piece piece = piece(Math.max(0, end - SAMPLES), end);
       if (costs.test(piece, piece(0, end))) {
-        long since = samples.get(now).millis() - shown.toMillis();
-        int from = Iterables.indexOf(samples, sample -> sample.millis() >= since);
         found.accept(
             new Problems.Problem(
                 end == now ? Problems.Level.LIMIT : Problems.Level.WAS,
                 report.name(),
-                text.apply(piece(from < end ? from : 0, now)),
+                text.apply(piece(0, now)),
                 meaning.apply(piece),
                 paragraph,
                 false,

@@ -15,7 +15,6 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import com.google.common.collect.ImmutableList;
-import com.google.common.collect.ImmutableSet;
 import com.google.gerrit.common.Nullable;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
@@ -44,15 +43,13 @@ final class Problems {
 
   /** How urgent a problem is, the most urgent first. */
   enum Level {
-    NOW(3, "wrong now"),
-    LIMIT(2, "at its limit"),
-    WAS(1, "was wrong");
+    NOW("wrong now"),
+    LIMIT("at its limit"),
+    WAS("was wrong");
 
-    final int severity;
     final String shown;
 
-    Level(int severity, String shown) {
-      this.severity = severity;
+    Level(String shown) {
       this.shown = shown;
     }
   }
@@ -170,7 +167,6 @@ final class Problems {
 
   private final long now;
   private final ImmutableList<Sample> samples;
-  private final Duration shown;
   private final List<Events.Event> events;
   private final List<Problem> all = new ArrayList<>();
 
@@ -179,38 +175,29 @@ final class Problems {
    *
    * @param now the time, in milliseconds since the epoch
    * @param samples of the figures, the newest one last
-   * @param shown the time whose figures are told
    * @param events since the server's start, the newest one first
    */
-  Problems(long now, ImmutableList<Sample> samples, Duration shown, List<Events.Event> events) {
+  Problems(long now, ImmutableList<Sample> samples, List<Events.Event> events) {
     this.now = now;
     this.samples = samples;
-    this.shown = shown;
     this.events = events;
   }
 
   /**
    * Finds what an administrator should know now.
    *
-   * @param hours whose figures are told
    * @param caches those to look at
    * @param refs the totals of parsed ref lists, null to leave them out
    * @param refFigures the figures of these totals
    */
   static Problems find(
       History history,
-      int hours,
       Optional<CacheInventory> inventory,
       List<CacheReport> caches,
       @Nullable RefsTotals refs,
       @Nullable Figures refFigures) {
     history.look();
-    Problems found =
-        new Problems(
-            System.currentTimeMillis(),
-            history.samples(),
-            Duration.ofHours(hours),
-            history.events());
+    Problems found = new Problems(System.currentTimeMillis(), history.samples(), history.events());
     inventory.flatMap(CacheInventory::memoryOnlyReason).ifPresent(found::findMemoryOnly);
     inventory
         .flatMap(CacheInventory::exposed)
@@ -229,32 +216,12 @@ final class Problems {
 
   /** Finds what an administrator should know now of some caches. */
   static Problems find(History history, CacheInventory inventory, List<CacheReport> caches) {
-    return find(history, PageQuery.ALL_HOURS, Optional.of(inventory), caches, null, null);
+    return find(history, Optional.of(inventory), caches, null, null);
   }
 
   /** Returns those that were found, the most urgent ones first. */
   ImmutableList<Problem> all() {
     return ImmutableList.sortedCopyOf(Comparator.comparing(Problem::level), all);
-  }
-
-  /** Returns those of one subject, the most urgent ones first. */
-  ImmutableList<Problem> of(String subject) {
-    return all().stream()
-        .filter(problem -> problem.subject.equals(subject))
-        .collect(ImmutableList.toImmutableList());
-  }
-
-  /** Returns those of a cache and those that concern each cache, the most urgent ones first. */
-  ImmutableList<Problem> shownWith(String cache) {
-    ImmutableSet<String> subjects = ImmutableSet.of(cache, ALL_CACHES, SHARED, PAGE);
-    return all().stream()
-        .filter(problem -> subjects.contains(problem.subject))
-        .collect(ImmutableList.toImmutableList());
-  }
-
-  /** Returns the state in one word: that of the most urgent problem. */
-  static String verdict(List<Problem> some) {
-    return some.stream().findFirst().map(problem -> CachesJson.lower(problem.level)).orElse("fine");
   }
 
   void findMemoryOnly(String reason) {
@@ -276,7 +243,7 @@ final class Problems {
                     "What is put meanwhile is lost at the next stop. " + TRIED_AGAIN,
                     NO_FILE));
     findKinds(name, figures);
-    new Limits(report, samples, now).find(shown, all::add);
+    new Limits(report, samples, now).find(all::add);
     if (figures.get("queued") > 0 && wasQueued(name)) {
       all.add(
           new Problem(

@@ -57,7 +57,6 @@ final class RefsCommand extends DocumentedCommand {
                 figures,
                 totals,
                 reports,
-                Problems.find(
-                    history, PageQuery.ALL_HOURS, Optional.empty(), List.of(), totals, figures)));
+                Problems.find(history, Optional.empty(), List.of(), totals, figures)));
   }
 }

@@ -44,9 +44,12 @@ final class RefsJson {
   }
 
   private static void add(JsonObject out, Figures figures) {
-    figures.forEach(
-        (metric, value) ->
-            out.addProperty(NAMES.getOrDefault(metric.shortName(), metric.shortName()), value));
+    figures.forEach((metric, value) -> out.addProperty(nameOf(metric), value));
+  }
+
+  /** The name of a figure here. */
+  static String nameOf(Metric<?> metric) {
+    return NAMES.getOrDefault(metric.shortName(), metric.shortName());
   }
 
   static JsonObject project(ProjectRefs refs) {

@@ -65,7 +65,7 @@ final class RefsTable {
             + time(figures.get("last_parse")));
   }
 
-  static String perRef(long bytes, long refs) {
+  private static String perRef(long bytes, long refs) {
     return refs == 0 ? "" : Units.count(bytes / refs);
   }
 

@@ -33,16 +33,6 @@ final class Rights {
   /** To change something. */
   static final Set<GlobalOrPluginPermission> MAINTAIN = Set.of(GlobalPermission.MAINTAIN_SERVER);
 
-  /** To flush a cache, as Gerrit's own flush requires. */
-  static final Set<GlobalOrPluginPermission> FLUSH =
-      Set.of(GlobalPermission.FLUSH_CACHES, GlobalPermission.MAINTAIN_SERVER);
-
-  /** To cancel a task. Gerrit requires {@link #VIEW_QUEUE} too, to find the task. */
-  static final Set<GlobalOrPluginPermission> KILL = Set.of(GlobalPermission.KILL_TASK);
-
-  /** To find tasks by their ids. */
-  static final Set<GlobalOrPluginPermission> VIEW_QUEUE = Set.of(GlobalPermission.VIEW_QUEUE);
-
   @Inject private PermissionBackend permissions;
 
   /** Requires one of some permissions. */

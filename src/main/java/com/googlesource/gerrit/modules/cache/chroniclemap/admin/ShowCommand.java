@@ -20,6 +20,7 @@ import com.google.gerrit.sshd.CommandMetaData;
 import com.google.inject.Inject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import java.util.List;
+import java.util.Optional;
 
 /** The command {@code ssh HOST cache-chroniclemap show}, which shows the figures of the caches. */
 @CommandMetaData(
@@ -35,7 +36,7 @@ final class ShowCommand extends CachesCommand {
     List<CacheReport> reports = select();
     Problems problems = Problems.find(history, inventory, reports);
     print(
-        () -> CachesJson.of(inventory, reports, problems),
+        () -> CachesJson.of(Optional.of(inventory), reports, problems),
         out -> CachesTable.print(out, inventory, reports, problems));
   }
 }

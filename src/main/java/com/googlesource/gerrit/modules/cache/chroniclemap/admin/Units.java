@@ -31,9 +31,6 @@ final class Units {
   private static final DateTimeFormatter DAY =
       DateTimeFormatter.ofPattern("d MMM", Locale.ROOT).withZone(ZoneId.systemDefault());
 
-  private static final DateTimeFormatter EXACT =
-      DateTimeFormatter.ofPattern("d MMM HH:mm:ss z", Locale.ROOT).withZone(ZoneId.systemDefault());
-
   private Units() {}
 
   /** Formats a size, such as {@code 1.5 MiB}, in at most 7 characters. */
@@ -71,22 +68,10 @@ final class Units {
     return scaled(nanos, 1000, SECONDS, " ");
   }
 
-  /** Formats a rate, with one decimal below 10. */
-  static String perSecond(double rate) {
-    return rate > 0 && rate < 9.95
-        ? String.format(Locale.ROOT, "%.1f", rate)
-        : count(Math.round(rate));
-  }
-
   /** Formats a recent time as the time of day, any other time as the day. */
   static String time(long millis) {
     Instant then = Instant.ofEpochMilli(millis);
     return (then.isAfter(Instant.now().minus(12, ChronoUnit.HOURS)) ? TIME : DAY).format(then);
-  }
-
-  /** Formats a time with its day and zone. */
-  static String exactTime(long millis) {
-    return EXACT.format(Instant.ofEpochMilli(millis));
   }
 
   /** Formats a share in percent; empty if the whole is 0. */

@@ -24,9 +24,7 @@ import com.google.gson.JsonObject;
 import com.google.inject.Inject;
 import com.google.inject.Singleton;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.ExecutorService;
 
@@ -36,7 +34,6 @@ import java.util.concurrent.ExecutorService;
  */
 @Singleton
 final class UpkeepQueue implements LifecycleListener {
-  private static final int MAX_ENDED = 200;
   private static final long LOOK_AGAIN_MILLIS = 1000;
   private static final String CANCELLED = "cancelled before it began";
 
@@ -46,9 +43,6 @@ final class UpkeepQueue implements LifecycleListener {
   /** The work that is queued or running, in the order of its start. Guarded by this. */
   private final List<Queued> tasks = new ArrayList<>();
 
-  /** The work that has ended, the last one first. Guarded by this. */
-  private final Deque<Ended> ended = new ArrayDeque<>();
-
   /** Work that is queued or running. */
   record Queued(WorkQueue.Task<?> task, Run run) {
     /** As Gerrit's own REST API shows it. */
@@ -56,24 +50,25 @@ final class UpkeepQueue implements LifecycleListener {
       return new TaskInfo(task);
     }
 
+    JsonObject json() {
+      JsonObject out = new JsonObject();
+      TaskInfo info = info();
+      out.addProperty("id", info.id);
+      out.addProperty("work", run.work.name());
+      out.addProperty("cache", run.cache);
+      out.addProperty("by", run.by);
+      out.addProperty("start", info.startTime.getTime());
+      boolean isRunning = info.state == WorkQueue.Task.State.RUNNING;
+      out.addProperty("state", isRunning ? "running" : task.isDone() ? "ending" : "queued");
+      out.addProperty("progress", run.progress());
+      return out;
+    }
+
     /** Whether it is yet to end. Gerrit calls a task done that was cancelled and still runs. */
     boolean isLeft() {
       return !task.isDone() || run.begun;
     }
   }
-
-  /** All work: what is queued or running in the order of its start, what has ended backwards. */
-  record All(ImmutableList<Queued> queued, ImmutableList<Ended> ended) {}
-
-  /**
-   * Work that has ended.
-   *
-   * @param task its id, as in {@link TaskInfo}
-   * @param from when it began, and when it ended, in milliseconds since the epoch
-   * @param outcome for people
-   */
-  record Ended(
-      String task, String work, String cache, String by, long from, long to, String outcome) {}
 
   @Inject
   UpkeepQueue(WorkQueue queues, History history) {
@@ -124,11 +119,9 @@ final class UpkeepQueue implements LifecycleListener {
     return result == null ? queued.run.work.refused().apply(queued.run.cache, CANCELLED) : result;
   }
 
-  /** Returns all work at one moment. */
-  synchronized All all() {
-    return new All(
-        tasks.stream().filter(Queued::isLeft).collect(ImmutableList.toImmutableList()),
-        ImmutableList.copyOf(ended));
+  /** Returns the work that is queued or running, in the order of its start. */
+  synchronized ImmutableList<Queued> queued() {
+    return tasks.stream().filter(Queued::isLeft).collect(ImmutableList.toImmutableList());
   }
 
   /**
@@ -138,29 +131,28 @@ final class UpkeepQueue implements LifecycleListener {
    * @param result null if it was cancelled before it began
    */
   private void end(Run run, long begun, String outcome, @Nullable UpkeepResult result) {
-    long now = System.currentTimeMillis();
-    String work = run.work.name();
-    synchronized (this) {
-      // Together, so that whoever asks finds the work once.
-      tasks.removeIf(queued -> queued.run.equals(run));
-      ended.addFirst(new Ended(run.id, work, run.cache, run.by, begun, now, outcome));
-      if (ended.size() > MAX_ENDED) {
-        ended.removeLast();
-      }
-    }
     try {
       // What the work has found comes before its end.
       history.look();
-      String text = work + " by " + run.by + ": " + outcome;
+      String text = run.work.name() + " by " + run.by + ": " + outcome;
       @Nullable JsonObject figures = result == null ? null : UpkeepFormat.json(result);
-      history.add(new Events.Event(begun, now, run.cache, work, text, 1, figures));
+      long now = System.currentTimeMillis();
+      history.add(
+          new Events.Event(begun, now, run.cache, run.work.name(), text, 1, figures, idOf(run)));
     } finally {
-      // Whatever the history says: a command waits for this.
+      // Whatever the history says: a command waits for this. Only now, so that whoever asks for
+      // what is queued, and then for the events, finds the work.
       synchronized (this) {
+        tasks.removeIf(queued -> queued.run.equals(run));
         run.result = result == null ? run.work.refused().apply(run.cache, CANCELLED) : result;
         notifyAll();
       }
     }
+  }
+
+  /** Waits for the start, which may not have returned yet, and so set the id. */
+  private synchronized String idOf(Run run) {
+    return run.id;
   }
 
   /** Work on one cache. Gerrit lists it by its string, and interrupts it to cancel it. */
@@ -170,8 +162,8 @@ final class UpkeepQueue implements LifecycleListener {
     final String cache;
     final String by;
 
-    /** Of its task, once it has one. */
-    private volatile String id = "";
+    /** Of its task, once it has one. Guarded by the queue. */
+    private String id = "";
 
     private volatile int done;
     private volatile int total;

@@ -34,7 +34,6 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -86,7 +85,7 @@ class CachesShownTest {
     StringWriter out = new StringWriter();
     try (PrintWriter writer = new PrintWriter(out)) {
       Optional<Path> folder = reason.isPresent() ? Optional.empty() : FOLDER;
-      Problems problems = new Problems(0, ImmutableList.of(), Duration.ZERO, List.of());
+      Problems problems = new Problems(0, ImmutableList.of(), List.of());
       reports.forEach(report -> problems.findIn(report, Figures.of(CacheMetrics.ALL, report)));
       CachesTable.print(writer, new TestCaches(folder, reason, reports), reports, problems);
     }
@@ -226,9 +225,10 @@ class CachesShownTest {
   void jsonHasAllFigures() {
     List<CacheReport> one =
         List.of(report("x\"y", StoreState.READY, StartReport.Kind.RECOVERED, "a \"reason\"", 7));
-    Problems problems = new Problems(0, ImmutableList.of(), Duration.ZERO, List.of());
+    Problems problems = new Problems(0, ImmutableList.of(), List.of());
     problems.findMemoryOnly("no disk");
-    JsonObject root = CachesJson.of(new TestCaches(FOLDER, Optional.empty(), one), one, problems);
+    JsonObject root =
+        CachesJson.of(Optional.of(new TestCaches(FOLDER, Optional.empty(), one)), one, problems);
     assertThat(root.get("directory").getAsString()).isEqualTo("/site/cache");
     JsonObject cache = root.getAsJsonArray("caches").get(0).getAsJsonObject();
     assertThat(cache.get("name").getAsString()).isEqualTo("x\"y");
@@ -285,8 +285,8 @@ class CachesShownTest {
   @Test
   void jsonOfNoCachesSaysWhy() {
     TestCaches none = new TestCaches(Optional.empty(), Optional.of("no disk"), List.of());
-    Problems problems = new Problems(0, ImmutableList.of(), Duration.ZERO, List.of());
-    JsonObject root = CachesJson.of(none, List.of(), problems);
+    Problems problems = new Problems(0, ImmutableList.of(), List.of());
+    JsonObject root = CachesJson.of(Optional.of(none), List.of(), problems);
     assertThat(root.has("directory")).isFalse();
     assertThat(root.get("memory_only_reason").getAsString()).isEqualTo("no disk");
     assertThat(root.getAsJsonArray("caches")).isEmpty();

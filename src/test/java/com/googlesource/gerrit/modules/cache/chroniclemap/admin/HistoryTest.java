@@ -114,12 +114,12 @@ class HistoryTest {
   @Test
   void theNewestStays() {
     for (int i = 0; i < Events.MAX_EVENTS; i++) {
-      history.add(new Events.Event(i, i, "a", "faults", "", 1, null));
+      history.add(new Events.Event(i, i, "a", "faults", "", 1));
     }
-    history.add(new Events.Event(1000, 1000, "a", "verify", "", 1, null));
+    history.add(new Events.Event(1000, 1000, "a", "verify", "", 1));
     assertThat(history.events().get(0).kind()).isEqualTo("verify");
     for (int i = 0; i < Events.MAX_EVENTS; i++) {
-      history.add(new Events.Event(i, i, "a", i % 2 == 0 ? "verify" : "growths", "", 1, null));
+      history.add(new Events.Event(i, i, "a", i % 2 == 0 ? "verify" : "growths", "", 1));
     }
     // Neither pushes the other out.
     assertThat(history.events().stream().filter(e -> e.kind().equals("verify")).count())

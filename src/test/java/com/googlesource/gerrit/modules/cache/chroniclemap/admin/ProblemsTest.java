@@ -34,7 +34,6 @@ import java.io.IOException;
 import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -43,8 +42,6 @@ import org.junit.jupiter.api.Test;
 
 /** What the page says of the state of the caches. */
 class ProblemsTest {
-  private static final Duration ALL = Duration.ofHours(PageQuery.ALL_HOURS);
-
   private long now = 1_000_000;
   private final List<CacheReport> reports = new ArrayList<>();
   private final History history = new History(() -> reports, () -> null, () -> now);
@@ -75,7 +72,7 @@ class ProblemsTest {
   }
 
   private Problems shownAll() {
-    return new Problems(now, history.samples(), ALL, history.events());
+    return new Problems(now, history.samples(), history.events());
   }
 
   private static List<String> shown(Problems problems) {
@@ -89,7 +86,7 @@ class ProblemsTest {
     sample(cache(StoreState.READY, 0, 0, 0));
     Problems problems = problems(cache(StoreState.READY, 0, 0, 0));
     assertThat(problems.all()).isEmpty();
-    assertThat(Problems.verdict(problems.all())).isEqualTo("fine");
+    assertThat(problems.all()).isEmpty();
   }
 
   @Test
@@ -102,14 +99,14 @@ class ProblemsTest {
     long seen = now;
     now += 1;
     sample(faulty);
-    assertThat(Problems.verdict(problems(faulty).all())).isEqualTo("now");
+    assertThat(problems(faulty).all().get(0).level()).isEqualTo(Problems.Level.NOW);
     assertThat(problems(faulty).all().get(0).last()).isEqualTo(seen);
     while (now - seen <= Problems.RECENT.toMillis()) {
       sample(faulty);
     }
     assertThat(shown(problems(faulty)))
         .containsExactly("was wrong: a: 1 error of the disk since the start");
-    assertThat(Problems.verdict(problems(faulty).all())).isEqualTo("was");
+    assertThat(problems(faulty).all().get(0).level()).isEqualTo(Problems.Level.WAS);
     assertThat(problems(faulty).all().get(0).last()).isEqualTo(seen);
     // Another one.
     assertThat(shown(problems(cache(StoreState.READY, 0, 2, 0))))
@@ -144,8 +141,8 @@ class ProblemsTest {
     CacheReport faulty = cache(StoreState.READY, 0, 1, 0);
     show(faulty);
     TestCaches caches = new TestCaches(Optional.empty(), Optional.empty(), reports);
-    Problems found = Problems.find(history, 8, Optional.of(caches), reports, null, null);
-    assertThat(found.of("a").get(0).last()).isEqualTo(now);
+    Problems found = Problems.find(history, Optional.of(caches), reports, null, null);
+    assertThat(found.all().get(0).last()).isEqualTo(now);
   }
 
   @Test
@@ -231,7 +228,7 @@ class ProblemsTest {
     idle(1);
     use(40, ProblemsTest::losesTwoOfFive);
     Problems problems = problems(used.report());
-    assertThat(Problems.verdict(problems.all())).isEqualTo("limit");
+    assertThat(problems.all().get(0).level()).isEqualTo(Problems.Level.LIMIT);
     assertThat(shown(problems))
         .containsExactly(
             "at its limit: diff: diskLimit too small: in 21 minutes, 4800 values evicted, 40% of"
@@ -251,7 +248,6 @@ class ProblemsTest {
     // Seven hours in which nobody works.
     idle(830);
     Problems problems = problems(used.report());
-    assertThat(Problems.verdict(problems.all())).isEqualTo("was");
     Problems.Problem was = problems.all().get(0);
     assertThat(was.level()).isEqualTo(Problems.Level.WAS);
     assertThat(was.last()).isAtLeast(last);
@@ -263,19 +259,6 @@ class ProblemsTest {
     assertThat(was.meaning()).endsWith("cache.diff.diskLimit is 128m: try 256m.");
     idle(History.MAX_SAMPLES);
     assertThat(problems(used.report()).all()).isEmpty();
-  }
-
-  @Test
-  void theFiguresAreOfTheChosenTimeIfItCostThen() {
-    idle(1);
-    use(240, ProblemsTest::losesTwoOfFive);
-    Problems hour = new Problems(now, history.samples(), Duration.ofHours(1), history.events());
-    hour.findIn(used.report(), Figures.of(CacheMetrics.ALL, used.report()));
-    assertThat(hour.all().get(0).text()).contains("in 60 minutes, 14280 values evicted");
-    idle(240);
-    hour = new Problems(now, history.samples(), Duration.ofHours(1), history.events());
-    hour.findIn(used.report(), Figures.of(CacheMetrics.ALL, used.report()));
-    assertThat(hour.all().get(0).text()).contains("in 4 hours, 28800 values evicted");
   }
 
   @Test
@@ -341,7 +324,7 @@ class ProblemsTest {
     idle(1);
     use(20, ProblemsTest::readsFromDisk);
     Problems problems = problems(used.report());
-    assertThat(Problems.verdict(problems.all())).isEqualTo("limit");
+    assertThat(problems.all().get(0).level()).isEqualTo(Problems.Level.LIMIT);
     assertThat(shown(problems))
         .containsExactly(
             "at its limit: diff: memoryLimit too small: in 11 minutes, 100% of 18000 lookups found"
@@ -353,7 +336,7 @@ class ProblemsTest {
     assertThat(problems.all().get(0).paragraph()).isEqualTo("small-memory");
     assertThat(pageOfDocumentation()).contains("\n### Small memory\n");
     idle(100);
-    assertThat(Problems.verdict(problems(used.report()).all())).isEqualTo("was");
+    assertThat(problems(used.report()).all().get(0).level()).isEqualTo(Problems.Level.WAS);
   }
 
   @Test
@@ -400,19 +383,19 @@ class ProblemsTest {
     assertThat(problems.all().stream().map(Problems.Problem::level))
         .containsExactly(Problems.Level.NOW, Problems.Level.LIMIT)
         .inOrder();
-    assertThat(Problems.verdict(problems.all())).isEqualTo("now");
+    assertThat(problems.all().get(0).level()).isEqualTo(Problems.Level.NOW);
   }
 
   @Test
   void aServerThatFallsBehindTheOthersIsReported() {
-    Problems problems = new Problems(now, ImmutableList.of(), ALL, List.of());
+    Problems problems = new Problems(now, ImmutableList.of(), List.of());
     problems.findIn(shared("", 59_000));
     assertThat(problems.all()).isEmpty();
     problems.findIn(shared("", 61_000));
     assertThat(shown(problems))
         .containsExactly("at its limit: shared values: this server is 61.0 s behind the others");
     problems.findIn(shared("refused", 0));
-    assertThat(Problems.verdict(problems.all())).isEqualTo("now");
+    assertThat(problems.all().get(0).level()).isEqualTo(Problems.Level.NOW);
   }
 
   private static SharedReport shared(String failure, long behindMillis) {

@@ -34,7 +34,6 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -159,7 +158,7 @@ class RefsShownTest {
 
   private static String table(RefsTotals totals) {
     StringWriter out = new StringWriter();
-    Problems problems = new Problems(0, ImmutableList.of(), Duration.ZERO, List.of());
+    Problems problems = new Problems(0, ImmutableList.of(), List.of());
     problems.findIn(totals, figures(totals));
     RefsTable.print(
         new PrintWriter(out, true), figures(totals), totals, List.of(LARGE, AWAY), problems);

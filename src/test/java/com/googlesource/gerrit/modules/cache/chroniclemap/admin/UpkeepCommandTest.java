@@ -53,9 +53,8 @@ class UpkeepCommandTest {
         name, 0, 0, new CacheStats(0, 0, 0, 0, 0, 0), stats, 0, ImmutableMap.of());
   }
 
-  private final UpkeepQueue tasks =
-      new UpkeepQueue(
-          UpkeepQueueTest.workQueue(), new History(() -> List.of(), () -> null, () -> 0));
+  private final History history = new History(() -> List.of(), () -> null, () -> 0);
+  private final UpkeepQueue tasks = new UpkeepQueue(UpkeepQueueTest.workQueue(), history);
 
   @AfterEach
   void stop() {
@@ -127,8 +126,8 @@ class UpkeepCommandTest {
     assertThat(failure).hasMessageThat().isEqualTo("fatal: a: not good: torn");
     assertThat(command.results()).containsExactly("torn", "good").inOrder();
     // As the page lists it.
-    assertThat(tasks.all().ended().stream().map(e -> e.by() + " " + e.outcome()))
-        .containsExactly("InternalUser good", "InternalUser torn")
+    assertThat(history.events().stream().map(Events.Event::text))
+        .containsExactly("test by InternalUser: good", "test by InternalUser: torn")
         .inOrder();
   }
 
@@ -176,12 +175,12 @@ class UpkeepCommandTest {
     assertThat(failure)
         .hasMessageThat()
         .isEqualTo("fatal: a: interrupted; its task goes on: gerrit show-queue");
-    assertThat(tasks.all().queued()).hasSize(1);
+    assertThat(tasks.queued()).hasSize(1);
     isAway.countDown();
-    while (tasks.all().ended().isEmpty()) {
+    while (history.events().isEmpty()) {
       Thread.onSpinWait();
     }
-    assertThat(tasks.all().ended().get(0).outcome()).isEqualTo("good");
+    assertThat(history.events().get(0).text()).isEqualTo("test by InternalUser: good");
     assertThat(command.begun).containsExactly("a");
   }
 
@@ -192,7 +191,7 @@ class UpkeepCommandTest {
         new TestCommand(
             (cache, progress) -> {
               if (cache.equals("a")) {
-                tasks.all().queued().get(0).task().cancel(true);
+                tasks.queued().get(0).task().cancel(true);
                 while (!progress.isCancelled()) {
                   Thread.onSpinWait();
                 }

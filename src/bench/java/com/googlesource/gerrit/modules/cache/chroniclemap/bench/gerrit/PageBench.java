@@ -29,10 +29,9 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.LongStream;
+import java.util.stream.DoubleStream;
 
 /**
  * {@code bin/bench page}: what the samples of the page cost a real Gerrit when nobody looks, and
@@ -40,6 +39,7 @@ import java.util.stream.LongStream;
  */
 final class PageBench {
   private static final String PAGE = "/plugins/cache-chroniclemap/";
+  private static final String OVERVIEW = "/config/server/cache-chroniclemap~overview";
   private static final String HISTORY = "/config/server/cache-chroniclemap~history";
   private static final Pattern CPU =
       Pattern.compile("\"cache-chroniclemap-history\".* cpu=([0-9.]+)ms");
@@ -106,30 +106,30 @@ final class PageBench {
           100e6 * cpu / wall);
       RestClient admin = RestClient.withCookie(site.url(), gerrit.signIn());
       look(admin, PAGE);
-      look(admin, PAGE + "?cache=change_notes");
+      look(admin, OVERVIEW);
       look(admin, HISTORY);
     }
   }
 
   private static void look(RestClient admin, String path) throws IOException {
-    long first = time(admin, path);
-    long[] times = new long[LOOKS];
+    double first = time(admin, path);
+    double[] times = new double[LOOKS];
     for (int i = 0; i < LOOKS; i++) {
       times[i] = time(admin, path);
     }
     say(
-        "  %-50s first %d ms, then p50 %d ms, most %d ms, %d KB",
+        "  %-50s first %.1f ms, then p50 %.1f ms, most %.1f ms, %d KB",
         path,
         first,
-        LongStream.of(times).sorted().skip(LOOKS / 2).findFirst().orElseThrow(),
-        LongStream.of(times).max().orElseThrow(),
+        DoubleStream.of(times).sorted().skip(LOOKS / 2).findFirst().orElseThrow(),
+        DoubleStream.of(times).max().orElseThrow(),
         admin.get(path).body().length() >> 10);
   }
 
-  private static long time(RestClient admin, String path) throws IOException {
+  private static double time(RestClient admin, String path) throws IOException {
     long begin = System.nanoTime();
     RestClient.Reply unused = admin.get(path);
-    return Duration.ofNanos(System.nanoTime() - begin).toMillis();
+    return (System.nanoTime() - begin) / 1e6;
   }
 
   private int samples() {
