@@ -497,7 +497,7 @@
 
   // Who did work, and what came of it, as its event tells.
   function outcome({text: told}) {
-    return /^\S+ by (.*?): (.*)$/s.exec(told).slice(1);
+    return (/^\S+ by (.*?): (.*)$/s.exec(told) ?? ['', '', told]).slice(1);
   }
 
   function tasks() {
