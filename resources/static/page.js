@@ -472,13 +472,6 @@
         {action: 'verify', cache},
         `Read and check all entries of ${cache}? Requests go on meanwhile.`,
       ),
-      rights.maintainServer &&
-        button(
-          'Import from H2',
-          '',
-          {action: 'import', cache},
-          `Import the values of ${cache} from the file of Gerrit's H2? Values that are here already stay.`,
-        ),
       rights[isSessions ? 'maintainServer' : 'flushCaches'] &&
         button(
           'Flush',

@@ -177,7 +177,6 @@ class AdminRestIT {
     assertThat(nobody.tryPost(cache + "verify", "{}").status()).isEqualTo(403);
     assertThat(viewer.tryPost(cache + "verify", "{}").status()).isEqualTo(202);
     assertThat(viewer.tryPost(cache + "verify", "{\"repair\": true}").status()).isEqualTo(403);
-    assertThat(viewer.tryPost(cache + "import", "{}").status()).isEqualTo(403);
   }
 
   /** Waits for the end of a task, whose first answer this is, and returns its event. */
@@ -216,10 +215,6 @@ class AdminRestIT {
     assertThat(result.get("result").getAsString()).isEqualTo("sound");
     // Of the task and of the command.
     assertThat(ofVerify(cache)).isEqualTo(before + 2);
-
-    JsonObject imported =
-        ended(admin.tryPost(cache + "import", "{\"dry_run\": true}"), "change_notes");
-    assertThat(imported.getAsJsonObject("result").get("result").getAsString()).isEqualTo("nothing");
   }
 
   private int ofVerify(String cache) throws Exception {

@@ -352,7 +352,6 @@ class PageIT {
     open("?cache=persisted_projects");
     click("verify", "The verify of persisted_projects has ended: sound");
     assertThat(browser.one("#tasks tbody tr").getText()).startsWith("verify persisted_projects");
-    click("import", "The import of persisted_projects has ended: (done|nothing in H2)");
     browser.open(page + "?cache=git_tags");
     browser.await("#actions button");
     long before = rest("caches/git_tags").get("invalidated").getAsLong();
@@ -452,10 +451,7 @@ class PageIT {
   void workNeedsTheToken() throws Exception {
     RestClient stranger = RestClient.withCookie(site.url(), gerrit.signIn());
     assertThat(stranger.tryGet(API + "caches").status()).isEqualTo(200);
-    for (String work : List.of("verify", "import")) {
-      assertThat(stranger.tryPost(API + "caches/web_sessions/" + work, "{}").status())
-          .isEqualTo(403);
-    }
+    assertThat(stranger.tryPost(API + "caches/web_sessions/verify", "{}").status()).isEqualTo(403);
   }
 
   @Test

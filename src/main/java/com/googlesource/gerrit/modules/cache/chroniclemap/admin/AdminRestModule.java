@@ -49,8 +49,7 @@ final class AdminRestModule extends RestApiModule {
     child(CONFIG_KIND, "caches").to(CachesApi.All.class);
     get(CachesApi.KIND).toInstance(new RestCollection.GetOne<>());
     get(CachesApi.KIND, "history").to(CachesApi.GetHistory.class);
-    post(CachesApi.KIND, "verify").toInstance(new CachesApi.Start(false));
-    post(CachesApi.KIND, "import").toInstance(new CachesApi.Start(true));
+    post(CachesApi.KIND, "verify").to(CachesApi.Verify.class);
     install(lifecycle(UpkeepQueue.class));
   }
 

@@ -35,7 +35,6 @@ final class AdminSshModule extends PluginCommandModule {
     if (caches.isPresent()) {
       command(ShowCommand.class);
       command(VerifyCommand.class);
-      command(ImportCommand.class);
       command(SharedCommand.class);
     }
     command(RefsCommand.class);

@@ -90,41 +90,27 @@ final class CachesApi {
     }
   }
 
-  /** {@code POST .../cache-chroniclemap~caches/NAME/verify} and {@code .../import}. */
-  static final class Start implements RestModifyView<OneCache, Start.Options> {
+  /** {@code POST .../cache-chroniclemap~caches/NAME/verify}. */
+  static final class Verify implements RestModifyView<OneCache, Verify.Options> {
     /** The body of the request, which may be missing. */
     static final class Options {
       boolean repair;
-      boolean dryRun;
     }
 
     @Inject private CacheInventory inventory;
     @Inject private Rights rights;
     @Inject private UpkeepQueue queue;
     @Inject private Provider<CurrentUser> user;
-    private final boolean imports;
-
-    /**
-     * Starts one kind of work.
-     *
-     * @param imports whether to import; otherwise, to verify
-     */
-    Start(boolean imports) {
-      this.imports = imports;
-    }
 
     @Override
     public Response<TaskInfo> apply(OneCache resource, @Nullable Options input)
         throws RestApiException {
-      Options options = input == null ? new Options() : input;
-      if (imports || options.repair) {
+      boolean repair = input != null && input.repair;
+      if (repair) {
         rights.require(Rights.MAINTAIN);
       }
-      UpkeepWork work =
-          imports
-              ? ImportWork.of(inventory, options.dryRun)
-              : VerifyWork.of(inventory, options.repair);
       String by = user.get().getLoggableName();
+      UpkeepWork work = VerifyWork.of(inventory, repair);
       return Response.withStatusCode(202, queue.start(work, resource.report().name(), by).info());
     }
   }

@@ -61,7 +61,7 @@ final class Events {
           .buildOrThrow();
 
   /** Kinds of events that are ends of work. */
-  private static final ImmutableSet<String> WORK = ImmutableSet.of("verify", "repair", "import");
+  private static final ImmutableSet<String> WORK = ImmutableSet.of("verify", "repair");
 
   /** How many of these stay when there are too many events. */
   static final int MAX_WORK = 100;

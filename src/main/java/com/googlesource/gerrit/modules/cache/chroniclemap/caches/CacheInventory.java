@@ -14,7 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.shared.CheckReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.shared.SharedReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
@@ -54,16 +53,5 @@ public interface CacheInventory {
    * @throws CacheUpkeepException if there is no such cache
    */
   VerifyReport verify(String name, boolean repair, Progress progress)
-      throws CacheUpkeepException, InterruptedException;
-
-  /**
-   * Imports the values of a cache from Gerrit's H2 file. If another thread is importing them, waits
-   * for that thread. The calling thread must not be interrupted, as an interrupt would close the
-   * file.
-   *
-   * @param dryRun whether to count only
-   * @throws CacheUpkeepException if the import cannot be recorded
-   */
-  ImportReport importFromH2(String name, boolean dryRun, Progress progress)
       throws CacheUpkeepException, InterruptedException;
 }

@@ -31,12 +31,10 @@ import com.google.inject.Inject;
 import com.google.inject.ProvisionException;
 import com.google.inject.Singleton;
 import com.google.inject.name.Named;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.H2Imports;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.H2Takeover;
 import com.googlesource.gerrit.modules.cache.chroniclemap.shared.CheckReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.shared.SharedReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.shared.SharedValues;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.ImportMode;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.JvmFlags;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
@@ -84,8 +82,8 @@ final class ChronicleMapCacheFactory
       new ScheduledThreadPoolExecutor(
           1, Thread.ofPlatform().daemon().name("cache-chroniclemap-delayed").factory());
 
-  /** Empty while all caches are in memory only, or if imports cannot be recorded. */
-  private volatile Optional<H2Imports> imports = Optional.empty();
+  /** Empty if there is no folder of H2's files. */
+  private final Optional<H2Takeover> takeover;
 
   /** Empty if no values are shared with other servers. */
   private final Optional<SharedValues> shared;
@@ -114,6 +112,10 @@ final class ChronicleMapCacheFactory
     this.readOnly = readOnly;
     this.settings = settings;
     this.bound = bound;
+    this.takeover =
+        settings
+            .h2Directory()
+            .map(folder -> new H2Takeover(folder, PureCaches.NAMES, importsFromH2(), log::tell));
     this.directory = openDirectory();
     // A folder that is opened later may have notes of flushes that this process has not read.
     this.shared = directory().flatMap(this::shareValues);
@@ -197,7 +199,7 @@ final class ChronicleMapCacheFactory
    */
   private synchronized boolean distrust() {
     try {
-      H2Imports.forget(settings.h2Directory().orElseThrow());
+      H2Takeover.distrust(settings.h2Directory().orElseThrow());
       isDistrustUnrecorded = false;
     } catch (IOException | RuntimeException e) {
       if (!isDistrustUnrecorded) {
@@ -205,7 +207,7 @@ final class ChronicleMapCacheFactory
             "The caches on disk and the H2 files may be stale at the next start, and this cannot be"
                 + lenientFormat(
                     " recorded: %s. %s",
-                    e, H2Imports.remedyIn(settings.h2Directory().orElseThrow())));
+                    e, H2Takeover.remedyIn(settings.h2Directory().orElseThrow())));
       }
       isDistrustUnrecorded = true;
     }
@@ -213,7 +215,7 @@ final class ChronicleMapCacheFactory
   }
 
   /**
-   * Compares the stores with H2's files, and deletes those that are stale.
+   * Compares the stores with the files of H2 and of others, and deletes those that are stale.
    *
    * @throws IOException if that cannot be done now. What cannot be read says nothing of the stores,
    *     which stay as they are
@@ -222,28 +224,9 @@ final class ChronicleMapCacheFactory
     if (isDistrustUnrecorded && !distrust()) {
       throw new IOException("its values may be stale, and this cannot be recorded");
     }
-    boolean late = memoryOnlyReason.isPresent();
-    Path h2 = settings.h2Directory().orElseThrow();
-    H2Imports made =
-        new H2Imports(h2, PureCaches.NAMES, locked.hasStores(), importsByItself(), log::tell);
-    Optional<String> stale = made.whyStoresAreStale();
-    if (stale.isPresent()) {
-      log.warn("The files of caches that can be stale are deleted: " + stale.get());
-      H2Imports.forget(h2);
-      locked.deleteAllBut(PureCaches.NAMES);
-    }
-    try {
-      made.begin(late);
-      imports = Optional.of(made);
-    } catch (IOException | RuntimeException e) {
-      log.warn(
-          "Nothing is imported from H2, and caches that can be stale start empty at the next start,"
-              + " because it cannot be recorded that they are in use: "
-              + e);
-      boolean unused = settings.isOfflineProgram() || distrust();
-    }
+    takeover.orElseThrow().begin(locked);
     locked.exposed.ifPresent(log::warn);
-    if (late) {
+    if (memoryOnlyReason.isPresent()) {
       log.tell(Level.INFO, "Caches are on disk again: " + locked.path + " could be opened");
     }
   }
@@ -260,11 +243,11 @@ final class ChronicleMapCacheFactory
     }
   }
 
-  private boolean importsByItself() {
+  private boolean importsFromH2() {
     try {
-      return settings.importFromH2() && !settings.isOfflineProgram();
+      return settings.importFromH2();
     } catch (IllegalArgumentException e) {
-      log.warn("Nothing is imported from H2 automatically: " + e.getMessage());
+      log.warn("Nothing is imported from H2: " + e.getMessage());
       return false;
     }
   }
@@ -317,15 +300,6 @@ final class ChronicleMapCacheFactory
     return find(name).disk.store.verify(repair, progress);
   }
 
-  @Override
-  public ImportReport importFromH2(String name, boolean dryRun, Progress progress)
-      throws CacheUpkeepException, InterruptedException {
-    H2Imports all =
-        imports.orElseThrow(
-            () -> new CacheUpkeepException("nothing can be imported from H2; see the log"));
-    return all.run(name, dryRun, progress);
-  }
-
   /** Finds a cache by name. While a plugin is being reloaded, this is the newest cache. */
   private ChronicleMapCache<?, ?> find(String name) throws CacheUpkeepException {
     return caches.stream()
@@ -369,13 +343,11 @@ final class ChronicleMapCacheFactory
     if (limit < StoreDirectory.MIN_BYTES) {
       discard(def);
     }
-    if (limit <= 0) {
+    // Offline programs leave the takeover to the server. Until then, stores may be stale.
+    if (limit <= 0 || (settings.isOfflineProgram() && takeover.orElseThrow().hasFile(def.name()))) {
       return Optional.empty();
     }
     try {
-      boolean mayResume = directory.get().mayResumeImport(def.name(), def.version());
-      ImportMode mode =
-          imports.map(all -> all.modeOf(def.name(), mayResume)).orElse(ImportMode.NONE);
       Store store =
           directory
               .get()
@@ -386,14 +358,8 @@ final class ChronicleMapCacheFactory
                       limit,
                       settings.maxAge(def),
                       oldValuesOf(def.name())),
-                  mode,
+                  takeover.orElseThrow().seed(def),
                   report -> log.report(def.name(), report));
-      // While a plugin is being reloaded, the store and its import are those of the old plugin.
-      if (mode != ImportMode.NONE || store.importGuard().isNoting()) {
-        imports.ifPresent(all -> all.add(def, store));
-      } else {
-        imports.ifPresent(all -> all.remove(def.name()));
-      }
       Optional<SharedValues> sharing =
           PureCaches.SHARED.contains(def.name()) ? shared : Optional.empty();
       DiskTier<K, V> tier =
@@ -403,7 +369,6 @@ final class ChronicleMapCacheFactory
               readOnly,
               settings.maxAge(def),
               settings.refreshAfterWrite(def),
-              /* missesStay= */ mode != ImportMode.NONE && H2Imports.isSecret(def.name()),
               sharing,
               timer::isShutdown);
       sharing.ifPresent(all -> all.add(tier));
@@ -417,7 +382,7 @@ final class ChronicleMapCacheFactory
   private static OldValues oldValuesOf(String cache) {
     return PureCaches.NAMES.contains(cache)
         ? OldValues.PURE
-        : H2Imports.isSecret(cache) ? OldValues.SECRET : OldValues.MUTABLE;
+        : H2Takeover.isSecret(cache) ? OldValues.SECRET : OldValues.MUTABLE;
   }
 
   /** Deletes the store of a cache in memory only, which would miss the invalidations. */
@@ -427,6 +392,7 @@ final class ChronicleMapCacheFactory
     }
     try {
       directory.get().discard(def.name(), def.version());
+      takeover.orElseThrow().moveAside(def.name());
     } catch (IOException e) {
       if (directory().isPresent() || !distrust()) {
         log.warn("Cache " + def.name() + ": its file cannot be deleted: " + e.getMessage());
@@ -463,10 +429,6 @@ final class ChronicleMapCacheFactory
             .toList();
     caches.removeAll(stopping);
     stopping.forEach(cache -> directory.get().closeStore(cache.disk.store));
-    stopping.stream()
-        .map(cache -> cache.name)
-        .filter(name -> caches.stream().noneMatch(left -> left.name.equals(name)))
-        .forEach(name -> imports.ifPresent(all -> all.remove(name)));
   }
 
   private void addBound(String plugin, Set<Cache<?, ?>> result) {
@@ -474,7 +436,7 @@ final class ChronicleMapCacheFactory
   }
 
   /**
-   * Starts the imports and the log, when Gerrit is about to be ready.
+   * Starts the log, when Gerrit is about to be ready.
    *
    * @throws IllegalStateException if this server must not start. By now its error_log, where
    *     administrators look, is open
@@ -489,15 +451,10 @@ final class ChronicleMapCacheFactory
           throw new IllegalStateException(reason);
         });
     shared.ifPresent(SharedValues::allAdded);
-    if (!settings.isOfflineProgram()) {
-      // Offline programs leave the import to the daemon, which opens more caches.
-      imports.ifPresent(H2Imports::ready);
-    }
   }
 
   @Override
   public void stop() {
-    imports.ifPresent(H2Imports::stop);
     if (isDistrustUnrecorded) {
       boolean unused = distrust();
     }

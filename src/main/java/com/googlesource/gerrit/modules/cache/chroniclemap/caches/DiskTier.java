@@ -67,7 +67,6 @@ final class DiskTier<K, V> implements SharedCache {
   private final long maxAgeMillis;
   private final long refreshAfterMillis;
   private final AtomicBoolean readOnly;
-  private final boolean missesStay;
 
   /** Where computed values go to other servers; null if they do not. */
   @Nullable private final SharedValues shared;
@@ -85,9 +84,6 @@ final class DiskTier<K, V> implements SharedCache {
    * Makes the tier of a store.
    *
    * @param readOnly whether the store must not be changed; may be set later
-   * @param missesStay whether a key that was reported as missing must not be imported afterwards. A
-   *     sign-out from a session that is not found invalidates nothing, so the miss is the only
-   *     trace of that sign-out
    * @param shared where computed values go to other servers; empty if they do not
    * @param isStopping whether nobody will call {@link #write} any more
    */
@@ -97,7 +93,6 @@ final class DiskTier<K, V> implements SharedCache {
       AtomicBoolean readOnly,
       Optional<Duration> maxAge,
       Optional<Duration> refreshAfterWrite,
-      boolean missesStay,
       Optional<SharedValues> shared,
       BooleanSupplier isStopping) {
     this.name = def.name();
@@ -108,7 +103,6 @@ final class DiskTier<K, V> implements SharedCache {
       PoorValues.watch();
     }
     this.readOnly = readOnly;
-    this.missesStay = missesStay;
     this.store = store;
     this.trace = new CacheTrace(name);
     this.keySerializer = def.keySerializer();
@@ -182,11 +176,7 @@ final class DiskTier<K, V> implements SharedCache {
     }
     boolean timed = isTimed();
     long begun = timed ? System.nanoTime() : 0;
-    boolean mayCome = missesStay && store.importGuard().isNoting() && !readOnly.get();
     Value stored = counts ? store.read(key.bytes()) : store.readUncounted(key.bytes());
-    if (stored == null && mayCome) {
-      stored = store.readAndBarImport(key.bytes());
-    }
     if (stored == null) {
       return null;
     }

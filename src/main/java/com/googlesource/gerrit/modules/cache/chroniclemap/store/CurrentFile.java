@@ -41,12 +41,8 @@ import java.util.stream.IntStream;
 final class CurrentFile {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  /** How long after the store's creation a caller may wait for the file to be opened. */
-  private static final long OPEN_WAIT_NANOS = TimeUnit.SECONDS.toNanos(1);
-
   private final StoreContext context;
   private final Consumer<Generation> whenFailed;
-  private final long openDeadline = System.nanoTime() + OPEN_WAIT_NANOS;
 
   /** To be counted down when the first file is open, or when opening it has failed. */
   final CountDownLatch opened = new CountDownLatch(1);
@@ -147,7 +143,7 @@ final class CurrentFile {
   void awaitOpenBriefly() {
     if (isOpening()) {
       try {
-        long nanos = openDeadline - System.nanoTime();
+        long nanos = context.openDeadline - System.nanoTime();
         if (nanos > 0) {
           var unused = opened.await(nanos, TimeUnit.NANOSECONDS);
         }
@@ -171,8 +167,6 @@ final class CurrentFile {
       // An earlier store of these files may have been changed while this one was opening.
       boolean marked = context.files.markers.isMarked();
       if (clearWhenOpen || marked) {
-        // The keys that were changed are not known.
-        context.importGuard.changingAll();
         used = replaceByEmpty(opening, emptyBytes);
         opening.unmap();
         if (marked) {
@@ -536,8 +530,8 @@ final class CurrentFile {
 
   /**
    * Marks the files for discard after a change that they miss, because the store was closed or its
-   * file could not be used. A new file misses nothing, but an import into it could bring back what
-   * was changed. Not needed for a change of one key whose old values stay valid.
+   * file could not be used. A new file misses nothing. Not needed for a change of one key whose old
+   * values stay valid.
    *
    * @param all whether all values were removed
    * @return false if there is a file again, or soon will be; then the change must be made again
@@ -548,7 +542,7 @@ final class CurrentFile {
         return false;
       }
       if (!missedNoted
-          && (untouched || state == StoreState.CLOSED || context.importGuard.mayBeMarked())
+          && (untouched || state == StoreState.CLOSED)
           && (all || context.settings.oldValues() != OldValues.PURE)) {
         // Also here, as another process may have a folder that is not open, and delete the marker.
         lost = Optional.of(DiscardMarkers.missedChange());
@@ -597,7 +591,12 @@ final class CurrentFile {
    */
   private boolean forgetIf(Optional<LostContentException> evidence) {
     lost = evidence;
-    return evidence.isEmpty() || orWarn(() -> context.files.discard(evidence.get()));
+    return evidence.isEmpty()
+        || orWarn(
+            () -> {
+              context.endSeed();
+              context.files.discard(evidence.get());
+            });
   }
 
   private boolean orWarn(FolderDisk.Step step) {

@@ -57,6 +57,11 @@ record GrowthPlan(long maxBytes) {
     return halved(Math.max(most, Geometry.MIN_FILE_BYTES));
   }
 
+  /** Bytes of a file that has room for some content. */
+  long holding(long content) {
+    return halved((long) (content * CONTENT_FACTOR));
+  }
+
   /**
    * Bytes of a volume that a store may take for another file. The last ones are for the stores
    * whose values cannot be computed again.

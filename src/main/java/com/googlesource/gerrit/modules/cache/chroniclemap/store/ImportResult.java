@@ -18,7 +18,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 public enum ImportResult {
   /** The value is in the file. */
   STORED,
-  /** The key has a value already, or, for an import, may have been changed since. */
+  /** The key has a value already. */
   KNOWN,
   /** The value is older than the store's maximum age. */
   TOO_OLD,
@@ -28,6 +28,6 @@ public enum ImportResult {
   LATER,
   /** There is no room for the value and the file cannot grow; other values may fit. */
   NO_ROOM,
-  /** The store has no file, or its import has ended. */
+  /** The store has no file, or the key was changed meanwhile. */
   OVER
 }

@@ -15,7 +15,6 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
-import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEntryException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
@@ -27,7 +26,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingW
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Evict;
 import java.io.IOException;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BooleanSupplier;
 
 /**
  * A persistent map of byte strings for one cache: off-heap, on disk, of limited size.
@@ -131,11 +129,13 @@ public final class Store {
   /** Like {@link #read}, for a caller whose read of a moment ago was counted. */
   public Value readUncounted(byte[] key) {
     current.awaitOpenBriefly();
-    if (current.isOver()) {
-      // Queued writes may be out of date: changes are not noted any more.
-      return null;
+    // Asked before the value, which may arrive at any time.
+    boolean mustStayMissing = context.isSeedAwaited();
+    // When it is over, queued writes may be out of date: changes are not noted any more.
+    Value value = current.isOver() ? null : findNewest(key);
+    if (value == null && mustStayMissing) {
+      remove(key);
     }
-    Value value = findNewest(key);
     if (value != null && context.isTooOld(value.created())) {
       context.counts.expired.increment();
       var unused = context.threads.write(() -> dropIfExpiredOrDamaged(key));
@@ -334,7 +334,6 @@ public final class Store {
     Generation file = null;
     context.lock.lock();
     try {
-      noteAllForImport();
       file = current.file();
       if (file != null) {
         isCleared = growth.clear(file);
@@ -383,30 +382,6 @@ public final class Store {
 
   // ---- values of others
 
-  /** Says whether {@link #importValue} may import anything. */
-  public ImportGuard importGuard() {
-    return context.importGuard;
-  }
-
-  /**
-   * Imports a value that was held elsewhere before this store was created. A value in the store
-   * wins, and so does a put or removal since. Nothing is evicted for an import.
-   *
-   * @param created milliseconds since the epoch at which the value was made
-   */
-  public ImportResult importValue(byte[] keyBytes, byte[] value, long created) {
-    return context.isTooOld(created)
-        ? ImportResult.TOO_OLD
-        : bring(
-            keyBytes,
-            value,
-            context.importGuard::mayImport,
-            (file, key) ->
-                context.importGuard.wasChanged(keyBytes)
-                    ? ImportResult.KNOWN
-                    : importInto(file, key, value, created));
-  }
-
   /**
    * Takes in a value that another server has computed, unless the key has one, or was changed since
    * the ticket was taken. It may take the place of values that nobody has asked for, and of no
@@ -415,14 +390,37 @@ public final class Store {
    * @param created milliseconds since the epoch at which the value was made
    */
   public ImportResult takeIn(byte[] keyBytes, byte[] value, long created, Ticket ticket) {
-    return context.isTooOld(created)
-        ? ImportResult.TOO_OLD
-        : bring(
-            keyBytes,
-            value,
-            () -> context.settings.oldValues() == OldValues.PURE,
-            (file, key) ->
-                ticket.hasEnded() ? ImportResult.OVER : takeInto(file, key, value, created));
+    if (context.isTooOld(created)) {
+      return ImportResult.TOO_OLD;
+    }
+    if (!fits(keyBytes, value)) {
+      return ImportResult.TOO_LARGE;
+    }
+    ImportResult[] result = {ImportResult.OVER};
+    context.lock.yieldToWaiters();
+    context.lock.lock();
+    try {
+      Generation file = current.file();
+      if (file != null && context.settings.oldValues() == OldValues.PURE) {
+        context.pending.change(
+            new HashedKey(keyBytes),
+            (key, before) -> {
+              if (before != null || isThere(file, keyBytes)) {
+                result[0] = ImportResult.KNOWN;
+              } else if (!ticket.hasEnded()) {
+                result[0] = takeInto(file, key, value, created);
+              }
+              return before;
+            });
+      }
+    } catch (StoreBusyException e) {
+      return ImportResult.LATER;
+    } catch (RuntimeException | InternalError | LinkageError e) {
+      current.fail(current.file(), e);
+    } finally {
+      context.lock.unlock();
+    }
+    return result[0];
   }
 
   private ImportResult takeInto(Generation file, HashedKey key, byte[] value, long created) {
@@ -453,74 +451,14 @@ public final class Store {
     return value != null && !context.isTooOld(value.created());
   }
 
-  /** Puts a value, as one step with respect to other changes of its key. */
-  private interface Put {
-    ImportResult into(Generation file, HashedKey key);
-  }
-
-  /** Brings in a value, unless the key has one or a change of it is queued. */
-  private ImportResult bring(byte[] keyBytes, byte[] value, BooleanSupplier mayBring, Put put) {
-    if (!fits(keyBytes, value)) {
-      return ImportResult.TOO_LARGE;
-    }
-    ImportResult[] result = {ImportResult.OVER};
-    context.lock.yieldToWaiters();
-    context.lock.lock();
-    try {
-      Generation file = current.file();
-      if (file != null && mayBring.getAsBoolean()) {
-        context.pending.change(
-            new HashedKey(keyBytes),
-            (k, before) -> {
-              boolean isKnown = before != null || isThere(file, keyBytes);
-              result[0] = isKnown ? ImportResult.KNOWN : put.into(file, k);
-              return before;
-            });
-      }
-    } catch (StoreBusyException e) {
-      return ImportResult.LATER;
-    } catch (RuntimeException | InternalError | LinkageError e) {
-      current.fail(current.file(), e);
-    } finally {
-      context.lock.unlock();
-    }
-    return result[0];
-  }
-
-  private ImportResult importInto(Generation file, HashedKey key, byte[] value, long created) {
-    if (writer.putIfFits(file, key, value, created)) {
-      return ImportResult.STORED;
-    }
-    boolean grows = growth.request(file, value.length);
-    // A file below its limit may still grow later, when the disk has room.
-    return grows || !growth.isAtLimit(file) ? ImportResult.LATER : ImportResult.NO_ROOM;
-  }
-
   private boolean isThere(Generation file, byte[] key) {
     try {
       StoredValue there = file.read(key);
       return there != null && (there.isInvalidated() || !context.isTooOld(there.created()));
     } catch (DamagedEntryException e) {
-      // The imported value is better than a damaged one.
+      // The new value is better than a damaged one.
       return false;
     }
-  }
-
-  /**
-   * Reads a value that {@link #read} has not found, and prevents imports of its key from then on.
-   * For a cache in which a key that was reported as missing must stay missing.
-   *
-   * @return what was imported meanwhile; null if there is nothing
-   */
-  public Value readAndBarImport(byte[] key) {
-    HashedKey hashed = new HashedKey(key);
-    if (!context.importGuard.changing(key)) {
-      // So that the file says that it was changed, or misses a change.
-      remove(key);
-    }
-    // An import of this key that began before the key was noted has ended after this.
-    context.pending.await(hashed);
-    return readUncounted(key);
   }
 
   // ---- how a change is made
@@ -616,7 +554,6 @@ public final class Store {
     if (write.value() != null && isLeftOut(key.bytes, write.value())) {
       fitting = PendingWrite.remove();
     }
-    boolean unused = context.importGuard.changing(key.bytes);
     Change change = new Change(fitting);
     boolean isMade = false;
     try {
@@ -654,15 +591,6 @@ public final class Store {
       }
     } else if (context.settings.oldValues() == OldValues.SECRET) {
       current.force(/* all= */ false);
-    }
-  }
-
-  private void noteAllForImport() {
-    try {
-      context.importGuard.changingAll();
-    } catch (IOException e) {
-      context.faults.warn(e, "will start empty, as it cannot be noted that it was cleared");
-      current.markForDiscard();
     }
   }
 
@@ -729,7 +657,11 @@ public final class Store {
       context.lock.lock();
       try {
         if (current.isOpening()) {
-          if (context.settings.oldValues() != OldValues.PURE) {
+          if (!context.pending.hasRoomToRemove()) {
+            // However long the opening takes, the queue is bounded.
+            current.clearWhenOpen();
+            context.pending.clear();
+          } else if (context.settings.oldValues() != OldValues.PURE) {
             current.markEarly();
           }
           return;
@@ -749,9 +681,9 @@ public final class Store {
     current.opened.await();
   }
 
-  /** Like {@link #awaitOpened}, but not interruptible: an interrupt stays pending. */
-  void awaitOpenedForever() {
-    Uninterruptibles.awaitUninterruptibly(current.opened);
+  /** See {@link StoreLifecycle#finishOpening}. */
+  void finishOpening() {
+    lifecycle.finishOpening();
   }
 
   /**
@@ -790,10 +722,13 @@ public final class Store {
   }
 
   /**
-   * Runs the periodic upkeep: {@link StoreLifecycle#healIfDue} and {@link StoreUpkeep#everyMinute}.
+   * Runs the periodic upkeep: {@link StoreLifecycle#healIfDue}, which takes long with a seed, and
+   * {@link StoreUpkeep#everyMinute}.
    */
   void everyMinute() {
-    lifecycle.healIfDue();
+    if (context.seed.isEmpty() || !context.threads.fill(lifecycle::healIfDue)) {
+      lifecycle.healIfDue();
+    }
     upkeep.everyMinute();
   }
 

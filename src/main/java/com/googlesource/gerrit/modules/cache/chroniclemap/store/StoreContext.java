@@ -25,10 +25,17 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueTabl
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
 /** The context of one store: what all its parts share. */
 final class StoreContext {
+  /** How long after the store's creation a caller may wait for the file to be opened. */
+  static final long OPEN_WAIT_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  /** How much longer, while secrets are imported: one that is not found then is lost. */
+  static final long FILL_NANOS = TimeUnit.SECONDS.toNanos(30);
+
   final StoreSettings settings;
   final StoreFiles files;
 
@@ -57,10 +64,18 @@ final class StoreContext {
 
   final Usage usage;
   final GenerationFactory generations;
-  final ImportGuard importGuard;
+
+  /** What the file begins with; empty once that is done, or was given up. */
+  volatile Optional<Seed> seed;
+
+  /** Until when callers wait for the file to be opened; on the clock of {@link System#nanoTime}. */
+  final long openDeadline;
+
+  /** Whether the store is about to be closed, so that its file need not be filled. */
+  volatile boolean isClosing;
 
   StoreContext(
-      StoreSettings settings, StoreFiles files, ImportMode importMode, StoreDirectory folder) {
+      StoreSettings settings, StoreFiles files, Optional<Seed> seed, StoreDirectory folder) {
     this.settings = settings;
     this.files = files;
     this.threads = folder.threads;
@@ -80,7 +95,8 @@ final class StoreContext {
     this.discarded = marked;
     this.isDiscardedKnown = isKnown;
     this.maxAgeMillis = settings.maxAge().map(Duration::toMillis).orElse(Long.MAX_VALUE);
-    this.importGuard = new ImportGuard(files, faults, importMode);
+    this.seed = seed;
+    this.openDeadline = System.nanoTime() + OPEN_WAIT_NANOS + (isSeedAwaited() ? FILL_NANOS : 0);
     this.usage = new Usage(clock, threads::maintain, files.disk, files.usage(), faults);
     this.generations =
         new GenerationFactory(
@@ -97,6 +113,22 @@ final class StoreContext {
    */
   boolean distrusts() {
     return settings.oldValues() != OldValues.PURE && folder.distrusts();
+  }
+
+  /**
+   * Whether the file is still to begin with secrets. Callers wait for them, and what was reported
+   * as missing must stay missing: a sign-out from a session that is not found invalidates nothing.
+   */
+  boolean isSeedAwaited() {
+    return settings.oldValues() == OldValues.SECRET && seed.isPresent();
+  }
+
+  /** Moves the seed aside, if there is one: the file has begun with it, or must not any more. */
+  void endSeed() throws IOException {
+    if (seed.isPresent()) {
+      seed.get().moveAside();
+      seed = Optional.empty();
+    }
   }
 
   /** The bytes that are free on the volume of the files; 0 if that is not known. */

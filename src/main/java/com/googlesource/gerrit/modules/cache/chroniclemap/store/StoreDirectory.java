@@ -18,6 +18,7 @@ import static com.google.common.base.Strings.lenientFormat;
 
 import com.google.common.flogger.FluentLogger;
 import com.google.common.util.concurrent.Uninterruptibles;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreUnavailableException.User;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
@@ -330,15 +331,6 @@ public final class StoreDirectory implements AutoCloseable {
   }
 
   /**
-   * Whether there are files of any store, of whatever name and version.
-   *
-   * @throws IOException if the folder cannot be read
-   */
-  public boolean hasStores() throws IOException {
-    return StoreFiles.hasAny(disk, path);
-  }
-
-  /**
    * Deletes the files of all stores, of whatever name and version. To be called before any store is
    * opened.
    *
@@ -367,32 +359,17 @@ public final class StoreDirectory implements AutoCloseable {
   }
 
   /**
-   * Whether an import into a store was begun and may continue; to be asked before the store is
-   * opened. True if that cannot be read: the store asks again when its file is open.
-   *
-   * @param name of the cache
-   * @param version of its keys and values
-   */
-  public synchronized boolean mayResumeImport(String name, int version) {
-    try {
-      return files(name, version).isMarkedForImport();
-    } catch (IOException e) {
-      return true;
-    }
-  }
-
-  /**
    * Opens a store in the background. A store that is open already is shared: while a plugin is
    * being replaced, its caches are open twice.
    *
-   * @param importMode whether values from elsewhere may be imported by {@link Store#importValue}
+   * @param seed what the store's file begins with
    * @param onOpened called by a background thread with how the file was found; not for a shared
    *     store
    * @throws StoreUnavailableException if the limit is too small for any file, or the folder was
    *     closed
    */
   public synchronized Store openStore(
-      StoreSettings settings, ImportMode importMode, Consumer<StartReport> onOpened)
+      StoreSettings settings, Optional<Seed> seed, Consumer<StartReport> onOpened)
       throws StoreUnavailableException {
     if (closed) {
       // Another process may have locked the folder by now.
@@ -408,7 +385,7 @@ public final class StoreDirectory implements AutoCloseable {
     }
     Shared shared = stores.get(settings);
     if (shared == null) {
-      shared = new Shared(begin(settings, importMode, onOpened));
+      shared = new Shared(begin(settings, seed, onOpened));
       stores.put(settings, shared);
     }
     shared.users++;
@@ -419,14 +396,13 @@ public final class StoreDirectory implements AutoCloseable {
     return new StoreFiles(disk, path, lock, name, version);
   }
 
-  private Store begin(
-      StoreSettings settings, ImportMode importMode, Consumer<StartReport> onOpened) {
+  private Store begin(StoreSettings settings, Optional<Seed> seed, Consumer<StartReport> onOpened) {
     Optional<Store> other = takeOther(settings);
     // Until the other store is open, its queued changes may be why the files are marked for
     // discard.
-    other.ifPresent(Store::awaitOpenedForever);
+    other.ifPresent(Store::finishOpening);
     StoreFiles files = files(settings.name(), settings.version());
-    Store store = new Store(new StoreContext(settings, files, importMode, this));
+    Store store = new Store(new StoreContext(settings, files, seed, this));
     String name = StoreFiles.storeOf(settings.name(), settings.version());
     WeakReference<Store> before = last.put(name, new WeakReference<>(store));
     // The other one, which is open, or one that was closed.
@@ -435,17 +411,18 @@ public final class StoreDirectory implements AutoCloseable {
       older.forwardTo(store);
     }
     other.ifPresent(Store::closeAndRelease);
-    Runnable opening = () -> onOpened.accept(store.lifecycle.open());
+    Runnable opening = () -> store.lifecycle.open().ifPresent(onOpened);
+    boolean isLong = seed.isPresent() && settings.oldValues() != OldValues.SECRET;
     // In memory only, the store has no file from the beginning, and nobody has to wait for one.
-    if (obstacle != null || !threads.write(opening)) {
+    if (obstacle != null || !((isLong && threads.fill(opening)) || threads.write(opening))) {
       var unused = store.lifecycle.open();
     }
     return store;
   }
 
-  /** Opens a store without imports, for a caller that need not know how its file was found. */
+  /** Opens a store without a seed, for a caller that need not know how its file was found. */
   public Store openStore(StoreSettings settings) throws StoreUnavailableException {
-    return openStore(settings, ImportMode.NONE, report -> {});
+    return openStore(settings, Optional.empty(), report -> {});
   }
 
   /**

@@ -21,6 +21,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FileReplace
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
 import java.io.IOException;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
@@ -83,14 +84,25 @@ final class StoreLifecycle {
 
   // ---- opening
 
-  /** Opens the file; returns how it was found, once it is open or opening it has failed. */
-  StartReport open() {
+  /**
+   * Opens the file; returns how it was found, once it is open or opening it has failed. Empty if
+   * nobody needs to know, as the store is about to be closed.
+   */
+  Optional<StartReport> open() {
     try {
       open(new StoreOpener(context, context.discarded, /* first= */ true), MIN_PAUSE_MILLIS);
     } finally {
       current.opened.countDown();
     }
-    return current.report();
+    return context.isClosing ? Optional.empty() : Optional.of(current.report());
+  }
+
+  /**
+   * Returns once the file is open or opening it has failed, without an import that may take long.
+   */
+  void finishOpening() {
+    context.isClosing = true;
+    Uninterruptibles.awaitUninterruptibly(current.opened);
   }
 
   private void open(StoreOpener opener, long pause) {
@@ -247,7 +259,7 @@ final class StoreLifecycle {
    * moment is abandoned; values that wait for it evict others.
    */
   void close() {
-    Uninterruptibles.awaitUninterruptibly(current.opened);
+    finishOpening();
     boolean interrupted = Thread.interrupted();
     synchronized (healing) {
       closed = true;

@@ -21,10 +21,13 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.Ol
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileVerdict;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Holes;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.GenerationFactory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles.GenerationName;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Evict;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -36,6 +39,9 @@ import java.util.Optional;
  */
 final class StoreOpener {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
+  /** The file counts as full after so many values in a row found no room in their segments. */
+  private static final int MAX_WITHOUT_ROOM = 256;
 
   /** An open file and how it was found. */
   record Opened(Generation file, StartReport report) {}
@@ -70,11 +76,15 @@ final class StoreOpener {
    */
   Opened open() throws IOException {
     context.folder.openIfDue();
+    context.seed = context.seed.filter(Seed::isThere);
     lost = known;
     Opened opened = openOrReplace();
-    context.importGuard.opened(
-        opened.report().kind() == StartReport.Kind.NEW && !untouched,
-        opened.file().state().isChanged());
+    try {
+      context.endSeed();
+    } catch (IOException | RuntimeException | Error e) {
+      opened.file().unmap();
+      throw e;
+    }
     return opened;
   }
 
@@ -83,9 +93,9 @@ final class StoreOpener {
     return lost;
   }
 
-  /** Whether a file that was there before is still as it was. */
+  /** Whether a file or a seed may be there that misses what is changed from now on. */
   boolean isUntouched() {
-    return untouched;
+    return untouched || context.seed.isPresent();
   }
 
   private Opened openOrReplace() throws IOException {
@@ -96,6 +106,14 @@ final class StoreOpener {
       return replace(lost.get());
     }
     Optional<GenerationName> newest = files.newest();
+    if (context.seed.isPresent() && context.settings.oldValues() != OldValues.PURE) {
+      // What was in use elsewhere was changed there.
+      boolean isNewer =
+          newest.isEmpty() || context.seed.get().changed() > files.changed(newest.get());
+      return create(
+          isNewer ? StartReport.Kind.NEW : StartReport.Kind.REPLACED,
+          new LostContentException("its values may have been changed elsewhere since"));
+    }
     if (newest.isEmpty()) {
       return create(
           StartReport.Kind.NEW,
@@ -201,8 +219,63 @@ final class StoreOpener {
     }
     untouched = false;
     String detail = kind == StartReport.Kind.NEW ? "" : evidence.getMessage();
-    long bytes = new GrowthPlan(context.settings.maxBytes()).first(context.free());
-    return new Opened(context.generations.first(bytes), report(kind, detail, 0));
+    GrowthPlan plan = new GrowthPlan(context.settings.maxBytes());
+    long bytes = plan.first(context.free());
+    Generation made =
+        kind == StartReport.Kind.NEW && context.seed.isPresent()
+            ? filled(context.seed.get(), plan, bytes)
+            : context.generations.first(bytes);
+    return new Opened(made, report(kind, detail, made.values.entries()));
+  }
+
+  /**
+   * Creates a file that begins with a seed. Until it has all of that, it has a temporary name,
+   * which the next start ignores.
+   *
+   * @param least bytes of the file
+   */
+  private Generation filled(Seed seed, GrowthPlan plan, long least) throws IOException {
+    long available = GrowthPlan.available(context.settings.oldValues(), context.free());
+    long bytes = plan.fitting(least, plan.holding(Math.max(least, seed.bytes())), available);
+    Filling filling = new Filling(context.generations, bytes);
+    try {
+      seed.fill(filling, /* mayNotFit= */ seed.bytes() > context.settings.maxBytes() / 2);
+      if (context.isClosing) {
+        throw new IOException("the server is being stopped; the next start imports all of it");
+      }
+      context.endSeed();
+      filling.made.install();
+      return filling.made;
+    } catch (IOException | RuntimeException | Error e) {
+      context.generations.discard(filling.made);
+      // It may have its final name.
+      untouched = true;
+      throw e;
+    }
+  }
+
+  /** A file that is being filled, and that nobody else uses yet. */
+  private final class Filling implements Seed.Sink {
+    final Generation made;
+    private final long filling = System.nanoTime();
+    private int withoutRoom;
+
+    Filling(GenerationFactory generations, long bytes) throws IOException {
+      made = generations.create(generations.nextName(bytes, Geometry.DEFAULT_BYTES_PER_SLOT));
+    }
+
+    @Override
+    public boolean take(byte[] key, byte[] value, long created) {
+      boolean isLeftOut =
+          key.length > context.settings.maxKey()
+              || value.length > context.settings.maxValue()
+              || context.isTooOld(created);
+      boolean isPut = isLeftOut || made.put(key, value, created, Evict.NONE);
+      withoutRoom = isPut ? 0 : withoutRoom + 1;
+      boolean isLate =
+          context.isSeedAwaited() && System.nanoTime() - filling > StoreContext.FILL_NANOS;
+      return withoutRoom < MAX_WITHOUT_ROOM && !isLate && !context.isClosing;
+    }
   }
 
   private StartReport report(StartReport.Kind kind, String detail, long entries) {

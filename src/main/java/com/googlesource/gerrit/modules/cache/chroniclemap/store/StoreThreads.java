@@ -37,6 +37,7 @@ import java.util.function.Function;
  *       {@linkplain #inSteps in steps} that queue again behind all others.
  *   <li>Each growth has its own, as values are evicted until it ends, and as it waits for a disk
  *       that may need minutes for a large file. A store has one growth at a time.
+ *   <li>One fills files with what H2 held, one file after the other. It ends when it is not needed.
  *   <li>One waits for the disk.
  *   <li>One is the timer, which itself does nothing that may wait for a disk.
  * </ul>
@@ -64,6 +65,7 @@ final class StoreThreads {
   private final ThreadPoolExecutor writers;
   private final ThreadPoolExecutor upkeep;
   private final ThreadPoolExecutor growths;
+  private final ThreadPoolExecutor filler;
 
   /** Runs tasks that wait for the disk and that no caller waits for. */
   private final ThreadPoolExecutor settler;
@@ -80,6 +82,9 @@ final class StoreThreads {
     this.writers = pool(WRITERS, "writer");
     this.upkeep = pool(UPKEEP, "upkeep");
     this.settler = pool(1, "settler");
+    this.filler = pool(1, "import");
+    filler.setKeepAliveTime(IDLE_SECONDS, TimeUnit.SECONDS);
+    filler.allowCoreThreadTimeOut(true);
     this.timer = new ScheduledThreadPoolExecutor(1, threads("timer"));
     this.growths =
         new ThreadPoolExecutor(
@@ -145,6 +150,11 @@ final class StoreThreads {
   /** Queues a task that opens a file or writes; returns false if it will not run. */
   boolean write(Runnable task) {
     return begin(writers, task);
+  }
+
+  /** Queues a task that fills and opens a file; returns false if it will not run. */
+  boolean fill(Runnable task) {
+    return begin(filler, task);
   }
 
   /** Queues a task that maintains a file and does not take long; returns false if it cannot run. */
@@ -232,6 +242,7 @@ final class StoreThreads {
     upkeep.shutdownNow();
     growths.shutdownNow();
     writers.shutdown();
+    filler.shutdown();
     // Not waited for: the disk may need long, and these tasks do nothing to files that are given
     // back. Nor interrupted: what they are writing would fail as if the disk had failed.
     settler.shutdown();

@@ -38,6 +38,7 @@ public final class WayOut {
           .put("Disk quota exceeded", "raise the quota, or lower the cache's diskLimit")
           .put("No locks available", "start the lock service of its file server, or use local disk")
           .put("FileAlreadyExistsException", "a file or a broken link has that name: move it away")
+          .put("in use by another process", "end that process")
           .put("NoSuchFileException", "it was deleted, or is a broken link: remove the link")
           .put("OutOfMemoryError", MEMORY)
           .put("Cannot allocate memory", MEMORY)

@@ -21,7 +21,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.DiskOperation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Latency;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.shared.CheckReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.shared.SharedReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
@@ -77,11 +76,6 @@ record TestCaches(
 
   @Override
   public VerifyReport verify(String name, boolean repair, Progress progress) {
-    throw new AssertionError();
-  }
-
-  @Override
-  public ImportReport importFromH2(String name, boolean dryRun, Progress progress) {
     throw new AssertionError();
   }
 }

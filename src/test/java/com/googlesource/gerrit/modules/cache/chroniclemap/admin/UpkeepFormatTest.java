@@ -21,8 +21,6 @@ import com.google.common.base.Splitter;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import com.googlesource.gerrit.modules.cache.chroniclemap.admin.VerifyWork.Verdict;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport.State;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -30,7 +28,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -81,26 +78,16 @@ class UpkeepFormatTest {
 
   @Test
   void aCacheThatWasRefusedIsAFailure() {
-    for (UpkeepWork work : List.of(VerifyWork.of(null, false), ImportWork.of(null, false))) {
-      UpkeepResult refused = work.refused().apply("a", "busy");
-      assertThat(refused.failure()).startsWith("not ");
-      assertThat(refused.detail()).isEqualTo("busy");
-    }
+    UpkeepResult refused = VerifyWork.of(null, false).refused().apply("a", "busy");
+    assertThat(refused.failure()).startsWith("not ");
+    assertThat(refused.detail()).isEqualTo("busy");
   }
 
   @Test
-  void theSamplesOfThePagesHaveTheseHeads() throws Exception {
-    Map<String, UpkeepResult> samples =
-        Map.of(
-            "verify",
-            verified("a", 0, false, true),
-            "import",
-            ImportWork.result(ImportReport.of("a", State.NOTHING, ""), false));
-    for (String command : samples.keySet()) {
-      List<String> lines = table(List.of(samples.get(command)));
-      assertThat(Files.readString(Path.of("resources/Documentation/cmd-" + command + ".md")))
-          .contains(lines.get(0) + "\n" + lines.get(1) + "\n");
-    }
+  void theSampleOfThePageHasThisHead() throws Exception {
+    List<String> lines = table(List.of(verified("a", 0, false, true)));
+    assertThat(Files.readString(Path.of("resources/Documentation/cmd-verify.md")))
+        .contains(lines.get(0) + "\n" + lines.get(1) + "\n");
   }
 
   @Test
@@ -113,62 +100,10 @@ class UpkeepFormatTest {
     assertThat(lines.get(7)).isEqualTo("bad: its file changed");
   }
 
-  private static ImportReport imported(String name, State state, String detail, long figure) {
-    return new ImportReport(
-        name, state, detail, figure, figure, figure, figure, figure, figure, figure, figure,
-        figure);
-  }
-
-  @Test
-  void theTableOfAnImportTellsAll() {
-    List<ImportReport> reports =
-        List.of(
-            imported("ours", State.DONE, "", 7),
-            ImportReport.of("none", State.NOTHING, "H2 has no file of it"),
-            ImportReport.of("locked", State.FAILED, "it is in use"));
-    List<UpkeepResult> results =
-        reports.stream().map(report -> ImportWork.result(report, false)).toList();
-    List<String> lines = table(results);
-    assertThat(lines.get(2)).matches("ours +7 +7 +7 B +7 ms +done");
-    assertThat(lines.get(3)).matches("none +0 +0 +0 B +0 ms +nothing in H2");
-    assertThat(lines.get(4)).matches("locked +0 +0 +0 B +0 ms +FAILED");
-    assertThat(lines.get(6)).matches("3 caches +7 +7 +7 B +7 ms");
-    assertThat(String.join(" ", lines.subList(8, lines.size())).replaceAll(" +", " "))
-        .contains(
-            "ours: 7 skipped, as the cache has newer ones; 7 of another version of Gerrit; 7 too"
-                + " old; 7 too");
-    assertThat(lines).contains("locked: it is in use");
-    assertThat(ImportWork.result(reports.get(0), true).shown()).isEqualTo("would be imported");
-  }
-
-  @Test
-  void jsonOfAnImport() {
-    JsonObject json =
-        UpkeepFormat.json(List.of(ImportWork.result(imported("a", State.IN_USE, "why", 7), false)));
-    JsonObject cache = onlyCache(json);
-    assertThat(cache.get("name").getAsString()).isEqualTo("a");
-    assertThat(cache.get("result").getAsString()).isEqualTo("in_use");
-    assertThat(cache.get("detail").getAsString()).isEqualTo("why");
-    for (String name :
-        List.of(
-            "rows",
-            "read",
-            "imported",
-            "bytes",
-            "known",
-            "other_version",
-            "too_old",
-            "too_large",
-            "millis")) {
-      assertWithMessage(name).that(cache.get(name).getAsLong()).isEqualTo(7);
-    }
-  }
-
   @ParameterizedTest
   @ValueSource(longs = {0, 1, 99_999, 999_950, 1L << 40, Long.MAX_VALUE / 100})
   void theTablesFit(long figure) {
     List<UpkeepResult> verified = new ArrayList<>();
-    List<UpkeepResult> imported = new ArrayList<>();
     for (String name : List.of("a", "plugin-with-a-name.and_a_cache", "n".repeat(300))) {
       for (boolean complete : new boolean[] {true, false}) {
         for (boolean repaired : new boolean[] {true, false}) {
@@ -180,12 +115,8 @@ class UpkeepFormatTest {
                   repaired));
         }
       }
-      for (State state : State.values()) {
-        imported.add(ImportWork.result(imported(name, state, "a word ".repeat(40), figure), false));
-      }
     }
     List<String> all = new ArrayList<>(table(verified));
-    all.addAll(table(imported));
     for (String line : all) {
       assertWithMessage(line).that(line.length()).isAtMost(TextTable.WIDTH);
     }

@@ -23,15 +23,10 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import com.google.common.cache.Cache;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.Range;
-import com.google.common.hash.HashCode;
-import com.google.common.hash.Hashing;
 import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.TestSite.Backend;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.H2Imports;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.ImportReport.State;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.H2Takeover;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
@@ -46,10 +41,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.Arrays;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Properties;
-import java.util.Set;
-import java.util.TreeMap;
 import java.util.stream.Stream;
 import org.eclipse.jgit.lib.Config;
 import org.junit.jupiter.api.AfterEach;
@@ -112,23 +104,8 @@ class H2ImportTest {
     cache = site.build(def);
   }
 
-  private ImportReport run(String name) throws Exception {
-    return site.inventory().importFromH2(name, false, Progress.NONE);
-  }
-
   private Path h2File(String name) {
     return temp.resolve("cache").resolve(name + "-v2.mv.db");
-  }
-
-  private Map<String, HashCode> h2Files() throws IOException {
-    Map<String, HashCode> result = new TreeMap<>();
-    try (Stream<Path> files = Files.list(temp.resolve("cache"))) {
-      for (Path file : files.filter(f -> f.toString().endsWith(".db")).toList()) {
-        result.put(
-            file.getFileName().toString(), MoreFiles.asByteSource(file).hash(Hashing.sha256()));
-      }
-    }
-    return result;
   }
 
   private void sql(String name, String statement) throws SQLException {
@@ -137,6 +114,7 @@ class H2ImportTest {
     try (Connection connection = new org.h2.Driver().connect(url, new Properties());
         Statement sql = connection.createStatement()) {
       sql.execute(statement);
+      sql.execute("SHUTDOWN");
     }
   }
 
@@ -147,172 +125,10 @@ class H2ImportTest {
   }
 
   @Test
-  void allIsThereByItself() throws Exception {
-    withH2(def("c"), h2 -> putMany(h2, 300));
-    Map<String, HashCode> before = h2Files();
-    start(def("c"));
-    ImportReport report = run("c");
-    assertThat(report.state()).isEqualTo(State.DONE);
-    assertThat(report.imported()).isEqualTo(300);
-    assertHasAll(300);
-    start(def("c"));
-    assertHasAll(300);
-    assertThat(run("c").state()).isEqualTo(State.IN_USE);
-    close();
-    assertThat(h2Files()).isEqualTo(before);
-  }
-
-  @Test
   void sessionsAreThereBeforeAnyoneAsks() {
     withH2(def(SESSIONS), h2 -> putMany(h2, 100));
     start(def(SESSIONS));
     assertHasAll(100);
-  }
-
-  @Test
-  void isLeftToTheAdminIfConfigured() throws Exception {
-    withH2(def(SESSIONS), h2 -> putMany(h2, 100));
-    start(def(SESSIONS), false);
-    assertThat(run(SESSIONS).imported()).isEqualTo(100);
-    assertHasAll(100);
-  }
-
-  @Test
-  void dryRunChangesNothing() throws Exception {
-    withH2(def("c"), h2 -> putMany(h2, 100));
-    start(def("c"), false);
-    ImportReport report = site.inventory().importFromH2("c", true, Progress.NONE);
-    assertThat(report.imported()).isEqualTo(100);
-    assertThat(report.rows()).isEqualTo(100);
-    assertThat(cache.getIfPresent("key1")).isNull();
-    assertThat(run("c").imported()).isEqualTo(100);
-    assertThat(site.inventory().importFromH2("c", true, Progress.NONE).state())
-        .isEqualTo(State.IN_USE);
-  }
-
-  @Test
-  void anotherVersionIsLeft() throws Exception {
-    withH2(def("c").version(1), h2 -> putMany(h2, 100));
-    start(def("c").version(2), false);
-    ImportReport report = run("c");
-    assertThat(report.imported()).isEqualTo(0);
-    assertThat(report.otherVersion()).isEqualTo(100);
-    assertThat(cache.getIfPresent("key1")).isNull();
-  }
-
-  @Test
-  void valuesKeepTheirAge() throws Exception {
-    withH2(def("c"), h2 -> putMany(h2, 2));
-    sql("c", "UPDATE data SET created = DATEADD(HOUR, -5, created) WHERE k = 'key0'");
-    start(def("c").expireAfterWrite(Duration.ofHours(1)), false);
-    ImportReport report = run("c");
-    assertThat(report.tooOld()).isEqualTo(1);
-    assertThat(cache.getIfPresent("key0")).isNull();
-    assertThat(cache.getIfPresent("key1")).isEqualTo("value1");
-
-    withH2(def("d"), h2 -> putMany(h2, 1));
-    sql("d", "UPDATE data SET created = DATEADD(HOUR, -5, created)");
-    start(def("d").expireAfterWrite(Duration.ofHours(6)), false);
-    assertThat(run("d").imported()).isEqualTo(1);
-    long created = SiteTest.storeOf(cache).read("key0".getBytes(UTF_8)).created();
-    assertThat(System.currentTimeMillis() - created).isGreaterThan(Duration.ofHours(4).toMillis());
-  }
-
-  @Test
-  void whatWasChangedMeanwhileWins() throws Exception {
-    withH2(def("c"), h2 -> putMany(h2, 100));
-    start(def("c"), false);
-    cache.put("key1", "newer");
-    cache.invalidate("key2");
-    ImportReport report = run("c");
-    assertThat(report.imported()).isEqualTo(98);
-    assertThat(report.known()).isEqualTo(2);
-    assertThat(cache.getIfPresent("key1")).isEqualTo("newer");
-    assertThat(cache.getIfPresent("key2")).isNull();
-    assertThat(cache.getIfPresent("key3")).isEqualTo("value3");
-  }
-
-  @Test
-  void nothingComesBackAfterAFlush() throws Exception {
-    withH2(def("c"), h2 -> putMany(h2, 100));
-    start(def("c"), false);
-    cache.invalidateAll();
-    assertThat(run("c").imported()).isEqualTo(0);
-    start(def("c"));
-    assertThat(run("c").state()).isEqualTo(State.IN_USE);
-    assertThat(cache.getIfPresent("key1")).isNull();
-  }
-
-  /** Ends an import after some rows. */
-  private ImportReport breakOff(String name) throws Exception {
-    return site.inventory()
-        .importFromH2(
-            name,
-            false,
-            new Progress() {
-              private boolean ended;
-
-              @Override
-              public void step(int done, int total) {
-                ended = done * 2 >= total;
-              }
-
-              @Override
-              public boolean isCancelled() {
-                return ended;
-              }
-            });
-  }
-
-  @Test
-  void goesOnAfterARestart() throws Exception {
-    withH2(def("c"), h2 -> putMany(h2, 200));
-    start(def("c"), false);
-    ImportReport half = breakOff("c");
-    assertThat(half.state()).isEqualTo(State.INTERRUPTED);
-    assertThat(half.imported()).isEqualTo(100);
-    start(def("c"));
-    ImportReport rest = run("c");
-    assertThat(rest.state()).isEqualTo(State.DONE);
-    assertThat(rest.imported()).isEqualTo(100);
-    assertThat(rest.known()).isEqualTo(100);
-    assertHasAll(200);
-  }
-
-  @Test
-  void whoSignedOutStaysOutThoughTheImportWasBrokenOff() throws Exception {
-    withH2(def(SESSIONS), h2 -> putMany(h2, 200));
-    start(def(SESSIONS), false);
-    assertThat(breakOff(SESSIONS).state()).isEqualTo(State.INTERRUPTED);
-    cache.invalidate("key1");
-    cache.invalidate("key190");
-    start(def(SESSIONS));
-    assertThat(run(SESSIONS).state()).isEqualTo(State.IN_USE);
-    assertThat(cache.getIfPresent("key1")).isNull();
-    assertThat(cache.getIfPresent("key190")).isNull();
-    assertThat(cache.getIfPresent("key2")).isEqualTo("value2");
-  }
-
-  @Test
-  void whoSignedOutWithH2InBetweenStaysOut() throws Exception {
-    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
-    start(def(SESSIONS));
-    cache.put("ours", "session");
-    withH2(
-        def(SESSIONS),
-        h2 -> {
-          assertThat(h2.getIfPresent("key1")).isEqualTo("value1");
-          h2.invalidate("key1");
-          h2.put("theirs", "session");
-        });
-    start(def(SESSIONS));
-    assertThat(cache.getIfPresent("key1")).isNull();
-    assertThat(cache.getIfPresent("key2")).isEqualTo("value2");
-    assertThat(cache.getIfPresent("theirs")).isEqualTo("session");
-    // Nobody knows whether it was signed out since.
-    assertThat(cache.getIfPresent("ours")).isNull();
-    start(def(SESSIONS));
-    assertThat(cache.getIfPresent("theirs")).isEqualTo("session");
   }
 
   @Test
@@ -327,79 +143,6 @@ class H2ImportTest {
     assertThat(cache.getIfPresent("key2")).isEqualTo("value2");
   }
 
-  @Test
-  void whoDeletesTheStoresGetsNothingOldBack() throws Exception {
-    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
-    start(def(SESSIONS));
-    cache.invalidate("key1");
-    close();
-    MoreFiles.deleteRecursively(
-        temp.resolve("cache/cache-chroniclemap"), RecursiveDeleteOption.ALLOW_INSECURE);
-    start(def(SESSIONS));
-    assertThat(run(SESSIONS).imported()).isEqualTo(0);
-    assertThat(cache.getIfPresent("key1")).isNull();
-  }
-
-  @Test
-  void whatH2HeldLongAgoIsLeftToTheAdmin() throws Exception {
-    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
-    Files.setLastModifiedTime(
-        h2File(SESSIONS), FileTime.from(Instant.now().minus(Duration.ofDays(30))));
-    start(def(SESSIONS));
-    assertThat(SiteTest.storeOf(cache).stats().entries()).isEqualTo(0);
-    assertThat(run(SESSIONS).imported()).isEqualTo(10);
-  }
-
-  @Test
-  void whatHasNoRoomIsWhatWasUsedLongestAgo() throws Exception {
-    String large = "x".repeat(20_000);
-    withH2(
-        def("c").diskLimit(100 << 20),
-        h2 -> {
-          for (int i = 0; i < 1000; i++) {
-            h2.put("key" + i, i + large);
-          }
-        });
-    sql("c", "UPDATE data SET accessed = DATEADD(DAY, 1, accessed) WHERE k IN ('key7', 'key991')");
-    start(def("c").diskLimit(5 << 20), false);
-    ImportReport report = run("c");
-    assertThat(report.state()).isEqualTo(State.FULL);
-    assertThat(report.imported()).isGreaterThan(50);
-    assertThat(cache.getIfPresent("key7")).isEqualTo(7 + large);
-    assertThat(cache.getIfPresent("key991")).isEqualTo(991 + large);
-  }
-
-  @Test
-  void aFileThatIsInUseIsLeftForLater() throws Exception {
-    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
-    try (FileChannel channel =
-        FileChannel.open(h2File(SESSIONS), StandardOpenOption.READ, StandardOpenOption.WRITE)) {
-      var lock = channel.lock();
-      start(def(SESSIONS));
-      ImportReport report = run(SESSIONS);
-      assertThat(report.state()).isEqualTo(State.FAILED);
-      assertThat(report.detail()).contains(h2File(SESSIONS).toString());
-      assertThat(report.detail()).contains("in use by another process");
-      lock.release();
-    }
-    assertThat(run(SESSIONS).imported()).isEqualTo(10);
-  }
-
-  @Test
-  void ofADamagedFileThereIsWhatStandsBeforeTheDamage() throws Exception {
-    withH2(def("c"), h2 -> putMany(h2, 5000));
-    spoilPagesWith("value2500");
-    Map<String, HashCode> before = h2Files();
-    start(def("c"), false);
-    ImportReport report = run("c");
-    assertThat(report.detail()).contains(h2File("c").toString());
-
-    assertThat(h2Files()).isEqualTo(before);
-    assertThat(report.state()).isEqualTo(State.FAILED);
-    assertThat(report.imported()).isIn(Range.closed(1L, 4999L));
-    assertThat(cache.getIfPresent("key0")).isEqualTo("value0");
-  }
-
   /** Overwrites the pages of H2's file in which a text stands. */
   private void spoilPagesWith(String text) throws IOException {
     byte[] bytes = Files.readAllBytes(h2File("c"));
@@ -408,152 +151,6 @@ class H2ImportTest {
       Arrays.fill(bytes, at - 1500, at + 1500, (byte) 0);
     }
     Files.write(h2File("c"), bytes);
-  }
-
-  /** A Gerrit leaves such files of caches that it opened and never used. */
-  @Test
-  void aFileWithoutATableHasNothing() throws Exception {
-    withH2(def("c"), h2 -> putMany(h2, 1));
-    withH2(def("rows"), h2 -> putMany(h2, 1));
-    sql("c", "DROP TABLE data");
-    sql("rows", "DELETE FROM data");
-    start(def("c"));
-    cache = site.build(def("rows"));
-    for (String name : ImmutableList.of("c", "rows")) {
-      ImportReport report = run(name);
-      assertThat(report.state()).isEqualTo(State.DONE);
-      assertThat(report.imported()).isEqualTo(0);
-      assertThat(report.detail()).isEmpty();
-    }
-  }
-
-  @Test
-  void aFileThatIsCutOffIsNamed() throws Exception {
-    withH2(def("c"), h2 -> putMany(h2, 100));
-    try (FileChannel channel = FileChannel.open(h2File("c"), StandardOpenOption.WRITE)) {
-      channel.truncate(5000);
-    }
-    start(def("c"));
-    ImportReport report = run("c");
-    assertThat(report.state()).isEqualTo(State.FAILED);
-    assertThat(report.detail()).contains(h2File("c").toString());
-    assertThat(cache.getIfPresent("key1")).isNull();
-  }
-
-  @Test
-  void aFileWithAHeaderThatMakesNoSenseIsNamed() throws Exception {
-    withH2(def("c"), h2 -> putMany(h2, 100));
-    byte[] bytes = Files.readAllBytes(h2File("c"));
-    // The header's "format:" is 3, and "read at least" 99 wants a later one; its checksum fails
-    // too.
-    String text = new String(bytes, 0, 8192, ISO_8859_1);
-    byte[] later = text.replace("format:3", "format:9").getBytes(ISO_8859_1);
-    System.arraycopy(later, 0, bytes, 0, 8192);
-    Files.write(h2File("c"), bytes);
-    start(def("c"));
-    ImportReport report = run("c");
-    assertThat(report.state()).isEqualTo(State.FAILED);
-    assertThat(report.detail()).contains(h2File("c").toString());
-  }
-
-  private Path note() {
-    return temp.resolve("cache/cache-chroniclemap.imported");
-  }
-
-  @Test
-  void nobodyIsSignedInIfTheNoteIsDamaged() throws Exception {
-    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
-    String older = "none\n" + Hashing.sha256().hashString("none\n", UTF_8) + "\n";
-    for (String damage : ImmutableList.of("gone", "", "none\n", "x\ny\nz\n", older)) {
-      start(def(SESSIONS));
-      cache.invalidate("key1");
-      cache.put("ours", "session");
-      close();
-      if (damage.equals("gone")) {
-        Files.delete(note());
-      } else {
-        Files.writeString(note(), damage);
-      }
-      start(def(SESSIONS));
-      assertThat(run(SESSIONS).imported()).isEqualTo(0);
-      assertThat(cache.getIfPresent("key1")).isNull();
-      assertThat(cache.getIfPresent("ours")).isNull();
-      cache.put("later", "session");
-      start(def(SESSIONS));
-      assertThat(cache.getIfPresent("later")).isEqualTo("session");
-      assertThat(cache.getIfPresent("key1")).isNull();
-    }
-  }
-
-  @Test
-  void aNoteThatCannotBeWrittenMeansAnEmptyStart() throws Exception {
-    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
-    Files.createDirectories(note().resolveSibling(note().getFileName() + ".next/in-the-way"));
-    start(def(SESSIONS));
-    assertThat(assertThrows(CacheUpkeepException.class, () -> run(SESSIONS)))
-        .hasMessageThat()
-        .contains("see the log");
-    assertThat(cache.getIfPresent("key1")).isNull();
-    cache.put("a", "b");
-    assertThat(cache.getIfPresent("a")).isEqualTo("b");
-    // H2 may run now, and nobody could tell.
-    start(def(SESSIONS));
-    assertThat(cache.getIfPresent("a")).isNull();
-    assertThat(cache.getIfPresent("key1")).isNull();
-  }
-
-  /** Killed after the stores were deleted, and before that was noted. */
-  @Test
-  void inDoubtOnceIsInDoubtUntilItIsNoted() throws Exception {
-    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
-    start(def(SESSIONS));
-    cache.invalidate("key1");
-    close();
-    Files.delete(note());
-    H2Imports looking =
-        new H2Imports(
-            temp.resolve("cache"), Set.of(), /* hasStores= */ true, true, (level, text) -> {});
-    assertThat(looking.whyStoresAreStale()).isPresent();
-    H2Imports.forget(temp.resolve("cache"));
-    MoreFiles.deleteRecursively(
-        temp.resolve("cache/cache-chroniclemap"), RecursiveDeleteOption.ALLOW_INSECURE);
-    start(def(SESSIONS));
-    assertThat(cache.getIfPresent("key1")).isNull();
-    assertThat(cache.getIfPresent("key2")).isNull();
-  }
-
-  /** Of a plugin that was not there while H2 was in use, say. */
-  @Test
-  void whatH2DidNotTouchWhenItCameBackIsLeft() throws Exception {
-    withH2(def("c"), h2 -> putMany(h2, 10));
-    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
-    start(def(SESSIONS));
-    cache = site.build(def("c"));
-    assertThat(run("c").imported()).isEqualTo(10);
-    cache.invalidate("key1");
-    withH2(def(SESSIONS), h2 -> h2.put("theirs", "session"));
-    start(def(SESSIONS));
-    assertThat(cache.getIfPresent("theirs")).isEqualTo("session");
-    cache = site.build(def("c"));
-    assertThat(run("c").imported()).isEqualTo(0);
-    assertThat(cache.getIfPresent("key1")).isNull();
-  }
-
-  @Test
-  void sessionsOfH2ThatTurnUpLaterAreLeft() throws Exception {
-    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
-    byte[] late = Files.readAllBytes(h2File(SESSIONS));
-    Files.delete(h2File(SESSIONS));
-    start(def(SESSIONS));
-    cache.put("ours", "session");
-    close();
-    Files.write(h2File(SESSIONS), late);
-    start(def(SESSIONS));
-    assertThat(cache.getIfPresent("key1")).isNull();
-    assertThat(cache.getIfPresent("ours")).isNull();
-    cache.put("ours", "session");
-    start(def(SESSIONS));
-    assertThat(cache.getIfPresent("ours")).isEqualTo("session");
   }
 
   private interface Use {
@@ -581,30 +178,6 @@ class H2ImportTest {
   }
 
   @Test
-  void whoWasToldToSignInWhileAllWasInMemoryIsNotSignedInLater() throws Exception {
-    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
-    withH2(def("diff_summary"), h2 -> putMany(h2, 10));
-    startInMemoryOnly(def(SESSIONS), sessions -> sessions.put("again", "session"));
-    start(def(SESSIONS));
-    assertThat(run(SESSIONS).imported()).isEqualTo(0);
-    assertThat(cache.getIfPresent("key1")).isNull();
-    cache.put("ours", "session");
-    // What can't be stale comes in all the same.
-    cache = site.build(def("diff_summary"));
-    assertThat(run("diff_summary").state()).isEqualTo(State.DONE);
-    assertHasAll(10);
-
-    startInMemoryOnly(def(SESSIONS), sessions -> sessions.put("again", "session"));
-    start(def(SESSIONS));
-    assertThat(cache.getIfPresent("ours")).isNull();
-    cache.put("later", "session");
-    cache = site.build(def("diff_summary"));
-    assertHasAll(10);
-    start(def(SESSIONS));
-    assertThat(cache.getIfPresent("later")).isEqualTo("session");
-  }
-
-  @Test
   void whatWasOnlyReadWhileAllWasInMemoryStays() throws Exception {
     withH2(def(SESSIONS), h2 -> putMany(h2, 10));
     start(def(SESSIONS));
@@ -619,30 +192,28 @@ class H2ImportTest {
   /** Too many open files at the start, say, or a file of another user: that is no evidence. */
   @Test
   void whatCannotBeReadIsNoReasonToDeleteStores() throws Exception {
-    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
-    for (Path unreadable : ImmutableList.of(note(), h2File(SESSIONS))) {
-      start(def(SESSIONS));
-      cache.put("ours", "session");
-      cache = site.build(def("plugin.c"));
-      cache.put("key", "old");
-      close();
-      Path aside = Files.move(unreadable, temp.resolve("aside"));
-      Files.createDirectory(unreadable);
-      start(def(SESSIONS));
-      assertThat(site.inventory().memoryOnlyReason().get()).contains("cannot use " + stores());
-      assertThat(cache.getIfPresent("ours")).isNull();
-      cache = site.build(def("plugin.c").loader(new CountingLoader()));
-      cache.invalidate("key");
-      close();
-      Files.delete(unreadable);
-      Files.move(aside, unreadable);
+    start(def(SESSIONS));
+    cache.put("ours", "session");
+    cache = site.build(def("plugin.c"));
+    cache.put("key", "old");
+    close();
+    Files.createDirectory(note());
+    start(def(SESSIONS));
+    assertThat(site.inventory().memoryOnlyReason().get()).contains("cannot use " + stores());
+    assertThat(cache.getIfPresent("ours")).isNull();
+    cache = site.build(def("plugin.c").loader(new CountingLoader()));
+    cache.invalidate("key");
+    close();
+    Files.delete(note());
 
-      start(def(SESSIONS));
-      assertHasAll(10);
-      assertThat(cache.getIfPresent("ours")).isEqualTo("session");
-      cache = site.build(def("plugin.c"));
-      assertThat(cache.getIfPresent("key")).isNull();
-    }
+    start(def(SESSIONS));
+    assertThat(cache.getIfPresent("ours")).isEqualTo("session");
+    cache = site.build(def("plugin.c"));
+    assertThat(cache.getIfPresent("key")).isNull();
+  }
+
+  private Path note() {
+    return temp.resolve("cache/cache-chroniclemap.imported");
   }
 
   private Path stores() {
@@ -653,15 +224,13 @@ class H2ImportTest {
   private void hideStores() throws IOException {
     Files.move(stores(), temp.resolve("aside"));
     Files.createFile(stores());
-    Files.move(note(), temp.resolve("ledger"));
     Files.createDirectory(note());
   }
 
   private void showStores() throws IOException {
     Files.delete(stores());
-    Files.delete(note());
     Files.move(temp.resolve("aside"), stores());
-    Files.move(temp.resolve("ledger"), note());
+    Files.delete(note());
   }
 
   /** A change that could not be noted is not forgotten: the next one is noted for both. */
@@ -682,31 +251,19 @@ class H2ImportTest {
   @Test
   void aFlushOfAContentKeyedCacheIsNotForgottenWhileItsStoreCannotBeRead() throws Exception {
     TestCacheDef pure = def("diff_summary");
-    for (boolean isFolderThere : new boolean[] {true, false}) {
-      start(pure);
-      cache.put("key", "wrong");
-      close();
-      hideStores();
-      if (isFolderThere) {
-        // The note alone cannot be read.
-        Files.delete(stores());
-        Files.move(temp.resolve("aside"), stores());
-      }
-      start(pure);
-      assertThat(site.inventory().memoryOnlyReason()).isPresent();
-      cache.put("key", "computed");
-      assertThat(Files.exists(stores().resolve("diff_summary-v1.discard"))).isFalse();
-      cache.invalidateAll();
-      if (isFolderThere) {
-        Files.move(stores(), temp.resolve("aside"));
-        Files.createFile(stores());
-      }
-      showStores();
-      close();
-      start(pure);
-      assertThat(site.inventory().memoryOnlyReason()).isEmpty();
-      assertThat(cache.getIfPresent("key")).isNull();
-    }
+    start(pure);
+    cache.put("key", "wrong");
+    close();
+    hideStores();
+    start(pure);
+    assertThat(site.inventory().memoryOnlyReason()).isPresent();
+    cache.put("key", "computed");
+    cache.invalidateAll();
+    showStores();
+    close();
+    start(pure);
+    assertThat(site.inventory().memoryOnlyReason()).isEmpty();
+    assertThat(cache.getIfPresent("key")).isNull();
   }
 
   /** The folder of the stores, its note, or both cannot be used at the start, but later. */
@@ -724,7 +281,6 @@ class H2ImportTest {
       hideStores();
       if (hidden == 1) {
         Files.delete(note());
-        Files.move(temp.resolve("ledger"), note());
       } else if (hidden == 2) {
         Files.delete(stores());
         Files.move(temp.resolve("aside"), stores());
@@ -747,7 +303,6 @@ class H2ImportTest {
         Files.move(temp.resolve("aside"), stores());
       } else if (hidden == 2) {
         Files.delete(note());
-        Files.move(temp.resolve("ledger"), note());
       } else {
         showStores();
       }
@@ -765,7 +320,6 @@ class H2ImportTest {
       assertThat(cache.getIfPresent("later")).isEqualTo("session");
       assertThat(cache.getIfPresent("signed in")).isNull();
       assertThat(cache.getIfPresent("signed out")).isNull();
-      assertThat(run(SESSIONS).imported()).isEqualTo(0);
       assertThat(cache.getIfPresent("key1")).isNull();
       assertThat(site.build(def("diff_summary")).getIfPresent("key")).isNull();
       assertThat(site.build(def("git_file_diff")).getIfPresent("key")).isEqualTo("value");
@@ -823,44 +377,6 @@ class H2ImportTest {
     assertThat(cache.getIfPresent("ours")).isNull();
   }
 
-  /** Nothing can be noted, not even that this module was ever there. */
-  @Test
-  void whoDoesWhatTheLogAsksForLetsNobodyIn() throws Exception {
-    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
-    Files.createDirectory(note());
-    startInMemoryOnly(def(SESSIONS), sessions -> sessions.put("again", "session"));
-    assertThat(H2Imports.remedyIn(temp.resolve("cache")))
-        .contains("make " + note() + " an empty file");
-    Files.delete(note());
-    Files.createFile(note());
-    start(def(SESSIONS));
-    assertThat(run(SESSIONS).imported()).isEqualTo(0);
-    assertThat(cache.getIfPresent("key1")).isNull();
-  }
-
-  /** It belongs to somebody else, say, and the folder is ours. */
-  @Test
-  void aNoteThatCannotBeOpenedIsReplaced() throws Exception {
-    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
-    Files.createSymbolicLink(note(), temp.resolve("nowhere/note"));
-    startInMemoryOnly(def(SESSIONS), sessions -> sessions.put("again", "session"));
-    assertThat(Files.isRegularFile(note(), LinkOption.NOFOLLOW_LINKS)).isTrue();
-    start(def(SESSIONS));
-    assertThat(run(SESSIONS).imported()).isEqualTo(0);
-    assertThat(cache.getIfPresent("key1")).isNull();
-  }
-
-  @Test
-  void aCacheOfAPluginThatIsReloadedIsStillTakenOver() throws Exception {
-    String name = "plugin.cache";
-    withH2(def(name), h2 -> putMany(h2, 10));
-    start(def(name), /* automatic= */ false);
-    cache.put("ours", "new");
-    cache = site.build(def(name));
-    assertThat(run(name).imported()).isEqualTo(10);
-    assertHasAll(10);
-  }
-
   @Test
   void whatACacheHeldBeforeItWasInMemoryOnlyDoesNotComeBack() throws Exception {
     inMemoryOnlyBy("0");
@@ -882,49 +398,6 @@ class H2ImportTest {
   }
 
   @Test
-  void ifItCannotBeNotedWhatIsInUseTheNextStartIsInDoubt() throws Exception {
-    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
-    Path folder = temp.resolve("cache");
-    H2Imports first =
-        new H2Imports(folder, Set.of(), /* hasStores= */ false, true, (level, text) -> {});
-    assertThat(first.whyStoresAreStale()).isEmpty();
-    first.begin(/* late= */ false);
-    Path inTheWay = folder.resolve(note().getFileName() + ".next/file");
-    Files.createDirectories(inTheWay);
-    first.ready();
-    first.stop();
-    MoreFiles.deleteRecursively(inTheWay.getParent(), RecursiveDeleteOption.ALLOW_INSECURE);
-    H2Imports next =
-        new H2Imports(folder, Set.of(), /* hasStores= */ false, true, (level, text) -> {});
-    assertThat(next.whyStoresAreStale()).isPresent();
-  }
-
-  /** Who signed out with it is signed in with H2 still. */
-  @Test
-  void nobodyIsSignedInIfAnotherModuleWasInUseAfterH2() throws Exception {
-    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
-    Path others = Files.createFile(temp.resolve("cache/web_sessions_1.dat"));
-    setTime(h2File(SESSIONS), Duration.ofMinutes(9));
-    setTime(others, Duration.ofMinutes(8));
-    start(def(SESSIONS));
-    assertThat(run(SESSIONS).imported()).isEqualTo(0);
-    assertThat(cache.getIfPresent("key1")).isNull();
-    cache.put("ours", "session");
-    start(def(SESSIONS));
-    assertThat(cache.getIfPresent("ours")).isEqualTo("session");
-
-    close();
-    setTime(note(), Duration.ofMinutes(7));
-    setTime(others, Duration.ofMinutes(6));
-    start(def(SESSIONS));
-    assertThat(cache.getIfPresent("ours")).isNull();
-    assertThat(cache.getIfPresent("key1")).isNull();
-    cache.put("later", "session");
-    start(def(SESSIONS));
-    assertThat(cache.getIfPresent("later")).isEqualTo("session");
-  }
-
-  @Test
   void whatAnotherModuleLeftBeforeH2WasInUseIsNoReason() throws Exception {
     withH2(def(SESSIONS), h2 -> putMany(h2, 10));
     Path others = Files.createFile(temp.resolve("cache/web_sessions_1.dat"));
@@ -939,30 +412,6 @@ class H2ImportTest {
   }
 
   @Test
-  void aSettingThatMakesNoSenseLeavesItToTheAdmin() throws Exception {
-    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
-    Config config = new Config();
-    config.setString("cache", null, "importFromH2", "perhaps");
-    site = new TestSite(temp, Backend.CHRONICLE, config);
-    cache = site.build(def(SESSIONS));
-    assertThat(SiteTest.storeOf(cache).stats().entries()).isEqualTo(0);
-    assertThat(run(SESSIONS).imported()).isEqualTo(10);
-  }
-
-  @Test
-  void whoDeletesTheStoresBeforeAnythingWasTakenOverGetsNothingOldBack() throws Exception {
-    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
-    start(def(SESSIONS), false);
-    cache.invalidate("key1");
-    close();
-    MoreFiles.deleteRecursively(
-        temp.resolve("cache/cache-chroniclemap"), RecursiveDeleteOption.ALLOW_INSECURE);
-    start(def(SESSIONS));
-    assertThat(run(SESSIONS).state()).isEqualTo(State.IN_USE);
-    assertThat(cache.getIfPresent("key1")).isNull();
-  }
-
-  @Test
   void whatWasInMemoryOnlyIsNotTakenOverLater() throws Exception {
     withH2(def(SESSIONS), h2 -> putMany(h2, 10));
     Config memoryOnly = new Config();
@@ -974,14 +423,287 @@ class H2ImportTest {
     assertThat(cache.getIfPresent("key1")).isNull();
   }
 
+  private long entries() {
+    return SiteTest.storeOf(cache).stats().entries();
+  }
+
+  /** What H2 has left is moved away, byte for byte, so that it is imported only once. */
   @Test
-  void whoWasToldToSignInIsNotSignedInLater() throws Exception {
-    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
-    start(def(SESSIONS), false);
-    assertThat(cache.getIfPresent("key1")).isNull();
-    assertThat(run(SESSIONS).imported()).isEqualTo(9);
+  void allIsThereByItself() throws Exception {
+    withH2(def("c"), h2 -> putMany(h2, 300));
+    byte[] before = Files.readAllBytes(h2File("c"));
+    start(def("c"));
+    assertHasAll(300);
+    assertThat(Files.exists(h2File("c"))).isFalse();
+    cache.invalidate("key1");
+    start(def("c"));
     assertThat(cache.getIfPresent("key1")).isNull();
     assertThat(cache.getIfPresent("key2")).isEqualTo("value2");
+    close();
+    assertThat(Files.readAllBytes(away("c"))).isEqualTo(before);
+  }
+
+  private Path away(String name) {
+    return temp.resolve("cache").resolve("taken-over").resolve(name + "-v2.mv.db");
+  }
+
+  private void assertStartsEmpty(TestCacheDef def, boolean automatic) {
+    start(def, automatic);
+    assertThat(entries()).isEqualTo(0);
+    assertThat(Files.exists(h2File(def.name()))).isFalse();
+  }
+
+  @Test
+  void nothingIsImportedIfConfiguredOrWithASettingThatMakesNoSense() {
+    withH2(def("c"), h2 -> putMany(h2, 100));
+    assertStartsEmpty(def("c"), false);
+    withH2(def("d"), h2 -> putMany(h2, 100));
+    close();
+    Config config = new Config();
+    config.setString("cache", null, "importFromH2", "perhaps");
+    site = new TestSite(temp, Backend.CHRONICLE, config);
+    cache = site.build(def("d"));
+    assertThat(entries()).isEqualTo(0);
+  }
+
+  @Test
+  void valuesOfAnotherVersionAndOfLongAgoAreLeft() throws Exception {
+    withH2(def("c").version(1), h2 -> putMany(h2, 100));
+    assertStartsEmpty(def("c").version(2), true);
+    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
+    setTime(h2File(SESSIONS), Duration.ofDays(30));
+    assertStartsEmpty(def(SESSIONS), true);
+  }
+
+  @Test
+  void valuesKeepTheirAge() throws Exception {
+    withH2(def("c"), h2 -> putMany(h2, 2));
+    sql("c", "UPDATE data SET created = DATEADD(HOUR, -5, created) WHERE k = 'key0'");
+    start(def("c").expireAfterWrite(Duration.ofHours(1)));
+    assertThat(cache.getIfPresent("key0")).isNull();
+    assertThat(cache.getIfPresent("key1")).isEqualTo("value1");
+
+    withH2(def("d"), h2 -> putMany(h2, 1));
+    sql("d", "UPDATE data SET created = DATEADD(HOUR, -5, created)");
+    start(def("d").expireAfterWrite(Duration.ofHours(6)));
+    long created = SiteTest.storeOf(cache).read("key0".getBytes(UTF_8)).created();
+    assertThat(System.currentTimeMillis() - created).isGreaterThan(Duration.ofHours(4).toMillis());
+  }
+
+  @Test
+  void whoSignedOutWithH2InBetweenStaysOut() throws Exception {
+    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
+    start(def(SESSIONS));
+    cache.put("ours", "session");
+    close();
+    // Back to H2 with what it had.
+    Files.move(away(SESSIONS), h2File(SESSIONS));
+    withH2(
+        def(SESSIONS),
+        h2 -> {
+          assertThat(h2.getIfPresent("key1")).isEqualTo("value1");
+          h2.invalidate("key1");
+          h2.put("theirs", "session");
+        });
+    start(def(SESSIONS));
+    assertThat(cache.getIfPresent("key1")).isNull();
+    assertThat(cache.getIfPresent("key2")).isEqualTo("value2");
+    assertThat(cache.getIfPresent("theirs")).isEqualTo("session");
+    // Nobody knows whether it was signed out since.
+    assertThat(cache.getIfPresent("ours")).isNull();
+    start(def(SESSIONS));
+    assertThat(cache.getIfPresent("theirs")).isEqualTo("session");
+  }
+
+  @Test
+  void whoDeletesTheStoresGetsNothingOldBack() throws Exception {
+    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
+    start(def(SESSIONS));
+    cache.invalidate("key1");
+    close();
+    MoreFiles.deleteRecursively(
+        temp.resolve("cache/cache-chroniclemap"), RecursiveDeleteOption.ALLOW_INSECURE);
+    assertStartsEmpty(def(SESSIONS), true);
+  }
+
+  /** Back again without H2 having run, they are older than what this module has changed since. */
+  @Test
+  void h2FilesThatArePutBackSignNobodyIn() throws Exception {
+    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
+    start(def(SESSIONS));
+    cache.invalidate("key1");
+    close();
+    Files.move(away(SESSIONS), h2File(SESSIONS));
+    setTime(h2File(SESSIONS), Duration.ofMinutes(1));
+    assertStartsEmpty(def(SESSIONS), true);
+  }
+
+  /** H2's caches that nobody uses have files, too, by which this module sees that H2 has run. */
+  @Test
+  void aGerritWithH2LeavesAFileOfEachCache() throws Exception {
+    withH2(def(SESSIONS), h2 -> {});
+    assertThat(Files.exists(h2File(SESSIONS))).isTrue();
+  }
+
+  /** Version 1.0.0 left H2's files where they were, and noted what it had imported. */
+  @Test
+  void whatAnEarlierVersionHasImportedIsNotImportedAgain() throws Exception {
+    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
+    byte[] left = Files.readAllBytes(h2File(SESSIONS));
+    start(def(SESSIONS));
+    cache.put("ours", "session");
+    cache.invalidate("key1");
+    close();
+    Files.write(h2File(SESSIONS), left);
+    setTime(h2File(SESSIONS), Duration.ofMinutes(9));
+    // Left by the other module even before.
+    setTime(Files.createFile(temp.resolve("cache/web_sessions_1.dat")), Duration.ofMinutes(10));
+    Files.writeString(note(), "2 none\n");
+    start(def(SESSIONS));
+    assertThat(cache.getIfPresent("ours")).isEqualTo("session");
+    assertThat(cache.getIfPresent("key1")).isNull();
+    assertThat(cache.getIfPresent("key2")).isEqualTo("value2");
+    assertThat(Files.exists(h2File(SESSIONS))).isFalse();
+    assertThat(Files.exists(note())).isFalse();
+  }
+
+  /** Nothing could be noted, not even that this module was ever there. */
+  @Test
+  void whoDoesWhatTheLogAsksForLetsNobodyIn() throws Exception {
+    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
+    start(def("plugin.cache"));
+    cache.put("a", "b");
+    Files.createDirectory(note());
+    startInMemoryOnly(def(SESSIONS), sessions -> sessions.put("again", "session"));
+    assertThat(H2Takeover.remedyIn(temp.resolve("cache")))
+        .contains("make " + note() + " an empty file");
+    Files.delete(note());
+    Files.createFile(note());
+    assertStartsEmpty(def(SESSIONS), true);
+    cache = site.build(def("plugin.cache"));
+    assertThat(cache.getIfPresent("a")).isNull();
+  }
+
+  /** It belongs to somebody else, say, and the folder is ours. */
+  @Test
+  void aNoteThatCannotBeOpenedIsReplaced() throws Exception {
+    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
+    Files.createSymbolicLink(note(), temp.resolve("nowhere/note"));
+    startInMemoryOnly(def(SESSIONS), sessions -> sessions.put("again", "session"));
+    assertThat(Files.isRegularFile(note(), LinkOption.NOFOLLOW_LINKS)).isTrue();
+    assertStartsEmpty(def(SESSIONS), true);
+  }
+
+  @Test
+  void whatHasNoRoomIsWhatWasUsedLongestAgo() throws Exception {
+    String large = "x".repeat(20_000);
+    withH2(
+        def("c").diskLimit(100 << 20),
+        h2 -> {
+          for (int i = 0; i < 1000; i++) {
+            h2.put("key" + i, i + large);
+          }
+        });
+    sql("c", "UPDATE data SET accessed = DATEADD(DAY, 1, accessed) WHERE k IN ('key7', 'key991')");
+    start(def("c").diskLimit(5 << 20));
+    assertThat(entries()).isGreaterThan(50);
+    assertThat(cache.getIfPresent("key7")).isEqualTo(7 + large);
+    assertThat(cache.getIfPresent("key991")).isEqualTo(991 + large);
+  }
+
+  /** As an offline program with H2 uses it: what changes meanwhile is noted. */
+  @Test
+  void aFileThatIsInUseIsTakenOverLater() throws Exception {
+    for (String name : ImmutableList.of("diff_summary", "c")) {
+      withH2(def(name), h2 -> putMany(h2, 10));
+      try (FileChannel channel =
+          FileChannel.open(h2File(name), StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+        var lock = channel.lock();
+        start(def(name));
+        assertThat(cache.getIfPresent("key1")).isNull();
+        assertThat(SiteTest.storeOf(cache).stats().start().detail())
+            .contains(h2File(name) + " is in use by another process");
+        cache.invalidate("key1");
+        lock.release();
+      }
+      start(def(name));
+      // Unless what was changed meanwhile could be stale.
+      assertThat(cache.getIfPresent("key2")).isEqualTo(name.equals("c") ? null : "value2");
+    }
+  }
+
+  @Test
+  void ofADamagedFileThereIsWhatStandsBeforeTheDamage() throws Exception {
+    withH2(def("c"), h2 -> putMany(h2, 5000));
+    spoilPagesWith("value2500");
+    start(def("c"));
+    assertThat(entries()).isIn(Range.closed(1L, 4999L));
+  }
+
+  /** A Gerrit leaves such files of caches that it opened and never used; others are damaged. */
+  @Test
+  void aFileWithoutRowsHasNothing() throws Exception {
+    for (String name : ImmutableList.of("c", "rows", "short", "header")) {
+      withH2(def(name), h2 -> putMany(h2, 100));
+    }
+    sql("c", "DROP TABLE data");
+    sql("rows", "DELETE FROM data");
+    try (FileChannel channel = FileChannel.open(h2File("short"), StandardOpenOption.WRITE)) {
+      channel.truncate(5000);
+    }
+    byte[] bytes = Files.readAllBytes(h2File("header"));
+    // The header's "format:" is 3, and "read at least" 99 wants a later one.
+    String text = new String(bytes, 0, 8192, ISO_8859_1);
+    System.arraycopy(text.replace("format:3", "format:9").getBytes(ISO_8859_1), 0, bytes, 0, 8192);
+    Files.write(h2File("header"), bytes);
+    for (String name : ImmutableList.of("c", "rows", "short", "header")) {
+      assertStartsEmpty(def(name), true);
+      cache.put("a", "b");
+      assertThat(cache.getIfPresent("a")).isEqualTo("b");
+    }
+  }
+
+  @Test
+  void whoWasToldToSignInWhileAllWasInMemoryIsNotSignedInLater() throws Exception {
+    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
+    withH2(def("diff_summary"), h2 -> putMany(h2, 10));
+    startInMemoryOnly(def(SESSIONS), sessions -> sessions.put("again", "session"));
+    start(def(SESSIONS));
+    assertThat(cache.getIfPresent("key1")).isNull();
+    cache.put("ours", "session");
+    cache = site.build(def("diff_summary"));
+    assertHasAll(10);
+
+    startInMemoryOnly(def(SESSIONS), sessions -> sessions.put("again", "session"));
+    start(def(SESSIONS));
+    assertThat(cache.getIfPresent("ours")).isNull();
+    cache.put("later", "session");
+    cache = site.build(def("diff_summary"));
+    assertHasAll(10);
+    start(def(SESSIONS));
+    assertThat(cache.getIfPresent("later")).isEqualTo("session");
+  }
+
+  @Test
+  void nobodyIsSignedInIfAnotherModuleWasInUseAfterH2() throws Exception {
+    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
+    Path others = Files.createFile(temp.resolve("cache/web_sessions_1.dat"));
+    setTime(h2File(SESSIONS), Duration.ofMinutes(9));
+    setTime(others, Duration.ofMinutes(8));
+    assertStartsEmpty(def(SESSIONS), true);
+    cache.put("ours", "session");
+    start(def(SESSIONS));
+    assertThat(cache.getIfPresent("ours")).isEqualTo("session");
+  }
+
+  @Test
+  void anOfflineProgramLeavesItToTheServer() throws Exception {
+    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
+    try (TestSite program = TestSite.ofProgram(temp)) {
+      assertThat(program.build(def(SESSIONS)).getIfPresent("key1")).isNull();
+    }
+    start(def(SESSIONS));
+    assertHasAll(10);
   }
 
   /** As several.md tells how to start another node. */
@@ -991,13 +713,10 @@ class H2ImportTest {
     start(def("c"));
     putMany(cache, 100);
     close();
-    Path from = temp.resolve("cache");
-    Path to = Files.createDirectories(temp.resolve("node/cache"));
-    Files.copy(note(), to.resolve(note().getFileName()));
-    Files.createDirectory(to.resolve("cache-chroniclemap"));
-    try (Stream<Path> files = Files.list(from.resolve("cache-chroniclemap"))) {
+    Path to = Files.createDirectories(temp.resolve("node/cache/cache-chroniclemap"));
+    try (Stream<Path> files = Files.list(temp.resolve("cache/cache-chroniclemap"))) {
       for (Path file : files.toList()) {
-        Files.copy(file, to.resolve("cache-chroniclemap").resolve(file.getFileName()));
+        Files.copy(file, to.resolve(file.getFileName()));
       }
     }
     site = new TestSite(temp.resolve("node"), Backend.CHRONICLE);

@@ -34,16 +34,10 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicReference;
-import org.eclipse.jgit.lib.Config;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** Caches of plugins, which come and go while the server runs. */
 class PluginCachesTest extends SiteTest {
-  private static final int IMPORTED = 2000;
-
   @Override
   TestCacheDef def() {
     return new TestCacheDef("plugin.cache");
@@ -256,61 +250,6 @@ class PluginCachesTest extends SiteTest {
     assertThat(fresh.getIfPresent("a")).isEqualTo("fresh");
     site.restart();
     assertThat(build(def().version(2)).getIfPresent("a")).isEqualTo("fresh");
-  }
-
-  /** A plugin that is replaced while what H2 holds of its cache comes in. */
-  @ParameterizedTest
-  @ValueSource(booleans = {false, true})
-  void aReloadDuringAnImportLosesNoChange(boolean otherLimit) throws Exception {
-    site.close();
-    try (TestSite h2 = new TestSite(temp, TestSite.Backend.H2)) {
-      Cache<String, String> values = h2.build(def());
-      for (int i = 0; i < IMPORTED; i++) {
-        values.put("key" + i, "h2");
-      }
-      h2.settle();
-    }
-    Config config = new Config();
-    config.setBoolean("cache", null, "importFromH2", false);
-    site = new TestSite(temp, TestSite.Backend.CHRONICLE, config);
-    ChronicleMapCache<String, String> old = build(def());
-    RegistrationHandle handle = bind(old);
-    TestCacheDef next = otherLimit ? def().diskLimit(8 << 20) : def();
-    AtomicReference<ChronicleMapCache<String, String>> fresh = new AtomicReference<>();
-    var unused =
-        site.inventory()
-            .importFromH2(
-                "plugin.cache",
-                false,
-                (done, total) -> {
-                  if (fresh.get() == null) {
-                    fresh.set(build(next));
-                    handle.remove();
-                    bind(fresh.get());
-                    sayReloaded();
-                    fresh.get().put("key0", "new");
-                    fresh.get().invalidate("key1");
-                    fresh.get().put("key" + (IMPORTED - 1), "new");
-                    fresh.get().invalidate("key" + (IMPORTED - 2));
-                    old.invalidate("key" + (IMPORTED - 3));
-                    site.factory().onStop("plugin");
-                  }
-                });
-    assertThat(fresh.get()).isNotNull();
-    assertChangesAreThere(fresh.get());
-    site.restart();
-    assertChangesAreThere(build(next));
-  }
-
-  private static void assertChangesAreThere(Cache<String, String> cache) {
-    assertThat(cache.getIfPresent("key0")).isEqualTo("new");
-    assertThat(cache.getIfPresent("key1")).isNull();
-    assertThat(cache.getIfPresent("key" + (IMPORTED - 1))).isEqualTo("new");
-    assertThat(cache.getIfPresent("key" + (IMPORTED - 2))).isNull();
-    assertThat(cache.getIfPresent("key" + (IMPORTED - 3))).isNull();
-    for (int i = 2; i < IMPORTED - 3; i++) {
-      assertThat(cache.getIfPresent("key" + i)).isAnyOf("h2", null);
-    }
   }
 
   @Test

@@ -39,7 +39,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.TreeSet;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -297,53 +296,18 @@ class FaultWalkTest {
           script.close();
           script.open();
         }),
-    IMPORT_NEW(
+    SEED(
         512 * KB,
-        script -> script.importMode = ImportMode.BEGIN,
+        script -> {},
         script -> {
+          script.hold();
           script.open();
-          script.bringIn(0, 4);
-          script.remove(1);
-          script.put(2, 300);
-          script.bringIn(0, 12);
-          script.importMode = ImportMode.RESUME;
-        }),
-    IMPORT_AND_CHANGE(
-        512 * KB,
-        Script::importSome,
-        script -> {
-          script.open();
-          script.bringIn(3, 8);
-          script.remove(1);
-          script.put(9, 300);
-          script.bringIn(0, 12);
-          script.close();
-          script.open();
-          script.bringIn(0, 12);
-        }),
-    IMPORT_AND_CLEAR(
-        512 * KB,
-        Script::importSome,
-        script -> {
-          script.open();
-          script.clear();
-          script.bringIn(0, 12);
-          script.close();
-          script.open();
-          script.bringIn(0, 12);
-        }),
-    IMPORT_AND_END(
-        512 * KB,
-        Script::importSome,
-        script -> {
-          script.open();
-          script.bringIn(0, 12);
-          script.store(store -> store.importGuard().end());
+          script.readAll();
           script.remove(1);
           script.put(2, 300);
           script.close();
           script.open();
-          script.bringIn(0, 12);
+          script.readAll();
         });
 
     final long limit;
@@ -382,11 +346,8 @@ class FaultWalkTest {
     private final Map<Integer, byte[]> newest = new TreeMap<>();
     long limit;
     Optional<Duration> maxAge = Optional.empty();
-    ImportMode importMode = ImportMode.NONE;
+    Optional<TestSeed> seed = Optional.empty();
     OldValues oldValues = OldValues.MUTABLE;
-
-    /** Keys that were put or removed, whose values from before must not come in any more. */
-    private final Set<Integer> changed = new TreeSet<>();
 
     private int puts;
     private StoreDirectory directory;
@@ -407,8 +368,7 @@ class FaultWalkTest {
       this(scenario, folder, disk);
       clock.set(before.clock.get());
       newest.putAll(before.newest);
-      changed.addAll(before.changed);
-      importMode = before.importMode;
+      seed = before.seed.map(TestSeed::copy);
       oldValues = before.oldValues;
       puts = before.puts;
       limit = before.limit;
@@ -430,7 +390,9 @@ class FaultWalkTest {
         told = true;
         faults++;
       }
-      store = directory.openStore(settings(), importMode, report -> {});
+      store =
+          directory.openStore(
+              settings(), seed.filter(held -> !held.isMoved).map(held -> held), report -> {});
       store.awaitOpened();
       told |= TOLD.contains(store.stats().start().kind());
     }
@@ -452,7 +414,6 @@ class FaultWalkTest {
     void put(int number, int length) {
       if (store != null) {
         byte[] value = value(number, ++puts, length);
-        changed.add(number);
         store.put(key(number), value, clock.get());
         newest.put(number, value);
         read(number);
@@ -476,7 +437,6 @@ class FaultWalkTest {
 
     void remove(int number) {
       if (store != null) {
-        changed.add(number);
         store.remove(key(number));
         newest.remove(number);
         read(number);
@@ -485,32 +445,19 @@ class FaultWalkTest {
 
     void clear() {
       if (store != null) {
-        for (int i = 0; i < 110; i++) {
-          changed.add(i);
-        }
         store.clear();
         newest.clear();
       }
     }
 
-    void importSome() throws Exception {
-      importMode = ImportMode.BEGIN;
-      open();
-      bringIn(0, 4);
-      close();
-      importMode = ImportMode.RESUME;
-    }
-
-    /** Brings in what something else holds of some keys from before. */
-    void bringIn(int from, int to) {
-      for (int i = from; store != null && i < to; i++) {
-        byte[] value = value(i, -1, 400);
-        if (store.importValue(key(i), value, clock.get()) == ImportResult.STORED) {
-          assertWithMessage("key %s", i).that(changed).doesNotContain(i);
-          newest.put(i, value);
-        }
-        read(i);
+    /** Holds values elsewhere, with which the store is to begin. */
+    void hold() {
+      TestSeed held = new TestSeed(12, i -> value(i, -1, 400));
+      held.created = clock.get();
+      for (int i = 0; i < 12; i++) {
+        newest.put(i, value(i, -1, 400));
       }
+      seed = Optional.of(held);
     }
 
     void flush() {
@@ -900,7 +847,6 @@ class FaultWalkTest {
         Script after = new Script(scenario, folder, new FaultyDisk(Fault.NONE, 0), script);
         after.open();
         after.readAll();
-        after.bringIn(0, 12);
         assertThat(after.store.stats().state()).isEqualTo(StoreState.READY);
         after.put(5, 50);
         after.flush();

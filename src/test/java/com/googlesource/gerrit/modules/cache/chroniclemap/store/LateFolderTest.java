@@ -69,8 +69,6 @@ class LateFolderTest {
     FOREIGN_LOCK,
     /** The file system has no locks now. */
     NO_LOCKS,
-    /** Nothing can be listed, and so nobody knows what there is. */
-    UNLISTED,
     /** The owner of the folder cannot find out whether the stores are stale. */
     UNCHECKED,
     /** Another process uses the folder. */
@@ -104,12 +102,6 @@ class LateFolderTest {
             throw new IOException("No locks available");
           }
           return super.open(file, options);
-        }
-
-        @Override
-        public List<Path> list(Path listed) throws IOException {
-          failIf(trouble == Trouble.UNLISTED, listed);
-          return super.list(listed);
         }
       };
 
@@ -149,10 +141,7 @@ class LateFolderTest {
         disk,
         clock::get,
         StoreThreads::named,
-        locked -> {
-          failIf(trouble == Trouble.UNCHECKED, folder);
-          boolean unused = locked.hasStores();
-        },
+        locked -> failIf(trouble == Trouble.UNCHECKED, folder),
         () -> {
           distrusted.incrementAndGet();
           return isDistrustRecorded;

@@ -143,7 +143,7 @@ class TicketRaceTest {
   void noLoadBringsAnOlderValueBackWhileTheFileIsBeingOpened() throws Exception {
     for (int i = 0; i < BACKGROUND_THREADS; i++) {
       var unused =
-          directory.openStore(settings("other" + i), ImportMode.NONE, report -> await(mayOpen));
+          directory.openStore(settings("other" + i), Optional.empty(), report -> await(mayOpen));
     }
     store = directory.openStore(settings("cache"));
     changeAgainAndAgain();

@@ -641,7 +641,7 @@ class UpkeepTest {
     open();
     CompletableFuture<StartReport> opened = new CompletableFuture<>();
     StoreSettings settings = new StoreSettings("a", 1, MB, Optional.empty());
-    Store unused = directory.openStore(settings, ImportMode.NONE, opened::complete);
+    Store unused = directory.openStore(settings, Optional.empty(), opened::complete);
     assertThat(opened.join().kind()).isEqualTo(StartReport.Kind.RECOVERED);
     TestStores.awaitSettled(directory);
     assertThat(Files.size(usage)).isAtMost(MB / Geometry.SAVED_SHARE);

@@ -15,12 +15,9 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2;
 
 import static com.google.common.base.Strings.lenientFormat;
-import static com.google.common.collect.ImmutableSet.toImmutableSet;
 
-import com.google.common.io.MoreFiles;
 import com.google.gerrit.common.Nullable;
 import java.io.IOException;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.Driver;
@@ -28,8 +25,8 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.sql.Types;
+import java.util.Optional;
 import java.util.Properties;
-import java.util.Set;
 
 /**
  * The file of one of Gerrit's H2 caches, opened read-only. The file does not change, and no other
@@ -48,7 +45,7 @@ final class H2File implements AutoCloseable {
   private static final String SUFFIX = "-v2.mv.db";
 
   /** The size of H2's page cache in KB. By default it takes a sixteenth of the heap. */
-  private static final int CACHE_KB = 4096;
+  private static final int CACHE_KB = 16 << 10;
 
   // Codes of H2's ErrorCode.
   private static final int ALREADY_OPEN = 90020;
@@ -61,6 +58,15 @@ final class H2File implements AutoCloseable {
    * @param created milliseconds since the epoch
    */
   record Row(int version, Object key, byte[] value, long created) {}
+
+  /** Says that a file may be read later. */
+  static final class InUseException extends IOException {
+    private static final long serialVersionUID = 1L;
+
+    InUseException(Path file) {
+      super(file + " is in use by another process: an offline program, or another Gerrit");
+    }
+  }
 
   private final Connection connection;
   @Nullable private ResultSet rows;
@@ -75,17 +81,12 @@ final class H2File implements AutoCloseable {
     return folder.resolve(cache + SUFFIX);
   }
 
-  /** The names of the caches that have a file in H2's folder. */
-  static Set<String> cachesIn(Path folder) throws IOException {
-    try {
-      return MoreFiles.listFiles(folder).stream()
-          .map(file -> file.getFileName().toString())
-          .filter(name -> name.endsWith(SUFFIX))
-          .map(name -> name.substring(0, name.length() - SUFFIX.length()))
-          .collect(toImmutableSet());
-    } catch (NoSuchFileException e) {
-      return Set.of();
-    }
+  /** The cache of a file in H2's folder; empty if it is another file. */
+  static Optional<String> cacheOf(Path file) {
+    String name = file.getFileName().toString();
+    return name.endsWith(SUFFIX)
+        ? Optional.of(name.substring(0, name.length() - SUFFIX.length()))
+        : Optional.empty();
   }
 
   static H2File open(Path file) throws IOException {
@@ -102,7 +103,10 @@ final class H2File implements AutoCloseable {
       }
       return new H2File(connection);
     } catch (SQLException | RuntimeException | LinkageError e) {
-      throw new IOException(reasonOf(e, file), e);
+      if (e instanceof SQLException sql && sql.getErrorCode() == ALREADY_OPEN) {
+        throw new InUseException(file);
+      }
+      throw new IOException("H2 cannot read " + file + ": " + firstLine(e), e);
     }
   }
 
@@ -118,65 +122,31 @@ final class H2File implements AutoCloseable {
     }
   }
 
-  private static String reasonOf(Throwable e, Path file) {
-    if (e instanceof SQLException sql && sql.getErrorCode() == ALREADY_OPEN) {
-      return file + " is in use by another process: an offline program, or another Gerrit";
-    }
-    return "H2 cannot read " + file + ": " + firstLine(e);
-  }
-
   private static String firstLine(Throwable e) {
     String message = e.getMessage() == null ? e.toString() : e.getMessage();
     return message.lines().findFirst().orElse("").strip();
   }
 
   /**
-   * Counts the rows of all versions, in constant time. There is no table, and so no row, if the
-   * cache was never used.
-   */
-  long count() throws IOException {
-    try (Statement counting = connection.createStatement();
-        ResultSet result = counting.executeQuery("SELECT COUNT(*) FROM data")) {
-      return result.next() ? result.getLong(1) : 0;
-    } catch (SQLException | RuntimeException e) {
-      if (e instanceof SQLException sql && sql.getErrorCode() == NO_TABLES) {
-        return 0;
-      }
-      throw new IOException(firstLine(e), e);
-    }
-  }
-
-  /** Has {@link #next} return all rows in the order of their creation. Must be called only once. */
-  void readAll() throws IOException {
-    query("SELECT version, k, v, created FROM data ORDER BY _ROWID_");
-  }
-
-  /**
-   * Has {@link #next} return all rows, the most recently used first. Must be called only once.
+   * Has {@link #next} return all rows. Must be called only once.
    *
-   * @return false if H2 has no index for this order and would have to sort all rows in memory
+   * @param byUse whether the most recently used come first, unless H2 has no index for this order
+   *     and would have to sort all rows in memory; takes several times as long
    */
-  boolean readLastUsedFirst() throws IOException {
-    String sql = "SELECT version, k, v, created FROM data ORDER BY accessed DESC";
+  void read(boolean byUse) throws IOException {
+    String sql = "SELECT version, k, v, created FROM data ORDER BY ";
     try (Statement asking = connection.createStatement();
-        ResultSet plan = asking.executeQuery("EXPLAIN " + sql)) {
-      if (!plan.next() || !plan.getString(1).contains("index sorted")) {
-        return false;
-      }
-    } catch (SQLException | RuntimeException e) {
-      throw new IOException(firstLine(e), e);
-    }
-    query(sql);
-    return true;
-  }
-
-  private void query(String sql) throws IOException {
-    try {
+        ResultSet plan = asking.executeQuery("EXPLAIN " + sql + "accessed DESC")) {
+      boolean isSorted = plan.next() && plan.getString(1).contains("index sorted");
+      String order = byUse && isSorted ? "accessed DESC" : "_ROWID_";
       // The statement stays open until the database is shut down.
-      rows = connection.createStatement().executeQuery(sql);
+      rows = connection.createStatement().executeQuery(sql + order);
       hasTextKeys = rows.getMetaData().getColumnType(2) == Types.VARCHAR;
     } catch (SQLException | RuntimeException e) {
-      throw new IOException(firstLine(e), e);
+      // There is no table, and so no row, if the cache was never used.
+      if (!(e instanceof SQLException none && none.getErrorCode() == NO_TABLES)) {
+        throw new IOException(firstLine(e), e);
+      }
     }
   }
 
@@ -184,7 +154,7 @@ final class H2File implements AutoCloseable {
   @Nullable
   Row next() throws IOException {
     try {
-      if (!rows.next()) {
+      if (rows == null || !rows.next()) {
         return null;
       }
       return new Row(

@@ -27,6 +27,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Usage;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.HashSet;
@@ -49,7 +50,6 @@ import java.util.stream.Collectors;
  *   NAME-vVERSION-gNUMBER-BYTES-SLOT-FINGERPRINT.chm.state     its state: {@link FileState}
  *   NAME-vVERSION-gNUMBER-BYTES-SLOT-FINGERPRINT.chm.N.growing a generation that is not complete
  *   NAME-vVERSION.use                                          how often keys were asked for: {@link Usage}
- *   NAME-vVERSION.import                                       see {@link #importMarker}
  *   NAME-vVERSION.discard, NAME-vVERSION.discard.early         see {@link DiscardMarkers}
  * </pre>
  *
@@ -99,9 +99,6 @@ public final class StoreFiles {
   public volatile boolean wasOpen;
 
   private volatile boolean areOthersMarked;
-
-  /** Whether the marker for import was deleted, but a crash of the machine may bring it back. */
-  public volatile boolean isImportUnsynced;
 
   /**
    * The files of one cache.
@@ -183,36 +180,6 @@ public final class StoreFiles {
       }
     }
     return out.toString();
-  }
-
-  /**
-   * The marker for import. While it exists, nothing was ever put into the store or removed from it,
-   * other than computed values, so values from elsewhere may still be imported.
-   */
-  private Path importMarker() {
-    return directory.resolve(versioned + ".import");
-  }
-
-  /** Whether values from elsewhere may still be imported. */
-  public boolean isMarkedForImport() throws IOException {
-    return disk.exists(importMarker());
-  }
-
-  /** Creates the marker for import. */
-  public void markForImport() throws IOException {
-    disk.create(importMarker());
-  }
-
-  /** Deletes the marker for import, so that no crash of the machine brings it back. */
-  public void unmarkForImport() throws IOException {
-    if (disk.exists(importMarker())) {
-      disk.delete(importMarker());
-      isImportUnsynced = true;
-    }
-    if (isImportUnsynced) {
-      disk.sync(directory);
-      isImportUnsynced = false;
-    }
   }
 
   /** The file that says how often the store's keys were asked for. */
@@ -302,6 +269,15 @@ public final class StoreFiles {
         .max(Comparator.comparingInt(GenerationName::number));
   }
 
+  /** When a generation was last changed, in milliseconds since the epoch. */
+  public long changed(GenerationName generation) throws IOException {
+    return Math.max(
+        Files.getLastModifiedTime(generation.path()).toMillis(),
+        Files.exists(generation.statePath())
+            ? Files.getLastModifiedTime(generation.statePath()).toMillis()
+            : 0);
+  }
+
   private Optional<GenerationName> parse(Path file) {
     String name = file.getFileName().toString();
     if (!name.startsWith(versioned)) {
@@ -349,7 +325,7 @@ public final class StoreFiles {
    * returns the generations deleted.
    */
   public List<Path> deleteAllBut(GenerationName kept) throws IOException {
-    Set<Path> staying = Set.of(kept.path(), kept.statePath(), usage(), importMarker());
+    Set<Path> staying = Set.of(kept.path(), kept.statePath(), usage());
     List<Path> others = list().stream().filter(file -> !staying.contains(file)).toList();
     deleteEach(others);
     return others.stream().filter(file -> file.toString().endsWith(".chm")).toList();
@@ -367,11 +343,6 @@ public final class StoreFiles {
         disk.delete(older.get().statePath());
       }
     }
-  }
-
-  /** Whether there are files of any cache in a folder. */
-  public static boolean hasAny(Disk disk, Path directory) throws IOException {
-    return !list(disk, directory, cache -> true).isEmpty();
   }
 
   /**
@@ -408,8 +379,6 @@ public final class StoreFiles {
         list().stream()
             .filter(file -> file.getFileName().toString().startsWith(versioned + "-g"))
             .toList());
-    // The removals that an import would have to respect are no longer known.
-    disk.delete(importMarker());
     unmarkAfterDeletion();
   }
 

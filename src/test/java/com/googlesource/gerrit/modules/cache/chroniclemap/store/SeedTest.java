@@ -1,0 +1,308 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.key;
+
+import com.google.common.util.concurrent.Uninterruptibles;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestSeed.Step;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** A store's file begins with what was held elsewhere. */
+@Timeout(60)
+class SeedTest {
+  private static final long LIMIT = 8 << 20;
+  private static final int COUNT = 100;
+
+  @TempDir Path temp;
+  @AutoClose private StoreDirectory directory;
+  private Store store;
+
+  @BeforeEach
+  void open() throws Exception {
+    directory = StoreDirectory.open(temp.resolve("stores"));
+  }
+
+  private void restart() throws Exception {
+    directory.close();
+    open();
+  }
+
+  private static byte[] value(int i, int length) {
+    byte[] value = new byte[length];
+    value[0] = (byte) i;
+    return value;
+  }
+
+  private static TestSeed seed(int count, int length) {
+    return new TestSeed(count, i -> value(i, length));
+  }
+
+  /** A seed that is held up at a step. */
+  private static TestSeed held(Step step, CountDownLatch reached, CountDownLatch mayGoOn) {
+    TestSeed held = seed(COUNT, 1000);
+    held.hook =
+        now -> {
+          if (now == step) {
+            reached.countDown();
+            Uninterruptibles.awaitUninterruptibly(mayGoOn);
+          }
+        };
+    return held;
+  }
+
+  private void begin(OldValues kind, Optional<Duration> maxAge, TestSeed seed) throws Exception {
+    store =
+        directory.openStore(
+            new StoreSettings("cache", 1, LIMIT, maxAge, kind),
+            seed.isMoved ? Optional.empty() : Optional.of(seed),
+            report -> {});
+  }
+
+  private void beginAndWait(OldValues kind, TestSeed seed) throws Exception {
+    begin(kind, Optional.empty(), seed);
+    store.awaitOpened();
+  }
+
+  private int found(int from, int to) {
+    return (int) IntStream.range(from, to).filter(i -> store.read(key(i)) != null).count();
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void allIsThereOnce(OldValues kind) throws Exception {
+    TestSeed seed = seed(500, 10_000);
+    beginAndWait(kind, seed);
+    assertThat(found(0, 500)).isEqualTo(500);
+    assertThat(seed.isMoved).isTrue();
+    store.remove(key(7));
+    restart();
+    beginAndWait(kind, seed);
+    assertThat(found(0, 500)).isEqualTo(499);
+    assertThat(store.read(key(7))).isNull();
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void whatIsChangedMeanwhileComesAfterIt(OldValues kind) throws Exception {
+    CountDownLatch mayGoOn = new CountDownLatch(1);
+    begin(kind, Optional.empty(), held(Step.HALF_READ, new CountDownLatch(1), mayGoOn));
+    Thread changing =
+        Thread.ofPlatform()
+            .start(
+                () -> {
+                  if (kind == OldValues.SECRET) {
+                    // Their users wait, so that none of them is lost.
+                    mayGoOn.countDown();
+                  }
+                  store.put(key(1), value(99, 50), System.currentTimeMillis());
+                  store.remove(key(2));
+                  mayGoOn.countDown();
+                });
+    changing.join();
+    store.awaitOpened();
+    assertThat(store.read(key(1)).bytes()).isEqualTo(value(99, 50));
+    assertThat(store.read(key(2))).isNull();
+    assertThat(found(0, COUNT)).isEqualTo(COUNT - 1);
+  }
+
+  @Test
+  void nothingComesAfterAFlushThatDidNotWait() throws Exception {
+    CountDownLatch mayGoOn = new CountDownLatch(1);
+    begin(OldValues.PURE, Optional.empty(), held(Step.READ, new CountDownLatch(1), mayGoOn));
+    store.clear();
+    mayGoOn.countDown();
+    store.awaitOpened();
+    assertThat(found(0, COUNT)).isEqualTo(0);
+  }
+
+  /** However long it takes, what waits for it is bounded; beyond that, nothing old is found. */
+  @Test
+  void moreChangesThanTheQueueHoldsEmptyTheCache() throws Exception {
+    CountDownLatch mayGoOn = new CountDownLatch(1);
+    begin(OldValues.MUTABLE, Optional.empty(), held(Step.READ, new CountDownLatch(1), mayGoOn));
+    long most = 0;
+    byte[] large = new byte[100_000];
+    for (int i = 0; i < 1000; i++) {
+      store.put(key(1000 + i), large, System.currentTimeMillis());
+    }
+    for (int i = 0; i < 2_000; i++) {
+      byte[] longKey = Arrays.copyOf(key(i), 16_000);
+      store.remove(longKey);
+      most = Math.max(most, store.stats().queued());
+    }
+    store.remove(key(1));
+    mayGoOn.countDown();
+    store.awaitOpened();
+    assertThat(most).isLessThan(2_200);
+    assertThat(store.read(key(1))).isNull();
+  }
+
+  @Test
+  void whatHasNoRoomOrIsTooOldIsLeftOut() throws Exception {
+    begin(OldValues.PURE, Optional.of(Duration.ofMinutes(30)), seed(100, 1000));
+    store.awaitOpened();
+    assertThat(found(0, 100)).isEqualTo(30);
+    restart();
+    directory.discard("cache", 1);
+    beginAndWait(OldValues.PURE, seed(5000, 10_000));
+    assertThat(found(0, 100)).isEqualTo(100);
+    assertThat(store.stats().entries()).isAtLeast(600L);
+    assertThat(store.stats().diskBytes()).isAtMost(LIMIT);
+  }
+
+  /** As if killed then: a start that finds the folder, and the seed if that was not moved. */
+  @ParameterizedTest
+  @EnumSource
+  void killedAtAnyStepTheNextStartHasAllOrNothingAndNothingOld(Step step) throws Exception {
+    for (OldValues kind : new OldValues[] {OldValues.PURE, OldValues.MUTABLE}) {
+      for (boolean isChanged : new boolean[] {false, true}) {
+        String what = step + " " + kind + " " + isChanged;
+        CountDownLatch reached = new CountDownLatch(1);
+        CountDownLatch mayGoOn = new CountDownLatch(1);
+        TestSeed seed = held(step, reached, mayGoOn);
+        begin(kind, Optional.empty(), seed);
+        reached.await();
+        if (isChanged) {
+          store.remove(key(1));
+          store.put(key(2), value(99, 50), System.currentTimeMillis());
+        }
+        TestSeed left = seed(COUNT, 1000);
+        left.isMoved = seed.isMoved;
+        Path killed = Files.createDirectory(temp.resolve(what));
+        for (Path file : TestStores.filesIn(temp.resolve("stores"))) {
+          Files.copy(file, killed.resolve(file.getFileName()));
+        }
+        mayGoOn.countDown();
+        directory.close();
+        directory = StoreDirectory.open(killed);
+        beginAndWait(kind, left);
+        boolean isAll = !seedWasMoved(step) && !(isChanged && kind == OldValues.MUTABLE);
+        assertWithMessage(what).that(found(3, COUNT)).isEqualTo(isAll ? COUNT - 3 : 0);
+        assertWithMessage(what).that(left.isMoved).isTrue();
+        if (isChanged && kind == OldValues.MUTABLE) {
+          assertWithMessage(what).that(found(1, 3)).isEqualTo(0);
+        }
+        directory.close();
+        TestStores.filesIn(temp.resolve("stores")).forEach(file -> file.toFile().delete());
+        open();
+      }
+    }
+  }
+
+  private static boolean seedWasMoved(Step step) {
+    return step == Step.MOVED;
+  }
+
+  /** A stop does not wait for all of it, and the next start begins again. */
+  @ParameterizedTest
+  @EnumSource
+  void aStopLeavesAllOfItToTheNextStart(OldValues kind) throws Exception {
+    CountDownLatch begun = new CountDownLatch(1);
+    TestSeed endless = new TestSeed(Integer.MAX_VALUE, i -> value(i, 10));
+    endless.hook = step -> begun.countDown();
+    begin(kind, Optional.empty(), endless);
+    begun.await();
+    restart();
+    assertThat(endless.isMoved).isFalse();
+    beginAndWait(kind, seed(COUNT, 1000));
+    assertThat(found(0, COUNT)).isEqualTo(COUNT);
+  }
+
+  /** Who was told to sign in, when not even a wait helped, is not signed in later. */
+  @Test
+  void aSecretThatWasNotFoundStaysMissing() throws Exception {
+    TestSeed seed = seed(COUNT, 1000);
+    seed.hook =
+        step -> {
+          throw new IllegalStateException("on purpose");
+        };
+    beginAndWait(OldValues.SECRET, seed);
+    assertThat(store.stats().state()).isEqualTo(StoreState.FAILED);
+    assertThat(store.read(key(1))).isNull();
+    seed.hook = step -> {};
+    store.lifecycle.heal();
+    assertThat(store.stats().state()).isEqualTo(StoreState.READY);
+    assertThat(store.read(key(1))).isNull();
+    assertThat(seed.isMoved).isTrue();
+  }
+
+  @Test
+  void whatCannotBeReadNowIsReadLater() throws Exception {
+    TestSeed seed = seed(COUNT, 1000);
+    seed.hook =
+        step -> {
+          throw new IllegalStateException("on purpose");
+        };
+    beginAndWait(OldValues.MUTABLE, seed);
+    assertThat(found(0, COUNT)).isEqualTo(0);
+    seed.hook = step -> {};
+    store.lifecycle.heal();
+    assertThat(found(0, COUNT)).isEqualTo(COUNT);
+  }
+
+  /** What was in use elsewhere takes the place of older values, and of newer ones nothing does. */
+  @Test
+  void aStoreThatIsOlderOrInDoubtIsNotUsed() throws Exception {
+    for (OldValues kind : OldValues.values()) {
+      for (boolean isNewer : new boolean[] {true, false}) {
+        beginAndWait(kind, seed(0, 1));
+        store.put(key(1000), value(1, 10), System.currentTimeMillis());
+        restart();
+        TestSeed seed = seed(COUNT, 1000);
+        seed.changed = isNewer ? Long.MAX_VALUE : 0;
+        beginAndWait(kind, seed);
+        boolean isPure = kind == OldValues.PURE;
+        assertThat(found(1000, 1001)).isEqualTo(isPure ? 1 : 0);
+        assertThat(found(0, COUNT)).isEqualTo(isNewer && !isPure ? COUNT : 0);
+        assertThat(seed.isMoved).isTrue();
+        restart();
+        directory.discard("cache", 1);
+      }
+    }
+  }
+
+  @Test
+  void otherStoresOpenMeanwhile() throws Exception {
+    CountDownLatch mayGoOn = new CountDownLatch(1);
+    TestSeed seed = held(Step.BEGINS, new CountDownLatch(1), mayGoOn);
+    for (int i = 0; i < 20; i++) {
+      Store unused =
+          directory.openStore(
+              new StoreSettings("large" + i, 1, LIMIT, Optional.empty()),
+              Optional.of(seed),
+              report -> {});
+    }
+    begin(OldValues.SECRET, Optional.empty(), seed(COUNT, 1000));
+    assertThat(found(0, COUNT)).isEqualTo(COUNT);
+    mayGoOn.countDown();
+  }
+}

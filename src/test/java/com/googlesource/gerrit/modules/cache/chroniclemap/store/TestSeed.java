@@ -1,0 +1,87 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import java.io.IOException;
+import java.util.function.Consumer;
+import java.util.function.IntFunction;
+
+/** A seed with values of numbered keys, which calls a hook at each of its steps. */
+final class TestSeed implements Seed {
+  /** The steps at which a process may be killed, in their order. */
+  enum Step {
+    BEGINS,
+    HALF_READ,
+    READ,
+    MOVED
+  }
+
+  private final int count;
+  private final IntFunction<byte[]> values;
+
+  /** When the values were made. */
+  long created = System.currentTimeMillis();
+
+  long changed = Long.MAX_VALUE;
+  Consumer<Step> hook = step -> {};
+  volatile boolean isMoved;
+
+  TestSeed(int count, IntFunction<byte[]> values) {
+    this.count = count;
+    this.values = values;
+  }
+
+  /** The same seed as it is now. */
+  TestSeed copy() {
+    TestSeed copy = new TestSeed(count, values);
+    copy.created = created;
+    copy.isMoved = isMoved;
+    return copy;
+  }
+
+  @Override
+  public boolean isThere() {
+    return !isMoved;
+  }
+
+  @Override
+  public long changed() {
+    return changed;
+  }
+
+  @Override
+  public long bytes() {
+    return (long) count * values.apply(0).length;
+  }
+
+  @Override
+  public void fill(Sink sink, boolean mayNotFit) {
+    hook.accept(Step.BEGINS);
+    boolean goesOn = true;
+    for (int i = 0; i < count && goesOn; i++) {
+      if (i == count / 2) {
+        hook.accept(Step.HALF_READ);
+      }
+      goesOn = sink.take(TestStores.key(i), values.apply(i), created - i * 60_000L);
+    }
+  }
+
+  @Override
+  public void moveAside() throws IOException {
+    hook.accept(Step.READ);
+    isMoved = true;
+    hook.accept(Step.MOVED);
+  }
+}
