@@ -43,7 +43,6 @@ final class OwnSettings {
           text("sharedUser"),
           text("sharedPassword"),
           text("sharedSecret"),
-          text("sharedCertificates"),
           number("sharedBytes"),
           truth("sharedPublish"));
 

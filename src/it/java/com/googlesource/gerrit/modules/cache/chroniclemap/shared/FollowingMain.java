@@ -37,8 +37,7 @@ final class FollowingMain {
     Path folder = Path.of(args[0]);
     String key = args[2];
     int count = Integer.parseInt(args[3]);
-    SharedSettings settings =
-        SharedSettings.of(Node.config("redis://127.0.0.1:" + args[1]), folder);
+    SharedSettings settings = SharedSettings.of(Node.config("redis://127.0.0.1:" + args[1]));
     SharedCounts counts = new SharedCounts();
     CountDownLatch stopped = new CountDownLatch(1);
     Seal seal = new Seal(settings.secret(), key);

@@ -35,7 +35,7 @@ final class Node implements AutoCloseable {
   private Node(Path folder, Config config, String gerrit, MemoryCache cache) {
     this.cache = cache;
     this.shared =
-        SharedValues.begin(config, folder, folder, gerrit, Set.of(MemoryCache.NAME)).orElseThrow();
+        SharedValues.begin(config, folder, gerrit, Set.of(MemoryCache.NAME)).orElseThrow();
     shared.add(cache);
   }
 

@@ -27,12 +27,16 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.KeyStore;
 import java.time.Duration;
 import java.util.List;
 import java.util.Random;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import javax.net.ssl.TrustManagerFactory;
 import org.eclipse.jgit.lib.Config;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -42,6 +46,10 @@ import org.junit.jupiter.api.io.TempDir;
 /** Shared values and a real redis-server. */
 class SharedValuesIT {
   private static final String KEY = "cache-chroniclemap:gerrit:3.13:v1";
+  private static final String TRUST_STORE = "javax.net.ssl.trustStore";
+
+  private static final Pattern TRUST_COMMANDS =
+      Pattern.compile("```\n( *cp [^`]*keytool [^`]*)```");
 
   @TempDir Path temp;
   private RedisServer redis;
@@ -111,7 +119,7 @@ class SharedValuesIT {
   @Test
   void aRecordThatDoesNotFitInMemoryEndsNothing() throws Exception {
     Path folder = folder("small");
-    try (RecordLog log = new RedisLog(SharedSettings.of(Node.config(redis), temp), KEY);
+    try (RecordLog log = new RedisLog(SharedSettings.of(Node.config(redis)), KEY);
         ChildJvm small =
             ChildJvm.start(folder, FollowingMain.class, folder, redis.port(), KEY, 20)) {
       append(log, 0, 10);
@@ -171,7 +179,7 @@ class SharedValuesIT {
 
   @Test
   void aMillionRecordsAreRead() throws Exception {
-    try (RecordLog log = new RedisLog(SharedSettings.of(Node.config(redis), temp), KEY)) {
+    try (RecordLog log = new RedisLog(SharedSettings.of(Node.config(redis)), KEY)) {
       append(log, 0, 1000);
     }
     String repeated =
@@ -410,7 +418,7 @@ class SharedValuesIT {
 
   @Test
   void aServerThatPublishesLittleCutsNothingOff() throws Exception {
-    SharedSettings settings = SharedSettings.of(Node.config(redis), temp);
+    SharedSettings settings = SharedSettings.of(Node.config(redis));
     try (RecordLog quiet = new RedisLog(settings, KEY);
         RecordLog busy = new RedisLog(settings, KEY)) {
       quiet.append(new byte[100]);
@@ -473,7 +481,7 @@ class SharedValuesIT {
         Node b = node("b")) {
       a.compute("key", "value");
       b.await("key", "value");
-      try (RecordLog log = new RedisLog(SharedSettings.of(Node.config(redis), temp), KEY)) {
+      try (RecordLog log = new RedisLog(SharedSettings.of(Node.config(redis)), KEY)) {
         byte[] record = log.read(Position.START, 1).get(0).bytes();
         for (int i = 0; i < record.length; i++) {
           byte[] changed = record.clone();
@@ -488,7 +496,7 @@ class SharedValuesIT {
       // A record of one log is not valid in another, such as that of another version of Gerrit.
       String elsewhere = KEY.replace("3.13", "3.14");
       redis.cli("copy", KEY, elsewhere);
-      try (RecordLog log = new RedisLog(SharedSettings.of(Node.config(redis), temp), elsewhere)) {
+      try (RecordLog log = new RedisLog(SharedSettings.of(Node.config(redis)), elsewhere)) {
         Seal seal = new Seal("0123456789abcdef0123456789abcdef", elsewhere);
         for (RecordLog.Entry entry : log.read(Position.START, 9)) {
           assertThat(seal.open(entry.bytes())).isEmpty();
@@ -632,16 +640,18 @@ class SharedValuesIT {
   }
 
   private void openssl(String... arguments) throws Exception {
-    Process process =
+    run(
         new ProcessBuilder(Stream.concat(Stream.of("openssl"), Stream.of(arguments)).toList())
-            .directory(temp.toFile())
-            .redirectErrorStream(true)
-            .start();
+            .directory(temp.toFile()));
+  }
+
+  private static void run(ProcessBuilder command) throws Exception {
+    Process process = command.redirectErrorStream(true).start();
     String said = new String(process.getInputStream().readAllBytes(), UTF_8);
     assertWithMessage(said).that(process.waitFor()).isEqualTo(0);
   }
 
-  private void certificate(String name, String host) throws Exception {
+  private void certificate(String name) throws Exception {
     openssl(
         "req",
         "-x509",
@@ -653,7 +663,7 @@ class SharedValuesIT {
         "-subj",
         "/CN=" + name,
         "-addext",
-        "subjectAltName=" + host,
+        "subjectAltName=DNS:localhost",
         "-keyout",
         name + ".key",
         "-out",
@@ -671,38 +681,52 @@ class SharedValuesIT {
         temp.resolve(name + ".pem").toString());
   }
 
+  /** Adds a certificate to a copy of Java's trust store, by the commands of the documentation. */
+  private Path trustStore(String name) throws Exception {
+    String page = Files.readString(Path.of("resources/Documentation/several.md"));
+    Matcher commands = TRUST_COMMANDS.matcher(page);
+    assertThat(commands.find()).isTrue();
+    Path etc = folder("etc");
+    Files.copy(temp.resolve(name + ".pem"), etc.resolve("redis.crt"));
+    ProcessBuilder shell = new ProcessBuilder("bash", "-ec", commands.group(1));
+    String java = System.getProperty("java.home");
+    shell.environment().put("JAVA_HOME", java);
+    shell.environment().merge("PATH", java + "/bin:", (path, ours) -> ours + path);
+    run(shell.directory(etc.toFile()));
+    return etc.resolve("cacerts");
+  }
+
+  /** Has Java read its trust store again. Some threads would get the old one if several asked. */
+  private static void readTrustStore() throws Exception {
+    TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm())
+        .init((KeyStore) null);
+  }
+
   @Test
   void encryptionComesWithACheckOfTheHost() throws Exception {
-    certificate("right", "IP:127.0.0.1,DNS:localhost");
-    certificate("wrong", "DNS:other.example.com");
-    try (RedisServer right = encrypted("right");
-        RedisServer wrong = encrypted("wrong")) {
-      Config config = Node.config("rediss://localhost:" + right.port());
-      try (Node a =
-              Node.start(folder("a"), Node.with(config, "sharedCertificates", "../right.pem"));
+    certificate("known");
+    certificate("unknown");
+    try (RedisServer known = encrypted("known");
+        RedisServer unknown = encrypted("unknown")) {
+      System.setProperty(TRUST_STORE, trustStore("known").toString());
+      readTrustStore();
+      Config config = Node.config("rediss://localhost:" + known.port());
+      try (Node a = Node.start(folder("a"), config);
           Node b = Node.start(folder("b"), config)) {
         a.computeAll(0, 10);
         b.awaitAll(0, 10);
         assertThat(a.shared.check().isGood()).isTrue();
       }
-      Files.writeString(temp.resolve("empty.pem"), "");
-      try (Node e =
-          Node.start(folder("e"), Node.with(config, "sharedCertificates", "../empty.pem"))) {
-        assertThat(line(e.shared.check(), "connection").text()).contains("has no certificate");
-      }
-      Config unknown = Node.config("rediss://localhost:" + right.port());
-      Config otherHost =
-          Node.with(
-              Node.config("rediss://localhost:" + wrong.port()),
-              "sharedCertificates",
-              "../wrong.pem");
-      try (Node c = Node.start(folder("c"), unknown);
-          Node d = Node.start(folder("d"), otherHost)) {
+      try (Node c = Node.start(folder("c"), Node.config("rediss://localhost:" + unknown.port()));
+          Node d = Node.start(folder("d"), Node.config("rediss://127.0.0.1:" + known.port()))) {
         assertThat(line(c.shared.check(), "connection").text())
-            .containsMatch("certification path.*cache-chroniclemap.sharedCertificates");
+            .containsMatch("certification path.*vouched for by Java's trust store");
         assertThat(line(d.shared.check(), "connection").text())
             .containsMatch("No (name matching|subject alternative).*has to .* name this host");
       }
+    } finally {
+      System.clearProperty(TRUST_STORE);
+      readTrustStore();
     }
   }
 
@@ -716,12 +740,12 @@ class SharedValuesIT {
     assertThat(refusal(Node.config("redis://user:password@a"))).contains("secure.config");
     assertThat(refusal(Node.config("redis://a/x"))).contains("/DATABASE");
     Config config = Node.config("redis://a/3");
-    assertThat(SharedSettings.of(config, temp).database()).isEqualTo(3);
+    assertThat(SharedSettings.of(config).database()).isEqualTo(3);
     assertThat(refusal(Node.with(config, "sharedSecret", "short"))).contains("openssl rand");
   }
 
   private String refusal(Config config) {
-    return assertThrows(IllegalArgumentException.class, () -> SharedSettings.of(config, temp))
+    return assertThrows(IllegalArgumentException.class, () -> SharedSettings.of(config))
         .getMessage();
   }
 }

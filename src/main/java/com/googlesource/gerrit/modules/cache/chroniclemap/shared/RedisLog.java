@@ -19,22 +19,13 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.base.Throwables;
 import com.google.gerrit.common.Nullable;
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.StringReader;
 import java.net.SocketTimeoutException;
 import java.net.UnknownHostException;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.security.GeneralSecurityException;
-import java.security.KeyStore;
 import java.security.cert.CertPathBuilderException;
 import java.security.cert.CertPathValidatorException;
-import java.security.cert.Certificate;
 import java.security.cert.CertificateException;
-import java.security.cert.CertificateFactory;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -65,10 +56,6 @@ import redis.clients.jedis.params.XAddParams;
  */
 final class RedisLog implements RecordLog {
   private static final byte[] FIELD = {'b'};
-  private static final String STORE_TYPE = "PKCS12";
-
-  /** Certificates are no secret. */
-  private static final char[] NO_PASSWORD = {};
 
   private static final int CONNECT_MILLIS = 3000;
   private static final int ANSWER_MILLIS = 5000;
@@ -122,8 +109,7 @@ final class RedisLog implements RecordLog {
     this.client = call(() -> client(settings));
   }
 
-  private static RedisClient client(SharedSettings settings)
-      throws IOException, GeneralSecurityException {
+  private static RedisClient client(SharedSettings settings) {
     DefaultJedisClientConfig.Builder config =
         DefaultJedisClientConfig.builder()
             .connectionTimeoutMillis(CONNECT_MILLIS)
@@ -144,44 +130,13 @@ final class RedisLog implements RecordLog {
     pool.setTestWhileIdle(false);
     pool.setMaxWait(Duration.ofMillis(ANSWER_MILLIS));
     if (settings.isEncrypted()) {
-      config.sslOptions(tls(settings));
+      config.sslOptions(SslOptions.builder().sslVerifyMode(SslVerifyMode.FULL).build());
     }
     return RedisClient.builder()
         .hostAndPort(new HostAndPort(settings.address().getHost(), settings.address().getPort()))
         .clientConfig(config.build())
         .poolConfig(pool)
         .build();
-  }
-
-  private static SslOptions tls(SharedSettings settings)
-      throws IOException, GeneralSecurityException {
-    SslOptions.Builder options = SslOptions.builder().sslVerifyMode(SslVerifyMode.FULL);
-    if (settings.certificates().isPresent()) {
-      byte[] trusted = trusted(settings.certificates().get());
-      options
-          .trustStoreType(STORE_TYPE)
-          .truststore(() -> new ByteArrayInputStream(trusted), NO_PASSWORD);
-    }
-    return options.build();
-  }
-
-  /** Makes a store, as Java reads it, of a PEM file of certificates. */
-  private static byte[] trusted(Path file) throws IOException, GeneralSecurityException {
-    KeyStore store = KeyStore.getInstance(STORE_TYPE);
-    store.load(null, null);
-    try (InputStream in = Files.newInputStream(file)) {
-      for (Certificate each : CertificateFactory.getInstance("X.509").generateCertificates(in)) {
-        store.setCertificateEntry("trusted" + store.size(), each);
-      }
-    } catch (CertificateException e) {
-      throw new IOException(file + " cannot be read as certificates: " + e.getMessage(), e);
-    }
-    if (store.size() == 0) {
-      throw new IOException(file + " has no certificate in the PEM format");
-    }
-    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-    store.store(bytes, NO_PASSWORD);
-    return bytes.toByteArray();
   }
 
   private <T> T call(Callable<T> call) throws IOException {
@@ -202,8 +157,8 @@ final class RedisLog implements RecordLog {
           || reason instanceof CertPathBuilderException
           || reason instanceof CertPathValidatorException) {
         advice =
-            " (the server's certificate has to be valid now, name this host, and be vouched for by"
-                + " cache-chroniclemap.sharedCertificates or, without that setting, by Java)";
+            " (the server's certificate has to be valid now, name this host, and be in or"
+                + " vouched for by Java's trust store: see several.md of the documentation)";
       } else if (text.contains("last possible ID")) {
         advice = " (delete the key " + key + ")";
       }

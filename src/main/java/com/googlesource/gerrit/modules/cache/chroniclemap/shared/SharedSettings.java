@@ -19,9 +19,6 @@ import static com.google.common.base.Strings.nullToEmpty;
 import static java.util.Objects.requireNonNullElse;
 
 import com.google.common.net.HostAndPort;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.eclipse.jgit.lib.Config;
@@ -29,12 +26,11 @@ import org.eclipse.jgit.lib.Config;
 /**
  * How this server shares values with others.
  *
- * @param isEncrypted whether to use TLS, with a check of the host's name
+ * @param isEncrypted whether to use TLS, with a check of the host's name and by Java's trust store
  * @param address of the server
  * @param database the number of the database
  * @param user the name to sign in with; empty for the default user
  * @param password to sign in with; empty if the server asks for none
- * @param certificates a PEM file of those that vouch for the server; empty for those of Java
  * @param site distinguishes sites that use the same server
  * @param secret of the site, which seals the records
  * @param bytes that the log may take on the server
@@ -46,7 +42,6 @@ record SharedSettings(
     int database,
     String user,
     String password,
-    Optional<Path> certificates,
     String site,
     String secret,
     long bytes,
@@ -72,10 +67,9 @@ record SharedSettings(
   /**
    * Reads the settings.
    *
-   * @param etc the folder that a relative path of a file is resolved against
    * @throws IllegalArgumentException if one is invalid; the message says what to set it to
    */
-  static SharedSettings of(Config config, Path etc) {
+  static SharedSettings of(Config config) {
     if (text(config, URL).contains("@")) {
       throw invalid(
           URL,
@@ -86,7 +80,6 @@ record SharedSettings(
       throw invalid(URL, ALLOWED);
     }
     String database = nullToEmpty(url.group("database"));
-    String file = text(config, "sharedCertificates");
     SharedSettings settings =
         new SharedSettings(
             !url.group("tls").isEmpty(),
@@ -94,7 +87,6 @@ record SharedSettings(
             database.isEmpty() ? 0 : Integer.parseInt(database),
             text(config, "sharedUser"),
             text(config, "sharedPassword"),
-            file.isEmpty() ? Optional.empty() : Optional.of(etc.resolve(file)),
             requireNonNullElse(config.getString(SECTION, null, "sharedSite"), "gerrit"),
             text(config, "sharedSecret"),
             config.getLong(SECTION, null, "sharedBytes", DEFAULT_BYTES),
@@ -113,11 +105,6 @@ record SharedSettings(
     }
     if (!site.matches("[\\w.-]{1,64}")) {
       throw invalid("sharedSite", "up to 64 letters, digits, dots, dashes and underscores");
-    }
-    if (certificates.isPresent() && !Files.isReadable(certificates.get())) {
-      throw invalid(
-          "sharedCertificates",
-          "a PEM file that can be read, which " + certificates.get() + " is not");
     }
     if (bytes < MIN_BYTES) {
       throw invalid("sharedBytes", "at least 1m");

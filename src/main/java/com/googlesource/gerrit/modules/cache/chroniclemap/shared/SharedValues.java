@@ -97,18 +97,17 @@ public final class SharedValues {
   /**
    * Begins to share values, if that is configured.
    *
-   * @param etc the folder of Gerrit's configuration
    * @param folder of the stores, for notes of flushes
    * @param gerrit the minor version of Gerrit, such as 3.13; others have another log
    * @param caches the names of those that may be added
    * @throws IllegalArgumentException if a setting is invalid
    */
   public static Optional<SharedValues> begin(
-      Config config, Path etc, Path folder, String gerrit, Set<String> caches) {
+      Config config, Path folder, String gerrit, Set<String> caches) {
     if (!SharedSettings.areSet(config)) {
       return Optional.empty();
     }
-    SharedSettings settings = SharedSettings.of(config, etc);
+    SharedSettings settings = SharedSettings.of(config);
     String key = "cache-chroniclemap:" + settings.site() + ":" + gerrit + ":" + FORMAT;
     return Optional.of(
         new SharedValues(settings, key, () -> new RedisLog(settings, key), folder, caches));

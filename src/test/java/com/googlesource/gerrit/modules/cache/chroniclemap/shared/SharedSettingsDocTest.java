@@ -47,7 +47,7 @@ class SharedSettingsDocTest {
     NotingConfig config = new NotingConfig();
     config.setString("cache-chroniclemap", null, "sharedUrl", "redis://example.com");
     config.setString("cache-chroniclemap", null, "sharedSecret", "0123456789abcdef");
-    SharedSettings settings = SharedSettings.of(config, Path.of("etc"));
+    SharedSettings settings = SharedSettings.of(config);
     assertThat(settings.server()).isEqualTo("example.com:6379");
 
     String page = Files.readString(PAGE);

@@ -57,9 +57,7 @@ final class SharedCost {
       directory = StoreDirectory.open(folder.resolve("stores"));
       cache = StoreCache.open(directory, 1L << 30);
       Set<Long> before = threadIds();
-      shared =
-          SharedValues.begin(config, folder, folder, "bench", Set.of(StoreCache.NAME))
-              .orElseThrow();
+      shared = SharedValues.begin(config, folder, "bench", Set.of(StoreCache.NAME)).orElseThrow();
       shared.add(cache);
       threads = threadIds();
       threads.removeAll(before);
