@@ -55,6 +55,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.logging.Level;
@@ -80,7 +81,9 @@ final class ChronicleMapCacheFactory
   /** Writes values whose write is delayed. */
   final ScheduledThreadPoolExecutor timer =
       new ScheduledThreadPoolExecutor(
-          1, Thread.ofPlatform().daemon().name("cache-chroniclemap-delayed").factory());
+          1,
+          Thread.ofPlatform().daemon().name("cache-chroniclemap-delayed").factory(),
+          new ThreadPoolExecutor.DiscardPolicy());
 
   /** Empty if there is no folder of H2's files. */
   private final Optional<H2Takeover> takeover;
@@ -125,9 +128,17 @@ final class ChronicleMapCacheFactory
 
   private void writeDelayed() {
     try {
-      caches.forEach(cache -> cache.disk.write());
+      boolean isLast = timer.isShutdown();
+      caches.forEach(cache -> cache.disk.write(isLast));
     } catch (RuntimeException | Error e) {
       // Not even logged, as memory may lack for that: the timer never calls again what has thrown.
+    }
+  }
+
+  /** Has delayed values written soon. One task for that waits at most, beside the regular one. */
+  private void writeSoon() {
+    if (timer.getQueue().size() < 2) {
+      timer.execute(this::writeDelayed);
     }
   }
 
@@ -370,7 +381,7 @@ final class ChronicleMapCacheFactory
               settings.maxAge(def),
               settings.refreshAfterWrite(def),
               sharing,
-              timer::isShutdown);
+              this::writeSoon);
       sharing.ifPresent(all -> all.add(tier));
       return Optional.of(tier);
     } catch (StoreUnavailableException e) {

@@ -14,7 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
-import com.google.common.cache.Cache;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.Maps;
 import com.google.common.flogger.FluentLogger;
@@ -75,7 +74,7 @@ final class DiskTier<K, V> implements SharedCache {
   private final boolean hasParts;
 
   /** Null if each value is written when it is put. */
-  @Nullable final DelayedWrites<K, V> delayed;
+  @Nullable final DelayedWrites<V> delayed;
 
   final LongAdder serializerErrors = new LongAdder();
   private final EnumMap<DiskOperation, RecentTimes> times = new EnumMap<>(DiskOperation.class);
@@ -85,7 +84,7 @@ final class DiskTier<K, V> implements SharedCache {
    *
    * @param readOnly whether the store must not be changed; may be set later
    * @param shared where computed values go to other servers; empty if they do not
-   * @param isStopping whether nobody will call {@link #write} any more
+   * @param writeSoon has another thread call {@link #write}
    */
   DiskTier(
       PersistentCacheDef<K, V> def,
@@ -94,7 +93,7 @@ final class DiskTier<K, V> implements SharedCache {
       Optional<Duration> maxAge,
       Optional<Duration> refreshAfterWrite,
       Optional<SharedValues> shared,
-      BooleanSupplier isStopping) {
+      Runnable writeSoon) {
     this.name = def.name();
     this.version = def.version();
     this.shared = shared.orElse(null);
@@ -111,7 +110,7 @@ final class DiskTier<K, V> implements SharedCache {
     this.refreshAfterMillis = refreshAfterWrite.map(Duration::toMillis).orElse(Long.MAX_VALUE);
     this.delayed =
         DelayedWrites.CACHES.contains(name)
-            ? new DelayedWrites<>(store, def.weigher(), this::serialize, readOnly, isStopping)
+            ? new DelayedWrites<>(store, this::serialize, readOnly, writeSoon)
             : null;
     for (DiskOperation operation : DiskOperation.values()) {
       times.put(operation, new RecentTimes(System.nanoTime()));
@@ -357,17 +356,14 @@ final class DiskTier<K, V> implements SharedCache {
     return delayed != null && key.isStored() && !readOnly.get();
   }
 
-  /** To be called when a value was put or computed, and is on the heap if that keeps it. */
-  void arrived(Cache<K, ?> heap) {
+  /**
+   * Writes the values that were put and are not on disk yet.
+   *
+   * @param isLast whether this is not called again
+   */
+  void write(boolean isLast) {
     if (delayed != null) {
-      delayed.arrived(heap);
-    }
-  }
-
-  /** Writes the values that were put and are not on disk yet. */
-  void write() {
-    if (delayed != null) {
-      delayed.writeAll();
+      delayed.writeAll(isLast);
     }
   }
 

@@ -277,7 +277,6 @@ final class Loads<K, V> {
    */
   CachedValue<V> keep(K key, CachedValue<V> cached) {
     if (!isKept) {
-      disk.arrived(heap);
       return cached;
     }
     Map<K, CachedValue<V>> values = heap.asMap();
@@ -297,7 +296,6 @@ final class Loads<K, V> {
     if (!cached.confirm()) {
       heap.asMap().remove(key, cached);
     }
-    disk.arrived(heap);
   }
 
   // ---- loading many

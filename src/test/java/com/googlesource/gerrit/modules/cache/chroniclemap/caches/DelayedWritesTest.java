@@ -17,7 +17,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 import static com.google.common.truth.Truth.assertThat;
 
 import com.google.common.cache.Cache;
-import com.google.common.cache.CacheBuilder;
 import com.google.common.cache.LoadingCache;
 import com.google.gerrit.server.cache.serialize.CacheSerializer;
 import com.google.gerrit.server.cache.serialize.StringCacheSerializer;
@@ -32,6 +31,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.RunnableScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /** A cache whose values are written a while after they were put is a cache like the others. */
@@ -81,65 +81,65 @@ class DelayedWritesTest extends CacheContract {
     assertThat(plain().getIfPresent("a")).isEqualTo("v99");
   }
 
-  /** As Gerrit's changes_by_project: it weighs values by their bytes, and keeps up to 1,024. */
-  private TestCacheDef weighed(int bytes) {
-    return def().weigher((key, value) -> bytes);
-  }
-
   @Test
-  void aValueThatLeftTheHeapIsFoundBeforeItIsWritten() throws Exception {
+  void aValueThatTheHeapDoesNotKeepIsFoundBeforeItIsWritten() throws Exception {
     site.config().setInt("cache", "git_tags", "memoryLimit", 0);
-    LoadingCache<String, String> cache = site.loading(weighed(1).loader(loader));
+    LoadingCache<String, String> cache = site.loading(def().loader(loader));
     cache.put("a", "v");
     assertThat(cache.get("a")).isEqualTo("v");
     assertThat(cache.get("b")).isEqualTo("loaded b");
     assertThat(cache.get("b")).isEqualTo("loaded b");
+    assertThat(serializer.serialized).isEmpty();
     assertThat(serializer.deserialized).isEqualTo(0);
     assertThat(loader.loads).containsExactly("b");
   }
 
+  /** Here the thread that writes is held up, while more is put than may wait. */
   @Test
-  void valuesThatTheHeapDoesNotKeepWaitUpToSomeBytes() throws Exception {
-    Cache<String, String> cache = site.build(weighed(1 << 20));
-    for (int i = 0; i < 60; i++) {
-      String value = "v" + i;
-      assertThat(cache.get("key" + i, () -> value)).isEqualTo(value);
+  void valuesAreSerializedInTheBackgroundUnlessManyKeysWait() throws Exception {
+    int many = DelayedWrites.MAX_WAITING + 10;
+    site.config().setInt("cache", "git_tags", "memoryLimit", 0);
+    CountDownLatch goOn = new CountDownLatch(1);
+    Thread putting = Thread.currentThread();
+    List<String> byPutting = new ArrayList<>();
+    CacheSerializer<String> held =
+        new CountingSerializer() {
+          @Override
+          public byte[] serialize(String value) {
+            if (Thread.currentThread() == putting) {
+              byPutting.add(value);
+            } else {
+              awaitQuietly(goOn);
+            }
+            return super.serialize(value);
+          }
+        };
+    Cache<String, String> cache = site.build(def().valueSerializer(held));
+    for (int i = 0; i < many; i++) {
+      cache.put("key" + i, "old " + i);
+      site.settle();
     }
-    assertThat(cache.size()).isEqualTo(0);
-    assertThat(serializer.serialized).hasSize(60 - (DelayedWrites.MAX_BYTES >> 20));
-    for (int i = 0; i < 60; i++) {
-      assertThat(cache.getIfPresent("key" + i)).isEqualTo("v" + i);
+    byPutting.clear();
+    for (int i = 0; i < many; i++) {
+      String value = "new " + i;
+      if (i % 2 == 0) {
+        cache.put("key" + i, value);
+      } else {
+        cache.invalidate("key" + i);
+        assertThat(cache.get("key" + i, () -> value)).isEqualTo(value);
+      }
+    }
+    assertThat(byPutting)
+        .containsExactlyElementsIn(
+            IntStream.range(DelayedWrites.MAX_WAITING, many).mapToObj(i -> "new " + i).toList());
+    goOn.countDown();
+    for (int i = 0; i < many; i++) {
+      assertThat(cache.getIfPresent("key" + i)).isEqualTo("new " + i);
     }
     site.restart();
-    assertThat(serializer.serialized).hasSize(60);
-    assertThat(plain().getIfPresent("key59")).isEqualTo("v59");
-  }
-
-  /** Nothing tells how large a value of git_tags is, before it is serialized. */
-  @Test
-  void valuesOfUnknownSizeWaitOnlyOnTheHeap() throws Exception {
-    for (int memoryLimit : new int[] {0, 2}) {
-      site.config().setInt("cache", "git_tags", "memoryLimit", memoryLimit);
-      Cache<String, String> cache = plain();
-      serializer.serialized.clear();
-      for (int i = 0; i < 60; i++) {
-        cache.put("key" + i, "v" + i);
-        assertThat(serializer.serialized.size()).isAtLeast(i + 1 - memoryLimit);
-      }
-      assertThat(cache.size()).isEqualTo(memoryLimit);
-      site.restart();
+    for (int i = 0; i < many; i++) {
+      assertThat(plain().getIfPresent("key" + i)).isEqualTo("new " + i);
     }
-  }
-
-  /** A value of 100 MB, say, is not held for the others. */
-  @Test
-  void aValueAboveTheBoundIsWrittenAlone() {
-    Cache<String, String> cache =
-        site.build(def().weigher((key, value) -> value.equals("large") ? 100 << 20 : 2000));
-    cache.put("a", "small");
-    cache.put("b", "large");
-    cache.put("c", "small");
-    assertThat(serializer.serialized).containsExactly("large");
   }
 
   @Test
@@ -292,7 +292,7 @@ class DelayedWritesTest extends CacheContract {
   @Test
   void anInvalidationOfAReadOnlyDiskUncoversNoOlderValue() {
     site.config().setInt("cache", "git_tags", "memoryLimit", 0);
-    Cache<String, String> cache = site.build(weighed(1));
+    Cache<String, String> cache = plain();
     cache.put("a", "old");
     site.settle();
     cache.put("a", "v");
@@ -369,28 +369,6 @@ class DelayedWritesTest extends CacheContract {
   }
 
   @Test
-  void fewValuesWait() {
-    Cache<String, String> cache = plain();
-    for (int i = 0; i < DelayedWrites.MAX_WAITING + 10; i++) {
-      cache.put("key" + i, "v" + i);
-    }
-    assertThat(serializer.serialized).hasSize(10);
-    site.restart();
-    for (int i = 0; i < DelayedWrites.MAX_WAITING + 10; i++) {
-      assertThat(plain().getIfPresent("key" + i)).isEqualTo("v" + i);
-    }
-  }
-
-  @Test
-  void aPutAfterTheStopKeepsNothingWaiting() {
-    Cache<String, String> cache = plain();
-    site.stop();
-    cache.put("a", "late");
-    assertThat(serializer.serialized).containsExactly("late");
-    site.restart();
-  }
-
-  @Test
   void valuesAreWrittenOnceTheDelayIsOver() {
     Cache<String, String> cache = plain();
     cache.put("a", "v");
@@ -447,27 +425,16 @@ class DelayedWritesTest extends CacheContract {
   @Test
   void theLastValueIsWrittenWithItsTime() {
     Store store = storeOf(plain());
-    AtomicBoolean isStopping = new AtomicBoolean();
-    DelayedWrites<Integer, String> writes =
-        new DelayedWrites<>(
-            store, null, serializer::serialize, new AtomicBoolean(), isStopping::get);
+    DelayedWrites<String> writes =
+        new DelayedWrites<>(store, serializer::serialize, new AtomicBoolean(), () -> {});
     DiskKey key = key(1);
     writes.put(key, "a", 1).close();
     writes.put(key, "b", 2).close();
     writes.put(key(2), "c", 3).close();
     assertThat(store.read(key.bytes())).isNull();
-    writes.writeAll();
+    writes.writeAll(/* isLast= */ false);
     assertThat(serializer.serialized).containsExactly("b", "c");
     assertThat(store.read(key.bytes()).created()).isEqualTo(2);
     assertThat(writes.get(key, store.ticket(key.bytes()))).isNull();
-    // What is put while the server stops is written at once, and so is what waited.
-    writes.put(key, "d", 4).close();
-    isStopping.set(true);
-    writes.put(key(3), "e", 5).close();
-    Cache<Integer, String> heap = CacheBuilder.newBuilder().build();
-    heap.put(1, "d");
-    writes.arrived(heap);
-    assertThat(store.read(key(3).bytes()).created()).isEqualTo(5);
-    assertThat(store.read(key.bytes()).created()).isEqualTo(4);
   }
 }

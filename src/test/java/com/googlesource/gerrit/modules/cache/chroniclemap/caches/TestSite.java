@@ -159,7 +159,7 @@ final class TestSite implements AutoCloseable {
   /** Returns when what is opened and written in the background has been. */
   void settle() {
     if (backend != Backend.H2) {
-      caches.forEach(cache -> cache.disk.write());
+      caches.forEach(cache -> cache.disk.write(/* isLast= */ false));
       return;
     }
     ((LifecycleListener) factory()).start();
