@@ -105,7 +105,7 @@ final class CachedValue<V> {
     return ticket == null && refreshing == 0 && REFRESHING.compareAndSet(this, 0, 1);
   }
 
-  /** Ends a refresh that failed, so that another one may begin. No effect if there is none. */
+  /** Ends a refresh, so that another one may begin. No effect if there is none. */
   void endRefresh() {
     refreshing = 0;
   }

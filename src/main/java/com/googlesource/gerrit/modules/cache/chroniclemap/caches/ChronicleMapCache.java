@@ -136,10 +136,10 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
     if (cached != null) {
       return cached;
     }
-    DiskKey diskKey = disk.key(key);
+    DiskKey<K> diskKey = disk.key(key);
     try (Ticket ticket = disk.ticket(diskKey)) {
       CachedValue<V> found = disk.read(diskKey, ticket, /* counts= */ true);
-      return found == null ? null : loads.keep(key, found);
+      return found == null ? null : loads.putOnHeap(key, found);
     }
   }
 

@@ -43,7 +43,7 @@ import java.util.function.Function;
  *
  * <p>Safe for any thread.
  */
-final class DelayedWrites<V> {
+final class DelayedWrites<K, V> {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /** The names of the caches whose values are written later. */
@@ -59,7 +59,7 @@ final class DelayedWrites<V> {
   private static final int ONE_IN = 50;
 
   /** A value that is not written yet. Each put makes a new one, even of the same object. */
-  private record Waiting<V>(DiskKey key, V value, long created) {}
+  private record Waiting<K, V>(DiskKey<K> key, V value, long created) {}
 
   private final Store store;
   private final Function<V, byte[]> serializer;
@@ -67,10 +67,10 @@ final class DelayedWrites<V> {
   private final Runnable writeSoon;
 
   /** In so many bins, a write of one key seldom delays the put of another. */
-  private final ConcurrentMap<Object, Waiting<V>> waiting = new ConcurrentHashMap<>(512);
+  private final ConcurrentMap<K, Waiting<K, V>> waiting = new ConcurrentHashMap<>(512);
 
   /** Until when the values of some keys are not written again, as {@link System#nanoTime}. */
-  private final ConcurrentMap<Object, Long> pauses = new ConcurrentHashMap<>();
+  private final ConcurrentMap<K, Long> pauses = new ConcurrentHashMap<>();
 
   /**
    * Makes the delayed writes of a store.
@@ -93,8 +93,8 @@ final class DelayedWrites<V> {
    * @param ticket one of the key that was taken before this call
    */
   @Nullable
-  CachedValue<V> get(DiskKey key, Ticket ticket) {
-    Waiting<V> last = waiting.get(key.key());
+  CachedValue<V> get(DiskKey<K> key, Ticket ticket) {
+    Waiting<K, V> last = waiting.get(key.key());
     return last == null ? null : new CachedValue<>(last.value(), last.created(), ticket);
   }
 
@@ -102,7 +102,7 @@ final class DelayedWrites<V> {
    * Like {@link Store#beginPut}, but the older value may be found again after a kill. If too many
    * keys wait, this thread writes the value itself.
    */
-  Ticket put(DiskKey key, V value, long created) {
+  Ticket put(DiskKey<K> key, V value, long created) {
     if (mayWait(key)) {
       return change(key, new Waiting<>(key, value, created), store::beginChange);
     }
@@ -113,7 +113,7 @@ final class DelayedWrites<V> {
   }
 
   /** Like {@link Store#putIfCurrent}. If too many keys wait, this thread writes the value. */
-  void putIfCurrent(DiskKey key, V value, long created, Ticket ticket) {
+  void putIfCurrent(DiskKey<K> key, V value, long created, Ticket ticket) {
     if (mayWait(key)) {
       var unused =
           waiting.compute(
@@ -127,7 +127,7 @@ final class DelayedWrites<V> {
     }
   }
 
-  private boolean mayWait(DiskKey key) {
+  private boolean mayWait(DiskKey<K> key) {
     int count = waiting.size();
     if (count >= MAX_WAITING / 2) {
       writeSoon.run();
@@ -136,7 +136,7 @@ final class DelayedWrites<V> {
   }
 
   /** Like {@link Store#beginRemove}. Waits for a write of the key, but not for its serializer. */
-  Ticket remove(DiskKey key) {
+  Ticket remove(DiskKey<K> key) {
     return change(key, null, store::beginRemove);
   }
 
@@ -146,7 +146,7 @@ final class DelayedWrites<V> {
    * meanwhile, so a value that is read then is not kept.
    */
   private Ticket change(
-      DiskKey key, @Nullable Waiting<V> next, Function<byte[], Ticket> beginInStore) {
+      DiskKey<K> key, @Nullable Waiting<K, V> next, Function<byte[], Ticket> beginInStore) {
     Ticket[] begun = new Ticket[1];
     var unused =
         waiting.compute(
@@ -180,7 +180,7 @@ final class DelayedWrites<V> {
   void writeAll(boolean isLast) {
     long now = System.nanoTime();
     pauses.values().removeIf(until -> now - until >= 0);
-    for (Waiting<V> each : waiting.values()) {
+    for (Waiting<K, V> each : waiting.values()) {
       if (isLast || !pauses.containsKey(each.key().key())) {
         write(each);
       }
@@ -189,8 +189,8 @@ final class DelayedWrites<V> {
 
   /** Never throws: the value of one project must not keep those of others from the disk. */
   @SuppressWarnings("ReferenceEquality")
-  private void write(Waiting<V> last) {
-    Object key = last.key().key();
+  private void write(Waiting<K, V> last) {
+    K key = last.key().key();
     if (readOnly.get()) {
       return;
     }
@@ -212,7 +212,7 @@ final class DelayedWrites<V> {
     }
   }
 
-  private boolean write(Waiting<V> last, @Nullable byte[] bytes) {
+  private boolean write(Waiting<K, V> last, @Nullable byte[] bytes) {
     if (readOnly.get()) {
       return false;
     }

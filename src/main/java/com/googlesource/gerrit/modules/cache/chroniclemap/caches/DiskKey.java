@@ -22,4 +22,4 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
  *     keys, which still get tickets
  * @param isStored whether values of this key are kept on disk
  */
-record DiskKey(Object key, byte[] bytes, boolean isStored) {}
+record DiskKey<K>(K key, byte[] bytes, boolean isStored) {}

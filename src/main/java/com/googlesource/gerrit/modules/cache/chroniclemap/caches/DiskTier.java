@@ -74,7 +74,7 @@ final class DiskTier<K, V> implements SharedCache {
   private final boolean hasParts;
 
   /** Null if each value is written when it is put. */
-  @Nullable final DelayedWrites<V> delayed;
+  @Nullable final DelayedWrites<K, V> delayed;
 
   final LongAdder serializerErrors = new LongAdder();
   private final EnumMap<DiskOperation, RecentTimes> times = new EnumMap<>(DiskOperation.class);
@@ -129,12 +129,12 @@ final class DiskTier<K, V> implements SharedCache {
   }
 
   /** Returns the stored form of a key. */
-  DiskKey key(K key) {
+  DiskKey<K> key(K key) {
     try {
-      return new DiskKey(key, keySerializer.serialize(key), /* isStored= */ true);
+      return new DiskKey<>(key, keySerializer.serialize(key), /* isStored= */ true);
     } catch (RuntimeException | StackOverflowError | LinkageError e) {
       count("write a key", "its entry is kept in memory only", e);
-      return new DiskKey(key, Ints.toByteArray(key.hashCode()), /* isStored= */ false);
+      return new DiskKey<>(key, Ints.toByteArray(key.hashCode()), /* isStored= */ false);
     }
   }
 
@@ -153,7 +153,7 @@ final class DiskTier<K, V> implements SharedCache {
   }
 
   /** Takes the ticket for a value that is about to be read or computed. The caller closes it. */
-  Ticket ticket(DiskKey key) {
+  Ticket ticket(DiskKey<K> key) {
     return store.ticket(key.bytes());
   }
 
@@ -165,7 +165,7 @@ final class DiskTier<K, V> implements SharedCache {
    * @return null if there is none
    */
   @Nullable
-  CachedValue<V> read(DiskKey key, Ticket ticket, boolean counts) {
+  CachedValue<V> read(DiskKey<K> key, Ticket ticket, boolean counts) {
     if (!key.isStored()) {
       return null;
     }
@@ -193,7 +193,7 @@ final class DiskTier<K, V> implements SharedCache {
    *
    * @return the ticket of the change, which the caller closes once the heap tier was changed, too
    */
-  Ticket remove(DiskKey key) {
+  Ticket remove(DiskKey<K> key) {
     if (!key.isStored() || readOnly.get()) {
       return store.beginChange(key.bytes());
     }
@@ -228,7 +228,7 @@ final class DiskTier<K, V> implements SharedCache {
    *
    * @return the ticket of the change, which the caller closes once the heap tier was changed, too
    */
-  Ticket put(DiskKey key, V value, long now) {
+  Ticket put(DiskKey<K> key, V value, long now) {
     if (isDelayed(key)) {
       return delayed.put(key, value, now);
     }
@@ -255,7 +255,7 @@ final class DiskTier<K, V> implements SharedCache {
    * @param nanos how long it took to compute
    * @return the value for the heap tier
    */
-  CachedValue<V> putLoaded(DiskKey key, V value, Ticket ticket, long nanos) {
+  CachedValue<V> putLoaded(DiskKey<K> key, V value, Ticket ticket, long nanos) {
     long now = System.currentTimeMillis();
     if (isDelayed(key)) {
       delayed.putIfCurrent(key, value, now, ticket);
@@ -290,7 +290,7 @@ final class DiskTier<K, V> implements SharedCache {
    */
   void foundOnHeap(K key) {
     if (shared != null && (ThreadLocalRandom.current().nextInt() & (HEAP_HIT_ONE_IN - 1)) == 0) {
-      DiskKey diskKey = key(key);
+      DiskKey<K> diskKey = key(key);
       if (diskKey.isStored()) {
         store.used(diskKey.bytes());
       }
@@ -298,11 +298,11 @@ final class DiskTier<K, V> implements SharedCache {
   }
 
   /** Whether other servers may lack a value: one that has arrived here meanwhile came from them. */
-  private boolean isNew(DiskKey key) {
+  private boolean isNew(DiskKey<K> key) {
     return shared != null && shared.isPublishing() && !store.contains(key.bytes());
   }
 
-  private void share(DiskKey key, V value, byte[] bytes, long now, long nanos) {
+  private void share(DiskKey<K> key, V value, byte[] bytes, long now, long nanos) {
     if (!PoorValues.isPoor(value, nanos)) {
       shared.computed(this, key.bytes(), bytes, now - TimeUnit.NANOSECONDS.toMillis(nanos));
     }
@@ -352,7 +352,7 @@ final class DiskTier<K, V> implements SharedCache {
     }
   }
 
-  private boolean isDelayed(DiskKey key) {
+  private boolean isDelayed(DiskKey<K> key) {
     return delayed != null && key.isStored() && !readOnly.get();
   }
 

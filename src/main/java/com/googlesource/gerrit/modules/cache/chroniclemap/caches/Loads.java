@@ -25,7 +25,6 @@ import com.google.common.cache.LoadingCache;
 import com.google.common.collect.Lists;
 import com.google.common.flogger.FluentLogger;
 import com.google.common.util.concurrent.ExecutionError;
-import com.google.common.util.concurrent.FutureCallback;
 import com.google.common.util.concurrent.Futures;
 import com.google.common.util.concurrent.ListenableFuture;
 import com.google.common.util.concurrent.UncheckedExecutionException;
@@ -52,7 +51,7 @@ import java.util.concurrent.atomic.LongAdder;
  *
  * <p>The heap tier is Gerrit's own memory cache. It does not load values itself, since it would
  * lock a part of its table for as long as a load takes, and so delay threads that ask for other
- * keys. Here each load is a {@link Flight}, and only threads that ask for the same key wait for it.
+ * keys. Here each one is a {@link Load}, and only threads that ask for the same key wait for it.
  * Only refreshes are run by the memory cache, in its own threads and outside of its table.
  *
  * <p>A load that fails throws what Guava's caches throw. Safe for any thread.
@@ -60,7 +59,7 @@ import java.util.concurrent.atomic.LongAdder;
 final class Loads<K, V> {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  /** So many flights a thread joins that fail for reasons of their own threads. */
+  /** So many loads a thread joins that fail for reasons of their own threads. */
   private static final int MAX_JOINED = 3;
 
   private final String name;
@@ -78,7 +77,7 @@ final class Loads<K, V> {
   /** Whether the memory cache keeps anything, which it does not with {@code memoryLimit = 0}. */
   private final boolean isKept;
 
-  private final ConcurrentMap<K, Flight<V>> flights = new ConcurrentHashMap<>();
+  private final ConcurrentMap<K, Load<K, V>> open = new ConcurrentHashMap<>();
   private final LongAdder loads = new LongAdder();
   private final LongAdder failedLoads = new LongAdder();
   private final LongAdder loadNanos = new LongAdder();
@@ -127,50 +126,48 @@ final class Loads<K, V> {
    * @param callable computes the value; null to use the cache's loader
    */
   CachedValue<V> load(K key, @Nullable Callable<? extends V> callable) throws ExecutionException {
-    DiskKey diskKey = disk.key(key);
+    DiskKey<K> diskKey = disk.key(key);
     if (!isKept) {
       // All reads come here, and a read from disk costs less than to wait for that of another one.
-      CachedValue<V> found = readAlone(key, diskKey, callable);
+      CachedValue<V> found = readAlone(diskKey, callable);
       if (found != null) {
         return found;
       }
     }
     for (int joined = 1; ; joined++) {
-      Flight<V> mine = new Flight<>(disk.ticket(diskKey), /* isBulk= */ false);
-      try {
-        Flight<V> other = begin(key, mine);
-        CachedValue<V> cached = other == null ? null : awaitLanding(key, other);
+      try (Load<K, V> mine = new Load<>(diskKey, disk.ticket(diskKey), /* isBulk= */ false)) {
+        Load<K, V> other = begin(mine);
+        CachedValue<V> cached = other == null ? null : await(other);
         if (cached != null) {
           return cached;
         }
         // If there is another one, either its thread waits for this one, or one after another has
         // failed for reasons of their own. Then this one loads for itself.
         if (other == null || !other.hasEnded() || joined == MAX_JOINED) {
-          return fly(mine, key, diskKey, callable);
+          return compute(mine, callable);
         }
-      } finally {
-        mine.close();
       }
     }
   }
 
   /**
-   * Begins a flight if there is none that may be joined. A flight that began before a change of the
-   * key is left to those who wait for it.
+   * Begins a load if there is none that may be joined. A load that began before a change of the key
+   * is left to those who wait for it.
    *
-   * @return the flight to join; null if the given one has begun
+   * @return the load to join; null if the given one has begun
    */
   @Nullable
-  private Flight<V> begin(K key, Flight<V> mine) {
-    Flight<V> flying =
-        flights.compute(key, (k, other) -> other != null && other.mayBeJoined() ? other : mine);
-    return flying == mine ? null : flying;
+  private Load<K, V> begin(Load<K, V> mine) {
+    Load<K, V> begun =
+        open.compute(
+            mine.key.key(), (k, other) -> other != null && other.mayBeJoined() ? other : mine);
+    return begun == mine ? null : begun;
   }
 
   @Nullable
-  private CachedValue<V> awaitLanding(K key, Flight<V> other) throws ExecutionException {
+  private CachedValue<V> await(Load<K, V> other) throws ExecutionException {
     if (other.isRecursive()) {
-      throw failure(new IllegalStateException("recursive load of key " + key));
+      throw failure(new IllegalStateException("recursive load of key " + other.key.key()));
     }
     try {
       return other.await();
@@ -179,46 +176,47 @@ final class Loads<K, V> {
     }
   }
 
-  private CachedValue<V> fly(
-      Flight<V> flight, K key, DiskKey diskKey, @Nullable Callable<? extends V> callable)
+  private CachedValue<V> compute(Load<K, V> load, @Nullable Callable<? extends V> callable)
       throws ExecutionException {
     try {
-      CachedValue<V> cached = landedBefore(key, flight);
+      CachedValue<V> cached = completedBefore(load);
       if (cached == null) {
         long start = System.nanoTime();
         try {
-          cached = keep(key, compute(key, diskKey, flight, callable));
+          cached = putOnHeap(load.key.key(), readOrCompute(load, callable));
         } finally {
           loadNanos.add(System.nanoTime() - start);
         }
         loads.increment();
       }
-      land(flight, key, cached);
+      complete(load, cached);
       return cached;
     } catch (Throwable e) {
-      throw crash(flight, key, e);
+      fail(load, e);
+      failedLoads.increment();
+      throw failure(e);
     }
   }
 
   /**
-   * Returns the value of a flight that landed after this thread had looked for the value, and
-   * before it began its own flight; null if there was none.
+   * Returns the value of a load that was completed after this thread had looked for the value, and
+   * before it began its own load; null if there was none.
    */
   @Nullable
-  private CachedValue<V> landedBefore(K key, Flight<V> flight) {
-    CachedValue<V> cached = isKept ? heap.asMap().get(key) : null;
-    // Threads that come later may join this flight, so no change may have been under way when it
+  private CachedValue<V> completedBefore(Load<K, V> load) {
+    CachedValue<V> cached = isKept ? heap.asMap().get(load.key.key()) : null;
+    // Threads that come later may join this load, so no change may have been under way when it
     // began: that leaves the old value on the heap until its end.
-    return cached != null && cached.isUsable(disk) && !flight.ticket.hasEnded() ? cached : null;
+    return cached != null && cached.isUsable(disk) && !load.ticket.hasEnded() ? cached : null;
   }
 
-  private CachedValue<V> compute(
-      K key, DiskKey diskKey, Flight<V> flight, @Nullable Callable<? extends V> callable)
+  private CachedValue<V> readOrCompute(Load<K, V> load, @Nullable Callable<? extends V> callable)
       throws Exception {
+    K key = load.key.key();
     // Gerrit's own caches time their loaders only.
     TraceTimer timer = callable == null ? disk.trace.loading(key) : null;
     try (timer) {
-      CachedValue<V> found = disk.read(diskKey, flight.ticket, /* counts= */ isKept);
+      CachedValue<V> found = disk.read(load.key, load.ticket, /* counts= */ isKept);
       if (found != null) {
         return found;
       }
@@ -227,19 +225,19 @@ final class Loads<K, V> {
       if (value == null) {
         throw noValue(key);
       }
-      return disk.putLoaded(diskKey, value, flight.ticket, System.nanoTime() - begun);
+      return disk.putLoaded(load.key, value, load.ticket, System.nanoTime() - begun);
     }
   }
 
   @Nullable
-  private CachedValue<V> readAlone(K key, DiskKey diskKey, @Nullable Callable<? extends V> callable)
+  private CachedValue<V> readAlone(DiskKey<K> key, @Nullable Callable<? extends V> callable)
       throws ExecutionException {
     try {
-      Ticket ticket = disk.ticket(diskKey);
-      TraceTimer timer = callable == null ? disk.trace.loading(key) : null;
+      Ticket ticket = disk.ticket(key);
+      TraceTimer timer = callable == null ? disk.trace.loading(key.key()) : null;
       try (ticket;
           timer) {
-        return disk.read(diskKey, ticket, /* counts= */ true);
+        return disk.read(key, ticket, /* counts= */ true);
       }
     } catch (Throwable e) {
       // The request was cancelled.
@@ -247,35 +245,29 @@ final class Loads<K, V> {
     }
   }
 
-  /** Completes the flight with a value that is already in the heap tier. */
-  private void land(Flight<V> flight, K key, CachedValue<V> cached) {
-    flight.land(cached);
-    flights.remove(key, flight);
+  /** Completes the load with a value that is already in the heap tier. */
+  private void complete(Load<K, V> load, CachedValue<V> cached) {
+    load.complete(cached);
+    open.remove(load.key.key(), load);
   }
 
-  /** Ends a flight, if it has not landed, with a failure; returns what to throw. */
-  private ExecutionException crash(Flight<V> flight, K key, Throwable failure) {
-    fail(flight, key, failure);
-    failedLoads.increment();
-    return failure(failure);
-  }
-
-  private void fail(Flight<V> flight, K key, Throwable failure) {
+  /** Ends a load, if it is not complete, with a failure. */
+  private void fail(Load<K, V> load, Throwable failure) {
     try {
-      flight.fail(failure);
+      load.fail(failure);
     } finally {
-      flights.remove(key, flight);
+      open.remove(load.key.key(), load);
     }
   }
 
   /**
-   * Keeps a value on the heap unless there is one already, which is at least as new, or the key was
+   * Puts a value on the heap unless there is one already, which is at least as new, or the key was
    * changed meanwhile.
    *
    * @param cached a new value that nobody else has seen; see {@link CachedValue}
    * @return the value to be used
    */
-  CachedValue<V> keep(K key, CachedValue<V> cached) {
+  CachedValue<V> putOnHeap(K key, CachedValue<V> cached) {
     if (!isKept) {
       return cached;
     }
@@ -300,9 +292,6 @@ final class Loads<K, V> {
 
   // ---- loading many
 
-  /** A key whose value this thread loads. */
-  private record Begun<K, V>(K key, DiskKey diskKey, Flight<V> flight) {}
-
   /**
    * Loads the values of many keys, and computes at once those that are not on disk. Leaves out
    * those that another thread loads meanwhile; does nothing if the loader cannot compute many at
@@ -314,51 +303,50 @@ final class Loads<K, V> {
     if (!isBulk || keys.isEmpty()) {
       return;
     }
-    List<Begun<K, V>> mine = new ArrayList<>();
+    List<Load<K, V>> mine = new ArrayList<>();
     long start = System.nanoTime();
     try {
       for (K key : keys) {
-        DiskKey diskKey = disk.key(key);
-        Flight<V> flight = new Flight<>(disk.ticket(diskKey), /* isBulk= */ true);
-        // Listed first, so that no failure leaves a flight in the map.
-        mine.add(new Begun<>(key, diskKey, flight));
-        if (begin(key, flight) != null) {
-          mine.removeLast();
-          flight.close();
+        DiskKey<K> diskKey = disk.key(key);
+        Load<K, V> load = new Load<>(diskKey, disk.ticket(diskKey), /* isBulk= */ true);
+        // Listed first, so that no failure leaves a load in the map.
+        mine.add(load);
+        if (begin(load) != null) {
+          mine.removeLast().close();
         }
       }
       if (!mine.isEmpty()) {
-        flyAll(mine, result);
+        readOrComputeAll(mine, result);
         loads.increment();
       }
     } catch (Throwable e) {
-      // No effect on those that have landed.
-      mine.forEach(begun -> fail(begun.flight(), begun.key(), e));
+      // No effect on those that are complete.
+      mine.forEach(load -> fail(load, e));
       failedLoads.increment();
       throw failure(e);
     } finally {
-      mine.forEach(begun -> begun.flight().close());
+      mine.forEach(Load::close);
       loadNanos.add(System.nanoTime() - start);
     }
   }
 
-  private void flyAll(List<Begun<K, V>> flying, Map<K, CachedValue<V>> result) throws Exception {
+  private void readOrComputeAll(List<Load<K, V>> begun, Map<K, CachedValue<V>> result)
+      throws Exception {
     TraceTimer timer = disk.trace.loading(null);
     try (timer) {
-      List<Begun<K, V>> absent = new ArrayList<>();
-      for (Begun<K, V> begun : flying) {
-        K key = begun.key();
-        CachedValue<V> cached = landedBefore(key, begun.flight());
+      List<Load<K, V>> absent = new ArrayList<>();
+      for (Load<K, V> load : begun) {
+        K key = load.key.key();
+        CachedValue<V> cached = completedBefore(load);
         if (cached == null) {
-          CachedValue<V> found =
-              disk.read(begun.diskKey(), begun.flight().ticket, /* counts= */ true);
-          cached = found == null ? null : keep(key, found);
+          CachedValue<V> found = disk.read(load.key, load.ticket, /* counts= */ true);
+          cached = found == null ? null : putOnHeap(key, found);
         }
         if (cached != null) {
-          land(begun.flight(), key, cached);
+          complete(load, cached);
           result.put(key, cached);
         } else {
-          absent.add(begun);
+          absent.add(load);
         }
       }
       if (!absent.isEmpty()) {
@@ -367,24 +355,23 @@ final class Loads<K, V> {
     }
   }
 
-  private void computeAll(List<Begun<K, V>> absent, Map<K, CachedValue<V>> result)
-      throws Exception {
+  private void computeAll(List<Load<K, V>> absent, Map<K, CachedValue<V>> result) throws Exception {
     long begun = System.nanoTime();
-    Map<K, V> values = callSource(Lists.transform(absent, Begun::key));
+    Map<K, V> values = callSource(Lists.transform(absent, load -> load.key.key()));
     long nanos = System.nanoTime() - begun;
     if (values == null) {
-      throw noValue(absent.get(0).key());
+      throw noValue(absent.get(0).key.key());
     }
     K missing = null;
-    for (Begun<K, V> one : absent) {
-      V value = values.get(one.key());
+    for (Load<K, V> load : absent) {
+      K key = load.key.key();
+      V value = values.get(key);
       if (value == null) {
-        missing = one.key();
+        missing = key;
       } else {
-        CachedValue<V> cached =
-            keep(one.key(), disk.putLoaded(one.diskKey(), value, one.flight().ticket, nanos));
-        land(one.flight(), one.key(), cached);
-        result.put(one.key(), cached);
+        CachedValue<V> cached = putOnHeap(key, disk.putLoaded(load.key, value, load.ticket, nanos));
+        complete(load, cached);
+        result.put(key, cached);
       }
     }
     if (missing != null) {
@@ -435,7 +422,8 @@ final class Loads<K, V> {
    * @param old the value on the heap; null if no tier has one
    */
   void refresh(K key, @Nullable CachedValue<V> old) {
-    if (old != null && !old.beginRefresh()) {
+    // Once its refresh has ended, a value may only be refreshed again if it was not replaced.
+    if (old != null && (!old.beginRefresh() || heap.asMap().get(key) != old)) {
       return;
     }
     try {
@@ -454,23 +442,23 @@ final class Loads<K, V> {
     @Override
     public CachedValue<V> load(K key) throws ExecutionException {
       // There is no old value, or it left the heap before the refresh began.
-      DiskKey diskKey = disk.key(key);
-      Flight<V> flight = new Flight<>(disk.ticket(diskKey), /* isBulk= */ false);
-      try {
-        return placed(keep(key, compute(key, diskKey, flight, null)), flight.ticket);
+      DiskKey<K> diskKey = disk.key(key);
+      try (Load<K, V> load = new Load<>(diskKey, disk.ticket(diskKey), /* isBulk= */ false)) {
+        return placed(putOnHeap(key, readOrCompute(load, null)), load.ticket);
       } catch (Exception e) {
         throw failure(e);
-      } finally {
-        flight.close();
       }
     }
 
     @Override
-    @Nullable
     public ListenableFuture<CachedValue<V>> reload(K key, CachedValue<V> old) throws Exception {
-      DiskKey diskKey = disk.key(key);
+      DiskKey<K> diskKey = disk.key(key);
       Ticket ticket = disk.ticket(diskKey);
-      EndRefresh<V> end = new EndRefresh<>(old, ticket);
+      Runnable end =
+          () -> {
+            ticket.close();
+            old.endRefresh();
+          };
       long begun = System.nanoTime();
       try {
         // After the ticket was taken. The source may derive a value from the old one only if no
@@ -490,10 +478,10 @@ final class Loads<K, V> {
                             disk.putLoaded(diskKey, found, ticket, System.nanoTime() - begun),
                             ticket),
                 directExecutor());
-        Futures.addCallback(reloaded, end, directExecutor());
+        reloaded.addListener(end, directExecutor());
         return reloaded;
       } catch (Throwable e) {
-        end.onFailure(e);
+        end.run();
         throw e;
       }
     }
@@ -513,24 +501,6 @@ final class Loads<K, V> {
      */
     private CachedValue<V> placed(CachedValue<V> cached, Ticket ticket) {
       return new CachedValue<>(cached.value, cached.created, ticket);
-    }
-  }
-
-  /** Ends the refresh of a value that was not replaced. */
-  private record EndRefresh<V>(CachedValue<V> old, Ticket ticket)
-      implements FutureCallback<CachedValue<V>> {
-    @Override
-    public void onSuccess(@Nullable CachedValue<V> replacement) {
-      ticket.close();
-      if (replacement == null) {
-        old.endRefresh();
-      }
-    }
-
-    @Override
-    public void onFailure(Throwable failure) {
-      ticket.close();
-      old.endRefresh();
     }
   }
 

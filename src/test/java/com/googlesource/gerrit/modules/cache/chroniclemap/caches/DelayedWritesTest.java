@@ -230,7 +230,7 @@ class DelayedWritesTest extends CacheContract {
     cache.put("a", "removed");
     site.settle();
     // As after a kill.
-    DiskKey key = ((ChronicleMapCache<String, String>) cache).disk.key("a");
+    DiskKey<String> key = ((ChronicleMapCache<String, String>) cache).disk.key("a");
     assertThat(storeOf(cache).read(key.bytes())).isNull();
     assertThat(cache.getIfPresent("a")).isEqualTo("newer");
     site.settle();
@@ -311,7 +311,7 @@ class DelayedWritesTest extends CacheContract {
     ChronicleMapCache<String, String> cache = (ChronicleMapCache<String, String>) plain();
     cache.put("a", "old");
     site.settle();
-    DiskKey key = cache.disk.key("a");
+    DiskKey<String> key = cache.disk.key("a");
     cache.disk.delayed.put(key, "v", System.currentTimeMillis() + 7_200_000);
     assertThat(cache.getIfPresent("a")).isNull();
   }
@@ -418,16 +418,16 @@ class DelayedWritesTest extends CacheContract {
     }
   }
 
-  private static DiskKey key(int id) {
-    return new DiskKey(id, new byte[] {(byte) id}, /* isStored= */ true);
+  private static DiskKey<Integer> key(int id) {
+    return new DiskKey<>(id, new byte[] {(byte) id}, /* isStored= */ true);
   }
 
   @Test
   void theLastValueIsWrittenWithItsTime() {
     Store store = storeOf(plain());
-    DelayedWrites<String> writes =
+    DelayedWrites<Integer, String> writes =
         new DelayedWrites<>(store, serializer::serialize, new AtomicBoolean(), () -> {});
-    DiskKey key = key(1);
+    DiskKey<Integer> key = key(1);
     writes.put(key, "a", 1).close();
     writes.put(key, "b", 2).close();
     writes.put(key(2), "c", 3).close();

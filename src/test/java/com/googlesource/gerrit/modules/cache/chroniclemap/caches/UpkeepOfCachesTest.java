@@ -122,7 +122,7 @@ class UpkeepOfCachesTest extends SiteTest {
     site.config().setInt("cache", "a", "memoryLimit", 0);
     Cache<String, String> cache = site.build(new TestCacheDef("a"));
     DiskTier<String, String> disk = ((ChronicleMapCache<String, String>) cache).disk;
-    DiskKey key = disk.key("k");
+    DiskKey<String> key = disk.key("k");
     for (int i = 0; i < 1000; i++) {
       assertThat(cache.getIfPresent("k")).isNull();
     }

@@ -32,8 +32,8 @@ import jdk.jfr.consumer.RecordingFile;
  */
 final class BlockedThreads {
   private static final String BIN = "java.util.concurrent.ConcurrentHashMap";
-  private static final String FLIGHT =
-      "com.googlesource.gerrit.modules.cache.chroniclemap.caches.Flight";
+  private static final String LOAD =
+      "com.googlesource.gerrit.modules.cache.chroniclemap.caches.Load";
 
   /**
    * What was seen.
@@ -100,7 +100,7 @@ final class BlockedThreads {
       case "jdk.ThreadPark" ->
           event.getStackTrace() != null
               && event.getStackTrace().getFrames().stream()
-                  .anyMatch(frame -> frame.getMethod().getType().getName().equals(FLIGHT));
+                  .anyMatch(frame -> frame.getMethod().getType().getName().equals(LOAD));
       default -> false;
     };
   }

@@ -26,22 +26,24 @@ import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.ExecutionException;
 
 /**
- * A load in progress. The thread that creates a flight loads the value, and then completes the
- * flight with {@link #land} or {@link #fail}. Threads that ask for the key meanwhile wait for it.
+ * A load of a key's value. The thread that creates it loads the value, and then calls {@link
+ * #complete} or {@link #fail}. Threads that ask for the key meanwhile wait for it.
  *
- * <p>A thread may join a flight as long as the flight's ticket is current. If the key is changed
+ * <p>A thread may join a load as long as the load's ticket is current. If the key is changed
  * afterwards, the value may still be given to those who have joined, as they asked before the
  * change ended; but it is not kept.
  *
  * <p>Deadlocks are detected only among loading threads. A loader waits forever if it waits for a
  * helper thread that asks for a key which this loader is loading.
  */
-final class Flight<V> {
+final class Load<K, V> implements AutoCloseable {
   /** What each waiting thread waits for, in all caches, to find circles. */
-  private static final ConcurrentMap<Thread, Flight<?>> WAITING = new ConcurrentHashMap<>();
+  private static final ConcurrentMap<Thread, Load<?, ?>> WAITING = new ConcurrentHashMap<>();
 
   /** How deep a failure's causes are looked at; causes may go round in circles. */
   private static final int MAX_CAUSES = 20;
+
+  final DiskKey<K> key;
 
   /** The ticket of the key, taken before the load began. */
   final Ticket ticket;
@@ -53,26 +55,28 @@ final class Flight<V> {
   private final SettableFuture<CachedValue<V>> ending = SettableFuture.create();
 
   /**
-   * Begins a flight, which this thread must end.
+   * Begins a load, which this thread must end.
    *
    * @param ticket the ticket of the key, taken before the load begins
    */
-  Flight(Ticket ticket, boolean isBulk) {
+  Load(DiskKey<K> key, Ticket ticket, boolean isBulk) {
+    this.key = key;
     this.ticket = ticket;
     this.isBulk = isBulk;
   }
 
-  /** Closes the ticket, once the value is on the heap or given up. */
-  void close() {
+  /** Closes the ticket, once the value is on the heap or the load has failed. */
+  @Override
+  public void close() {
     ticket.close();
   }
 
-  /** Ends the flight with a value. No effect if it has ended. */
-  void land(CachedValue<V> cached) {
+  /** Ends the load with a value. No effect if it has ended. */
+  void complete(CachedValue<V> cached) {
     ending.set(cached);
   }
 
-  /** Ends the flight without a value. No effect if it has ended. */
+  /** Ends the load without a value. No effect if it has ended. */
   void fail(Throwable failure) {
     ending.setException(failure);
   }
@@ -85,7 +89,7 @@ final class Flight<V> {
     return loader == Thread.currentThread() && !isBulk && !hasEnded();
   }
 
-  /** Whether this thread may wait for the flight, or else has to be told that it is recursive. */
+  /** Whether this thread may wait for the load, or else has to be told that it is recursive. */
   boolean mayBeJoined() {
     return isRecursive() || !(hasEnded() || ticket.hasEnded());
   }
@@ -95,11 +99,11 @@ final class Flight<V> {
   }
 
   /**
-   * Waits until the flight has ended. An interrupt stays pending and does not end the wait, as in
+   * Waits until the load has ended. An interrupt stays pending and does not end the wait, as in
    * Guava's and Caffeine's caches.
    *
-   * @return null if the load failed for a reason that does not concern this thread; or, if the
-   *     flight has not ended, because this thread would wait for itself
+   * @return null if the load failed for a reason that does not concern this thread; or, if the load
+   *     has not ended, because this thread would wait for itself
    * @throws Throwable the failure of the load
    */
   @Nullable
@@ -121,9 +125,9 @@ final class Flight<V> {
     }
   }
 
-  /** Whether this flight waits for a thread, through any number of others. */
+  /** Whether this load waits for a thread, through any number of others. */
   private boolean leadsTo(Thread thread) {
-    Flight<?> next = this;
+    Load<?, ?> next = this;
     while (next != null && !next.hasEnded()) {
       if (next.loader == thread) {
         return true;
