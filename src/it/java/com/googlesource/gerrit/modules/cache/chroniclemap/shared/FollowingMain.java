@@ -61,7 +61,8 @@ final class FollowingMain {
       long had = 0;
       for (long has = 0; has < count; has = valuesOf(cache)) {
         // Only once it can go on from where it is.
-        boolean isNoted = Place.ofNote(cache.note(), log).position().compareTo(Position.START) > 0;
+        boolean isNoted =
+            Checkpoint.ofText(cache.resumePoint(), log).position().compareTo(StreamId.START) > 0;
         if (isNoted && has > had) {
           had = has;
           System.out.println(has);

@@ -482,7 +482,7 @@ class SharedValuesIT {
       a.compute("key", "value");
       b.await("key", "value");
       try (RecordLog log = new RedisLog(SharedSettings.of(Node.config(redis)), KEY)) {
-        byte[] record = log.read(Position.START, 1).get(0).bytes();
+        byte[] record = log.read(StreamId.START, 1).get(0).bytes();
         for (int i = 0; i < record.length; i++) {
           byte[] changed = record.clone();
           changed[i] ^= 1;
@@ -498,7 +498,7 @@ class SharedValuesIT {
       redis.cli("copy", KEY, elsewhere);
       try (RecordLog log = new RedisLog(SharedSettings.of(Node.config(redis)), elsewhere)) {
         Seal seal = new Seal("0123456789abcdef0123456789abcdef", elsewhere);
-        for (RecordLog.Entry entry : log.read(Position.START, 9)) {
+        for (RecordLog.Entry entry : log.read(StreamId.START, 9)) {
           assertThat(seal.open(entry.bytes())).isEmpty();
         }
       }

@@ -58,13 +58,13 @@ public record StoreCache(Store store) implements SharedCache {
   }
 
   @Override
-  public byte[] note() {
+  public byte[] resumePoint() {
     Value note = store.note();
     return note == null ? null : note.bytes();
   }
 
   @Override
-  public void setNote(byte[] note) {
+  public void setResumePoint(byte[] note) {
     store.setNote(note);
   }
 

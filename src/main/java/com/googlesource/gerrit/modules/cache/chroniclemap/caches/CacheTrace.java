@@ -34,7 +34,7 @@ record CacheTrace(String cacheName) {
   static final String LOAD = "Loading value from cache";
   static final String LOAD_ALL = "Loading multiple values from cache";
 
-  /** Thrown by {@link #QUESTION}, which is only asked for a record if performance is logged. */
+  /** Gerrit's logs ask for a record only if performance is logged. */
   private static final class PerformanceIsLogged extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
@@ -44,7 +44,7 @@ record CacheTrace(String cacheName) {
     }
   }
 
-  private static final Provider<PerformanceLogRecord> QUESTION =
+  private static final Provider<PerformanceLogRecord> RECORD =
       () -> {
         throw new PerformanceIsLogged();
       };
@@ -52,7 +52,7 @@ record CacheTrace(String cacheName) {
   /** Times the whole load of a key, or of many if it is null. */
   @Nullable
   TraceTimer loading(@Nullable Object key) {
-    if (!isOn()) {
+    if (!TraceContext.isTracing() && !isPerformanceLogged()) {
       // A timer does the same, so that tracing does not change when a request is cancelled.
       RequestStateContext.abortIfCancelled();
       return null;
@@ -63,12 +63,9 @@ record CacheTrace(String cacheName) {
         : TraceContext.newTimer(LOAD, metadata.cacheKey(key.toString()).build());
   }
 
-  private static boolean isOn() {
-    if (TraceContext.isTracing()) {
-      return true;
-    }
+  private static boolean isPerformanceLogged() {
     try {
-      LoggingContext.getInstance().addPerformanceLogRecord(QUESTION);
+      LoggingContext.getInstance().addPerformanceLogRecord(RECORD);
       return false;
     } catch (PerformanceIsLogged e) {
       return true;

@@ -26,13 +26,13 @@ import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 /**
  * A value in the heap tier, with the ticket that tells whether the value may be used.
  *
- * <p>A value that was read from disk or computed reaches the heap a moment later. If its key were
- * invalidated in that moment, the stale value would stay on the heap. Therefore the value is
- * unconfirmed at first, and has the ticket that was taken before it was read or computed. Its first
- * user checks whether the ticket is still current, and then either confirms or removes the value.
- * An invalidation ends the ticket before it removes the key from the heap, so no order of the two
- * leaves a stale value. This requires that a value is put on the heap only once, before it can be
- * confirmed, and that its ticket is closed after that.
+ * <p>T1 reads a value from disk, or computes it. T2 invalidates the key: it ends the key's tickets,
+ * then removes the key from the heap. T1 puts the old value on the heap, where it would stay.
+ * Therefore a value is unconfirmed at first, and has the ticket that T1 took before. Its first user
+ * checks whether that is still current, and then either confirms or removes the value. If T2 ends
+ * the ticket before this check, the value is not used; if after it, T2 removes the value itself.
+ * This requires that a value is put on the heap only once, before it can be confirmed, and that its
+ * ticket is closed after that.
  */
 final class CachedValue<V> {
   @SuppressWarnings("rawtypes")

@@ -88,7 +88,7 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
     if (disk.needsRefresh(cached)) {
       loads.refresh(key, cached);
     }
-    return disk.give(cached.value);
+    return disk.noteReturned(cached.value);
   }
 
   @Override
@@ -119,7 +119,8 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
         loads.refresh(entry.getKey(), entry.getValue());
       }
     }
-    return ImmutableMap.copyOf(Maps.transformValues(found, cached -> disk.give(cached.value)));
+    return ImmutableMap.copyOf(
+        Maps.transformValues(found, cached -> disk.noteReturned(cached.value)));
   }
 
   @Override

@@ -275,10 +275,10 @@ final class DiskTier<K, V> implements SharedCache {
     return new CachedValue<>(value, now, ticket);
   }
 
-  /** Hands a value to a caller. */
-  V give(V value) {
+  /** Notes that a caller gets a value, and returns the value. */
+  V noteReturned(V value) {
     if (hasParts) {
-      PoorValues.meet(value);
+      PoorValues.seen(value);
     }
     return value;
   }
@@ -340,15 +340,15 @@ final class DiskTier<K, V> implements SharedCache {
 
   @Override
   @Nullable
-  public byte[] note() {
+  public byte[] resumePoint() {
     Value note = store.note();
     return note == null ? null : note.bytes();
   }
 
   @Override
-  public void setNote(byte[] note) {
+  public void setResumePoint(byte[] point) {
     if (!readOnly.get()) {
-      store.setNote(note);
+      store.setNote(point);
     }
   }
 

@@ -43,8 +43,8 @@ final class PoorValues {
   /** Values are shared some time after they were made. */
   private static final long LATER_NANOS = TimeUnit.SECONDS.toNanos(10);
 
-  /** When a thread last met a part that Gerrit had given up. */
-  private static final ThreadLocal<Long> MET = new ThreadLocal<>();
+  /** When a thread last saw a part that Gerrit had given up. */
+  private static final ThreadLocal<Long> SEEN = new ThreadLocal<>();
 
   private static final int UNKNOWN = Account.UNKNOWN_ACCOUNT_ID.get();
 
@@ -60,7 +60,7 @@ final class PoorValues {
 
   private PoorValues() {}
 
-  /** Notes that {@link #meet} will be called. */
+  /** Notes that {@link #seen} will be called. */
   static void watch() {
     isWatched = true;
   }
@@ -69,9 +69,9 @@ final class PoorValues {
    * Notes what a caller of the cache {@link #PARTS} gets. A diff that is made of a part that was
    * given up may not tell: it shows what came with a rebase as changes.
    */
-  static void meet(Object part) {
+  static void seen(Object part) {
     if (part instanceof GitFileDiff diff && diff.isNegative()) {
-      MET.set(System.nanoTime());
+      SEEN.set(System.nanoTime());
     }
   }
 
@@ -82,11 +82,11 @@ final class PoorValues {
    */
   static boolean isPoor(Object value, long nanos) {
     if (value instanceof FileDiffOutput diff) {
-      Long met = MET.get();
+      Long seen = SEEN.get();
       return diff.isNegative()
           || diff.isEmpty()
           || !isWatched
-          || (met != null && System.nanoTime() - met < nanos + LATER_NANOS);
+          || (seen != null && System.nanoTime() - seen < nanos + LATER_NANOS);
     }
     if (value instanceof IntraLineDiff diff) {
       return diff.getStatus() == IntraLineDiff.Status.TIMEOUT

@@ -97,10 +97,10 @@ final class Follower implements Runnable {
     @Nullable StartReport start;
 
     /** The place before the first record it has missed a value of; its note stays meanwhile. */
-    @Nullable volatile Place missedFrom;
+    @Nullable volatile Checkpoint missedFrom;
 
     /** The place of that record. */
-    volatile Position missedAt = Position.START;
+    volatile StreamId missedAt = StreamId.START;
 
     /** The first value that it has missed. */
     @Nullable SharedValue missed;
@@ -118,7 +118,7 @@ final class Follower implements Runnable {
       this.cache = cache;
     }
 
-    void miss(SharedValue value, Place from, Position at) {
+    void miss(SharedValue value, Checkpoint from, StreamId at) {
       if (missedFrom == null) {
         missedAt = at;
         missedFrom = from;
@@ -152,18 +152,18 @@ final class Follower implements Runnable {
   private final long noteNanos;
 
   /** Null until the first stores are open. */
-  @Nullable private volatile Position position;
+  @Nullable private volatile StreamId position;
 
   /** How many records were appended up to the position; below 0 if that is not known. */
   private volatile long index = -1;
 
   /** The place from which the thread went back for a busy store; null once it is there again. */
-  @Nullable private Position wentBackFrom;
+  @Nullable private StreamId wentBackFrom;
 
   /** Own records are needed up to here, as a store lacks them; null if that is not known yet. */
-  @Nullable private Position ownNeeded = Position.START;
+  @Nullable private StreamId rereadOwnUpTo = StreamId.START;
 
-  private volatile RecordLog.State state = new RecordLog.State(Position.START, 0, 0, 0);
+  private volatile RecordLog.State state = new RecordLog.State(StreamId.START, 0, 0, 0);
   private long nextLook = System.nanoTime();
 
   /** The connection on which the state was asked for last. */
@@ -186,11 +186,11 @@ final class Follower implements Runnable {
   private long passedMillis = FIRST_PASSED_MILLIS;
 
   private long nextNote;
-  private Place minuteAgo = Place.START;
-  private Place twoMinutesAgo = Place.START;
+  private Checkpoint minuteAgo = Checkpoint.START;
+  private Checkpoint twoMinutesAgo = Checkpoint.START;
 
   /** The record that is being taken in, and how often that has failed. */
-  private Position taking = Position.START;
+  private StreamId taking = StreamId.START;
 
   private int tries;
 
@@ -228,12 +228,12 @@ final class Follower implements Runnable {
   }
 
   /** The place from which records have to be read, for the store that is most behind. */
-  private Place behind() {
+  private Checkpoint behind() {
     return targets.values().stream()
         .map(target -> target.missedFrom)
         .filter(Objects::nonNull)
-        .min(Comparator.comparing(Place::position))
-        .orElseGet(() -> new Place(position, index));
+        .min(Comparator.comparing(Checkpoint::position))
+        .orElseGet(() -> new Checkpoint(position, index));
   }
 
   /** How many records there are to read; 0 if that is not known. */
@@ -247,14 +247,14 @@ final class Follower implements Runnable {
    * store has missed; 0 before the first.
    */
   long behindMillis() {
-    Position last = state.last();
-    Position read =
+    StreamId last = state.last();
+    StreamId read =
         targets.values().stream()
             .filter(target -> target.missedFrom != null)
             .map(target -> target.missedAt)
             .min(Comparator.naturalOrder())
             .orElse(position);
-    return read == null || read.equals(Position.START) || last.compareTo(read) <= 0
+    return read == null || read.equals(StreamId.START) || last.compareTo(read) <= 0
         ? 0
         : Math.max(0, last.millis() - read.millis());
   }
@@ -356,9 +356,9 @@ final class Follower implements Runnable {
       most = 1;
       unreadable += now == 1 ? 1 : 0;
       if (unreadable >= MAX_TRIES) {
-        Position from = position;
-        Position end = new Position(from.millis() + passedMillis, 0);
-        boolean isKnown = !from.equals(Position.START) && end.compareTo(from) > 0;
+        StreamId from = position;
+        StreamId end = new StreamId(from.millis() + passedMillis, 0);
+        boolean isKnown = !from.equals(StreamId.START) && end.compareTo(from) > 0;
         position = isKnown && end.compareTo(state.last()) < 0 ? end : state.last();
         index = -1;
         passedMillis *= 2;
@@ -368,7 +368,7 @@ final class Follower implements Runnable {
     }
   }
 
-  private void moveTo(Position read) {
+  private void moveTo(StreamId read) {
     tries = 0;
     position = read;
     long before = index;
@@ -408,14 +408,14 @@ final class Follower implements Runnable {
     if (now.isCounted() && (now.last().compareTo(position) < 0 || now.appended() < index)) {
       // The server lost its data, or a copy that lagged took over. A read after a place that is not
       // there yet would find nothing for ever.
-      goBackTo(Place.START);
+      goBackTo(Checkpoint.START);
     }
-    if (ownNeeded == null) {
-      ownNeeded = now.last();
+    if (rereadOwnUpTo == null) {
+      rereadOwnUpTo = now.last();
     }
     if (!now.isCounted()) {
       index = -1;
-    } else if (position.equals(Position.START)) {
+    } else if (position.equals(StreamId.START)) {
       index = now.dropped();
     } else if (index >= 0 && index < now.dropped()) {
       counts.missed.add(now.dropped() - index);
@@ -438,10 +438,10 @@ final class Follower implements Runnable {
         target.withoutRoom = 0;
         if (isEmpty(start)) {
           // A note that was being written meanwhile would be that of the file before.
-          target.cache.setNote(Place.START.toNote(log));
-          goBackTo(Place.START);
+          target.cache.setResumePoint(Checkpoint.START.toText(log));
+          goBackTo(Checkpoint.START);
         } else {
-          goBackTo(Place.ofNote(target.cache.note(), log));
+          goBackTo(Checkpoint.ofText(target.cache.resumePoint(), log));
         }
       } else if (target.missedFrom != null && wentBackFrom == null && now - target.nextTry >= 0) {
         tryAgain(target);
@@ -458,10 +458,10 @@ final class Follower implements Runnable {
       if (isBusy) {
         target.postpone();
       } else {
-        Place from = target.missedFrom;
+        Checkpoint from = target.missedFrom;
         target.missesNothing();
         target.withoutRoom = 0;
-        Position read = position;
+        StreamId read = position;
         goBackTo(from);
         wentBackFrom = read;
       }
@@ -472,15 +472,15 @@ final class Follower implements Runnable {
     return start.kind() == StartReport.Kind.NEW || start.kind() == StartReport.Kind.REPLACED;
   }
 
-  private void goBackTo(Place place) {
-    Position from = position;
+  private void goBackTo(Checkpoint place) {
+    StreamId from = position;
     if (from != null && place.position().compareTo(from) >= 0) {
       return;
     }
     if (from != null) {
       counts.rereads.increment();
       // Perhaps what this run has published itself is missing, too.
-      ownNeeded = null;
+      rereadOwnUpTo = null;
     }
     wentBackFrom = null;
     position = place.position();
@@ -496,15 +496,15 @@ final class Follower implements Runnable {
       return;
     }
     nextNote = System.nanoTime() + noteNanos;
-    byte[] note = twoMinutesAgo.toNote(log);
+    byte[] note = twoMinutesAgo.toText(log);
     for (Target target : targets.values()) {
       if (target.start == target.cache.start() && target.missedFrom == null) {
-        target.cache.setNote(note);
+        target.cache.setResumePoint(note);
         target.pause = MIN_PAUSE_NANOS;
       }
     }
     twoMinutesAgo = minuteAgo;
-    minuteAgo = new Place(position, index);
+    minuteAgo = new Checkpoint(position, index);
   }
 
   // ---- a record
@@ -516,7 +516,9 @@ final class Follower implements Runnable {
       ignore(counts.missed, entry.position() + " is larger than any record of this module");
       return;
     }
-    if (seal.isOwn(record) && ownNeeded != null && entry.position().compareTo(ownNeeded) > 0) {
+    if (seal.isOwn(record)
+        && rereadOwnUpTo != null
+        && entry.position().compareTo(rereadOwnUpTo) > 0) {
       return;
     }
     Optional<byte[]> content = seal.open(record);
@@ -576,7 +578,7 @@ final class Follower implements Runnable {
       }
       case LATER, OVER -> {
         counts.skipped.increment();
-        target.miss(value, new Place(position, index), taking);
+        target.miss(value, new Checkpoint(position, index), taking);
       }
     }
   }

@@ -33,18 +33,18 @@ interface RecordLog extends AutoCloseable {
   }
 
   /** A record with its place. */
-  record Entry(Position position, byte[] bytes) {}
+  record Entry(StreamId position, byte[] bytes) {}
 
   /**
    * The state of the log.
    *
-   * @param last the place of the newest record ever appended; {@link Position#START} if none
+   * @param last the place of the newest record ever appended; {@link StreamId#START} if none
    * @param records the number of records in the log
    * @param appended the number of records that were ever appended; below 0 if the server does not
    *     tell
    * @param bytes of memory or disk that it takes on the server
    */
-  record State(Position last, long records, long appended, long bytes) {
+  record State(StreamId last, long records, long appended, long bytes) {
     /** Whether the server tells how many records were appended. */
     boolean isCounted() {
       return appended >= 0;
@@ -89,7 +89,7 @@ interface RecordLog extends AutoCloseable {
    * @param most the number of records to read at most
    * @throws TooLargeException if the answer did not come in time, or does not fit in memory
    */
-  List<Entry> read(Position after, int most) throws IOException;
+  List<Entry> read(StreamId after, int most) throws IOException;
 
   State state() throws IOException;
 

@@ -237,7 +237,7 @@ final class RedisLog implements RecordLog {
   }
 
   @Override
-  public List<Entry> read(Position after, int most) throws IOException {
+  public List<Entry> read(StreamId after, int most) throws IOException {
     List<Object> arguments =
         List.of("COUNT", most, "BLOCK", PATIENCE_MILLIS, "STREAMS", key, after.toString());
     return entries(large(Protocol.Command.XREAD, arguments));
@@ -272,7 +272,7 @@ final class RedisLog implements RecordLog {
         ? List.of()
         : list(list(list(answer).get(0)).get(1)).stream()
             .map(RedisLog::list)
-            .map(entry -> new Entry(positionOf(entry.get(0)), recordOf(list(entry.get(1)))))
+            .map(entry -> new Entry(idOf(entry.get(0)), recordOf(list(entry.get(1)))))
             .toList();
   }
 
@@ -280,8 +280,8 @@ final class RedisLog implements RecordLog {
     return (List<?>) answer;
   }
 
-  private static Position positionOf(Object id) {
-    return Position.parse(new String((byte[]) id, UTF_8));
+  private static StreamId idOf(Object id) {
+    return StreamId.parse(new String((byte[]) id, UTF_8));
   }
 
   /** The record of an entry; no bytes, and so no valid record, if it is not one of ours. */
@@ -300,11 +300,11 @@ final class RedisLog implements RecordLog {
       // It has the first and the last record, too. No record is newer than the server's clock.
       Properties server = call(() -> info("server"));
       long millis = Long.parseLong(server.getProperty("server_time_usec")) / 1000;
-      return new State(new Position(millis, -1), 0, -1, call(() -> bytes(FEW_SAMPLES)));
+      return new State(new StreamId(millis, -1), 0, -1, call(() -> bytes(FEW_SAMPLES)));
     } catch (IOException e) {
       if (e.getCause() instanceof JedisDataException
           && e.getCause().getMessage().startsWith("ERR no such key")) {
-        return new State(Position.START, 0, 0, 0);
+        return new State(StreamId.START, 0, 0, 0);
       }
       throw e;
     }
@@ -313,7 +313,7 @@ final class RedisLog implements RecordLog {
       info.put(new String((byte[]) answer.get(i), UTF_8), answer.get(i + 1));
     }
     return new State(
-        positionOf(info.get("last-generated-id")),
+        idOf(info.get("last-generated-id")),
         (Long) info.get("length"),
         info.get("entries-added") instanceof Long count ? count : -1,
         call(() -> bytes(FEW_SAMPLES)));

@@ -43,13 +43,14 @@ public interface SharedCache {
   ImportResult takeIn(byte[] key, byte[] value, long created, BooleanSupplier isWanted);
 
   /**
-   * Reads the note that is kept in the cache's file beside its values, and is lost when they are.
+   * Reads from where in the log to go on. This is kept in the cache's file beside its values, and
+   * is lost when they are.
    *
    * @return null if there is none, or it cannot be read now
    */
   @Nullable
-  byte[] note();
+  byte[] resumePoint();
 
-  /** Replaces that note, later or not at all if it cannot be written now. */
-  void setNote(byte[] note);
+  /** Replaces that, later or not at all if it cannot be written now. */
+  void setResumePoint(byte[] point);
 }

@@ -76,7 +76,7 @@ class PoorValuesTest {
     return CompletableFuture.supplyAsync(
             () -> {
               PoorValues.watch();
-              PoorValues.meet(met);
+              PoorValues.seen(met);
               return PoorValues.isPoor(diff, nanos);
             },
             task -> Thread.ofPlatform().start(task))

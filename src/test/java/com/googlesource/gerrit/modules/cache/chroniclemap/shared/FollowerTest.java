@@ -48,16 +48,16 @@ class FollowerTest {
 
   /** A log in memory that tells from where it was read. */
   private static final class MemoryLog implements RecordLog {
-    final ConcurrentSkipListMap<Position, byte[]> records = new ConcurrentSkipListMap<>();
-    final List<Position> reads = Collections.synchronizedList(new ArrayList<>());
+    final ConcurrentSkipListMap<StreamId, byte[]> records = new ConcurrentSkipListMap<>();
+    final List<StreamId> reads = Collections.synchronizedList(new ArrayList<>());
     final AtomicInteger appended = new AtomicInteger();
-    volatile Position last = Position.START;
+    volatile StreamId last = StreamId.START;
 
     /** Called by each read, which others may append before. */
     volatile Runnable aboutToRead = () -> {};
 
     /** A record that cannot be brought here, if there is one. */
-    volatile Position tooLarge = Position.START;
+    volatile StreamId tooLarge = StreamId.START;
 
     /** The millisecond of the first record is one later. */
     volatile long clock;
@@ -67,12 +67,12 @@ class FollowerTest {
 
     @Override
     public void append(byte[] record) {
-      last = new Position(clock + appended.incrementAndGet(), 0);
+      last = new StreamId(clock + appended.incrementAndGet(), 0);
       records.put(last, record);
     }
 
     @Override
-    public List<Entry> read(Position after, int most) throws IOException {
+    public List<Entry> read(StreamId after, int most) throws IOException {
       aboutToRead.run();
       reads.add(after);
       List<Entry> entries =
@@ -162,7 +162,7 @@ class FollowerTest {
 
   /** Waits until the note is that of the newest record. */
   private void awaitNoted(MemoryCache cache) {
-    await(() -> Place.ofNote(cache.note, NAME).position().equals(log.last));
+    await(() -> Checkpoint.ofText(cache.note, NAME).position().equals(log.last));
   }
 
   @Test
@@ -177,7 +177,7 @@ class FollowerTest {
     publish(100, 110);
     follow(cache, NAME);
     awaitAll(cache, 110);
-    assertThat(log.reads.get(0)).isEqualTo(new Position(100, 0));
+    assertThat(log.reads.get(0)).isEqualTo(new StreamId(100, 0));
     assertThat(counts.missed.sum()).isEqualTo(0);
     assertThat(counts.rereads.sum()).isEqualTo(0);
   }
@@ -197,10 +197,10 @@ class FollowerTest {
   @Test
   void aNoteThatMakesNoSenseIsNone() {
     for (String note : List.of("", "log", "log\nx\n1", "log\n1-1\n", "log\n1-1-1\n5")) {
-      assertThat(Place.ofNote(note.getBytes(UTF_8), "log")).isEqualTo(Place.START);
+      assertThat(Checkpoint.ofText(note.getBytes(UTF_8), "log")).isEqualTo(Checkpoint.START);
     }
-    Place place = new Place(new Position(5, 6), 7);
-    assertThat(Place.ofNote(place.toNote("log"), "log")).isEqualTo(place);
+    Checkpoint place = new Checkpoint(new StreamId(5, 6), 7);
+    assertThat(Checkpoint.ofText(place.toText("log"), "log")).isEqualTo(place);
   }
 
   @Test
@@ -211,7 +211,7 @@ class FollowerTest {
     awaitNoted(cache);
     stop.run();
     publish(10, 30);
-    log.records.headMap(new Position(15, 0), true).clear();
+    log.records.headMap(new StreamId(15, 0), true).clear();
     follow(cache, NAME);
     awaitAll(cache, 25);
     await(() -> counts.missed.sum() == 5);
@@ -232,8 +232,8 @@ class FollowerTest {
     cache.isOpen = true;
     awaitAll(cache, 20);
     // Not from the start of the log.
-    assertThat(log.reads).contains(new Position(10, 0));
-    assertThat(log.reads).doesNotContain(Position.START);
+    assertThat(log.reads).contains(new StreamId(10, 0));
+    assertThat(log.reads).doesNotContain(StreamId.START);
   }
 
   @Test
@@ -309,7 +309,7 @@ class FollowerTest {
     awaitAll(busy, 100);
     assertThat(counts.rereads.sum()).isEqualTo(1);
     // Once, from before the first value that it missed, which is in the second record.
-    assertThat(log.reads.stream().filter(new Position(1, 0)::equals).count()).isEqualTo(1);
+    assertThat(log.reads.stream().filter(new StreamId(1, 0)::equals).count()).isEqualTo(1);
     assertThat(counts.missed.sum()).isEqualTo(0);
   }
 
@@ -317,12 +317,13 @@ class FollowerTest {
   @Test
   void theIndexIsCorrectedInABusyLog() {
     MemoryCache cache = new MemoryCache(1, StartReport.Kind.CLEAN);
-    cache.note = new Place(new Position(5, 0), -1).toNote(NAME); // of a server that did not count
+    cache.note =
+        new Checkpoint(new StreamId(5, 0), -1).toText(NAME); // of a server that did not count
     publish(0, 10);
     AtomicInteger next = new AtomicInteger(10);
     log.aboutToRead = () -> publish(next.get(), next.incrementAndGet());
     Follower follower = follower(NAME, cache);
-    await(() -> Place.ofNote(cache.note, NAME).index() > 10);
+    await(() -> Checkpoint.ofText(cache.note, NAME).index() > 10);
     assertThat(follower.behindRecords()).isAtLeast(0L);
   }
 
@@ -330,7 +331,7 @@ class FollowerTest {
   void recordsThatCannotBeReadArePassed() {
     MemoryCache cache = new MemoryCache(1, StartReport.Kind.CLEAN);
     publish(0, 10);
-    log.tooLarge = new Position(8, 0);
+    log.tooLarge = new StreamId(8, 0);
     Follower follower = follower(NAME, cache);
     await(() -> counts.missed.sum() == 1);
     assertThat(follower.ignored()).startsWith("7-0 to 10-0 could not be read: of a test");
@@ -390,10 +391,10 @@ class FollowerTest {
     busy.isBusyAfterEach = true;
     busy.isBusy = false;
     await(() -> busy.values.size() >= 3);
-    Position furthest = log.last;
-    Position before = log.last;
+    StreamId furthest = log.last;
+    StreamId before = log.last;
     boolean isBehind = false;
-    for (Position read : List.copyOf(log.reads)) {
+    for (StreamId read : List.copyOf(log.reads)) {
       if (read.compareTo(before) < 0) {
         assertThat(isBehind).isFalse();
         isBehind = true;
@@ -437,7 +438,7 @@ class FollowerTest {
     awaitAll(cache, 10);
     log.records.clear();
     log.appended.set(0);
-    log.last = Position.START;
+    log.last = StreamId.START;
     publish(20, 25);
     awaitAll(cache, 15);
     assertThat(counts.rereads.sum()).isEqualTo(1);

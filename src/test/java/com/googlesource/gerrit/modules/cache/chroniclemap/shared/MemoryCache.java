@@ -75,12 +75,12 @@ final class MemoryCache implements SharedCache {
   }
 
   @Override
-  public byte[] note() {
+  public byte[] resumePoint() {
     return note;
   }
 
   @Override
-  public void setNote(byte[] note) {
+  public void setResumePoint(byte[] note) {
     this.note = note;
   }
 

@@ -121,9 +121,9 @@ class RecordTest {
   /** Redis has unsigned numbers in its ids. */
   @Test
   void positionsAreUnsigned() {
-    Position last = Position.parse("18446744073709551615-18446744073709551615");
+    StreamId last = StreamId.parse("18446744073709551615-18446744073709551615");
     assertThat(last.toString()).isEqualTo("18446744073709551615-18446744073709551615");
-    assertThat(last).isGreaterThan(new Position(Long.MAX_VALUE, 0));
-    assertThat(last).isGreaterThan(new Position(-1, 5));
+    assertThat(last).isGreaterThan(new StreamId(Long.MAX_VALUE, 0));
+    assertThat(last).isGreaterThan(new StreamId(-1, 5));
   }
 }

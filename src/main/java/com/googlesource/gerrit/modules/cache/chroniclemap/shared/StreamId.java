@@ -19,35 +19,35 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * The place of a record in the log. Later records have higher places. Both numbers are unsigned, as
- * they are in Redis.
+ * The id of a record in the log, which is also its place there: later records have higher ids. Both
+ * numbers are unsigned, as they are in Redis.
  *
  * @param millis when the record was appended, by the clock of the log's server, since the epoch
  * @param number distinguishes records of the same millisecond
  */
-record Position(long millis, long number) implements Comparable<Position> {
+record StreamId(long millis, long number) implements Comparable<StreamId> {
   /** Before all records. */
-  static final Position START = new Position(0, 0);
+  static final StreamId START = new StreamId(0, 0);
 
-  private static final Comparator<Position> ORDER =
-      Comparator.comparing(Position::millis, Long::compareUnsigned)
-          .thenComparing(Position::number, Long::compareUnsigned);
+  private static final Comparator<StreamId> ORDER =
+      Comparator.comparing(StreamId::millis, Long::compareUnsigned)
+          .thenComparing(StreamId::number, Long::compareUnsigned);
 
   /**
    * Parses what {@link #toString} returns, which is also the form of an id in Redis.
    *
    * @throws IllegalArgumentException if it is something else
    */
-  static Position parse(String text) {
+  static StreamId parse(String text) {
     List<String> parts = Splitter.on('-').splitToList(text);
     if (parts.size() != 2) {
-      throw new IllegalArgumentException("no position: " + text);
+      throw new IllegalArgumentException("no id: " + text);
     }
-    return new Position(Long.parseUnsignedLong(parts.get(0)), Long.parseUnsignedLong(parts.get(1)));
+    return new StreamId(Long.parseUnsignedLong(parts.get(0)), Long.parseUnsignedLong(parts.get(1)));
   }
 
   @Override
-  public int compareTo(Position other) {
+  public int compareTo(StreamId other) {
     return ORDER.compare(this, other);
   }
 

@@ -21,31 +21,31 @@ import com.google.gerrit.common.Nullable;
 import java.util.List;
 
 /**
- * A place in a log up to which records were read.
+ * How far a log was read.
  *
  * @param index how many records were appended up to there; below 0 if that is not known
  */
-record Place(Position position, long index) {
-  static final Place START = new Place(Position.START, -1);
+record Checkpoint(StreamId position, long index) {
+  static final Checkpoint START = new Checkpoint(StreamId.START, -1);
 
   /**
-   * Writes a note of this place.
+   * Returns the stored form.
    *
    * @param log names the log and the secret by which its records are opened
    */
-  byte[] toNote(String log) {
+  byte[] toText(String log) {
     return (log + "\n" + position + "\n" + index).getBytes(UTF_8);
   }
 
-  /** Reads a note; the start if there is none, or only one of another log. */
-  static Place ofNote(@Nullable byte[] note, String log) {
-    if (note == null) {
+  /** Reads the stored form; the start if there is none, or only one of another log. */
+  static Checkpoint ofText(@Nullable byte[] text, String log) {
+    if (text == null) {
       return START;
     }
-    List<String> lines = Splitter.on('\n').splitToList(new String(note, UTF_8));
+    List<String> lines = Splitter.on('\n').splitToList(new String(text, UTF_8));
     try {
       return lines.get(0).equals(log)
-          ? new Place(Position.parse(lines.get(1)), Long.parseLong(lines.get(2)))
+          ? new Checkpoint(StreamId.parse(lines.get(1)), Long.parseLong(lines.get(2)))
           : START;
     } catch (RuntimeException e) {
       return START;
