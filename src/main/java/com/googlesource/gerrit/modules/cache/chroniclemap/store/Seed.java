@@ -34,6 +34,7 @@ public interface Seed {
      *
      * @param created milliseconds since the epoch at which the value was made
      * @return false if nothing more is taken
+     * @throws java.util.concurrent.CancellationException if the store is being closed
      */
     boolean take(byte[] key, byte[] value, long created);
   }

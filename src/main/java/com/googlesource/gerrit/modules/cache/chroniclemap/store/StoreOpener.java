@@ -31,6 +31,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Evict;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Optional;
+import java.util.concurrent.CancellationException;
 
 /**
  * Opens a store's file as it was left, or replaces it with an empty one if there is evidence that
@@ -235,14 +236,12 @@ final class StoreOpener {
    * @param least bytes of the file
    */
   private Generation filled(Seed seed, GrowthPlan plan, long least) throws IOException {
+    throwIfClosing();
     long available = GrowthPlan.available(context.settings.oldValues(), context.free());
     long bytes = plan.fitting(least, plan.holding(Math.max(least, seed.bytes())), available);
     Filling filling = new Filling(context.generations, bytes);
     try {
       seed.fill(filling, /* mayNotFit= */ seed.bytes() > context.settings.maxBytes() / 2);
-      if (context.isClosing) {
-        throw new IOException("the server is being stopped; the next start imports all of it");
-      }
       context.endSeed();
       filling.made.install();
       return filling.made;
@@ -251,6 +250,12 @@ final class StoreOpener {
       // It may have its final name.
       untouched = true;
       throw e;
+    }
+  }
+
+  private void throwIfClosing() {
+    if (context.isClosing) {
+      throw new CancellationException("the store is being closed; the next opening begins again");
     }
   }
 
@@ -266,6 +271,7 @@ final class StoreOpener {
 
     @Override
     public boolean take(byte[] key, byte[] value, long created) {
+      throwIfClosing();
       boolean isLeftOut =
           key.length > context.settings.maxKey()
               || value.length > context.settings.maxValue()
@@ -274,7 +280,7 @@ final class StoreOpener {
       withoutRoom = isPut ? 0 : withoutRoom + 1;
       boolean isLate =
           context.isSeedAwaited() && System.nanoTime() - filling > StoreContext.FILL_NANOS;
-      return withoutRoom < MAX_WITHOUT_ROOM && !isLate && !context.isClosing;
+      return withoutRoom < MAX_WITHOUT_ROOM && !isLate;
     }
   }
 
