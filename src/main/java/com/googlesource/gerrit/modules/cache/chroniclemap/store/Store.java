@@ -205,7 +205,7 @@ public final class Store {
       } catch (DamagedEntryException e) {
         // Under the lock, no change in progress explains the damage.
         file.drop(key);
-        file.noteDropped();
+        var unused = file.noteDamaged(1, 1, /* isAll= */ false);
         logger.atWarning().atMostEvery(1, TimeUnit.MINUTES).log(
             "Cache %s: a damaged entry was found and is dropped: %s",
             context.settings.name(), e.getMessage());
@@ -714,7 +714,7 @@ public final class Store {
    * Reads and checks all entries of the file. Requests continue meanwhile; writes wait for
    * milliseconds at most. If the thread is interrupted meanwhile, not all entries are checked.
    *
-   * @param repair whether to rebuild the file without its damaged entries, if there are any
+   * @param repair whether to drop the damaged entries
    * @throws InterruptedException if the thread is interrupted before the file is open
    */
   public VerifyReport verify(boolean repair, Progress progress) throws InterruptedException {

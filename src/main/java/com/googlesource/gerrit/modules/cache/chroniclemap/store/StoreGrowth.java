@@ -433,7 +433,7 @@ final class StoreGrowth {
       }
       copying = null;
       mine.file.endRebuild();
-      mine.file.noteDamaged(mine.rebuild.damaged(), /* isAll= */ false);
+      var unused = mine.file.noteDamaged(mine.rebuild.damaged(), 0, /* isAll= */ false);
     } finally {
       context.lock.unlock();
     }

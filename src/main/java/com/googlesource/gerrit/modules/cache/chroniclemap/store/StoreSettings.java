@@ -25,8 +25,7 @@ import java.util.Optional;
  *
  * @param name of the cache; part of the names of the files
  * @param version of the keys and values; another version starts empty
- * @param maxBytes hard limit of the store's file, bytes; one and a half times that while it grows,
- *     up to twice while it is repaired
+ * @param maxBytes hard limit of the store's file, bytes; one and a half times that while it grows
  * @param maxAge values older than this are not found any more; empty for no limit
  * @param oldValues what it would mean to find an older value of a key again
  */

@@ -66,42 +66,40 @@ final class StoreUpkeep {
     growth.await();
     VerifyCounts counts = new VerifyCounts();
     Generation file = current.file();
-    boolean complete = file != null && verifyAll(file, progress, counts);
-    note(file, counts.damaged, complete);
-    boolean repaired =
-        complete
-            && repair
-            && counts.damaged > 0
-            && growth.rebuild(file, file.bytes(), progress).join();
-    if (repaired) {
+    boolean complete = file != null && verifyAll(file, progress, counts, repair);
+    note(file, counts, complete);
+    boolean repaired = complete && counts.dropped > 0 && counts.dropped == counts.damaged;
+    if (counts.dropped > 0) {
       logger.atInfo().log(
-          "Cache %s: its file was rebuilt without the damaged entries", context.settings.name());
+          "Cache %s: damaged entries of its file were dropped: %d",
+          context.settings.name(), counts.dropped);
     }
     long millis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun);
     return new VerifyReport(
         counts.values, counts.bytes, counts.damaged, repaired, complete, millis);
   }
 
-  private void note(Generation file, long damaged, boolean complete) {
+  private void note(Generation file, VerifyCounts counts, boolean complete) {
     long known = 0;
     context.lock.lock();
     try {
       if (file != null && current.uses(file)) {
-        known = file.noteDamaged(damaged, complete);
+        known = file.noteDamaged(counts.damaged, counts.dropped, complete);
       }
     } finally {
       context.lock.unlock();
     }
     // Of a check that ends early, nobody knows which ones it has met.
-    if (damaged > (complete ? known : 0)) {
+    if (counts.damaged > (complete ? known : 0)) {
       logger.atWarning().log(
           "Cache %s: verify found damaged entries, each of which is a miss: %d",
-          context.settings.name(), damaged);
+          context.settings.name(), counts.damaged);
     }
   }
 
   /** Returns whether all segments were checked. */
-  private boolean verifyAll(Generation file, Progress progress, VerifyCounts counts) {
+  private boolean verifyAll(
+      Generation file, Progress progress, VerifyCounts counts, boolean repair) {
     try (SegmentReader reader = file.reader()) {
       if (!whileInUse(file, () -> file.values.verifyHeader(counts))) {
         return false;
@@ -112,7 +110,8 @@ final class StoreUpkeep {
         int segment = i;
         if (progress.isCancelled()
             || Thread.currentThread().isInterrupted()
-            || !whileInUse(file, () -> file.values.verifySegment(segment, reader, counts))) {
+            || !whileInUse(
+                file, () -> file.values.verifySegment(segment, reader, counts, repair))) {
           return false;
         }
         reader.giveBack();

@@ -280,16 +280,23 @@ public final class RecordMap {
         || unmapped) {
       Throwables.throwIfUnchecked(cause);
     }
+    damaged.add(dropDamaged(segment));
+    logger.atWarning().withCause(cause).atMostEvery(1, TimeUnit.MINUTES).log(
+        "Segment %d of %s was damaged; it is repaired, and damaged records are dropped",
+        segment, path);
+  }
+
+  /** Repairs a segment under its locks; returns how many damaged records that has dropped. */
+  public int dropDamaged(int segment) {
     touching.run();
+    int[] dropped = {0};
     whileLocked(
         segment,
         () -> {
           counts.mark(segment);
-          repairUnchecked(segment);
+          dropped[0] = repairUnchecked(segment);
         });
-    logger.atWarning().withCause(cause).atMostEvery(1, TimeUnit.MINUTES).log(
-        "Segment %d of %s was damaged; it is repaired, and damaged records are dropped",
-        segment, path);
+    return dropped[0];
   }
 
   /** Runs a step while nobody reads or writes a segment. */
@@ -498,7 +505,7 @@ public final class RecordMap {
   public void check(int segment) {
     checkIndex(segment, layout.segments());
     if (counts.isUnchecked(segment)) {
-      repairUnchecked(segment);
+      damaged.add(repairUnchecked(segment));
     }
   }
 
@@ -508,18 +515,20 @@ public final class RecordMap {
    * repair reads the whole segment, 1 to 2 MB. If the process is killed during a repair, the
    * segment still counts as unchecked. Threads that need the same segment wait for each other.
    *
+   * @return how many damaged records were dropped
    * @throws IllegalStateException if the file cannot be read or written
    * @throws StoreBusyException if there is too little memory
    */
-  private void repairUnchecked(int segment) {
+  private int repairUnchecked(int segment) {
     Lock lock = REPAIRS.get(path.hashCode() + segment);
     lock.lock();
     try {
       if (counts.isUnchecked(segment)) {
         SegmentRepair repair = new SegmentRepair(layout);
         repair.run(segment, channel, state, headers);
-        damaged.add(repair.damaged);
+        return repair.damaged;
       }
+      return 0;
     } catch (IOException e) {
       throw new IllegalStateException("cannot repair segment " + segment, e);
     } catch (OutOfMemoryError e) {

@@ -233,27 +233,15 @@ public final class Generation {
    * Notes how many damaged entries were found, and counts those that were not known. Under the
    * writer lock.
    *
+   * @param dropped how many of them are gone; those that were known count as gone first
    * @param isAll whether there are no others
    * @return how many were known
    */
-  public long noteDamaged(long found, boolean isAll) {
+  public long noteDamaged(long found, long dropped, boolean isAll) {
     long known = Math.min(found, unrepaired);
     damaged.add(found - known);
-    unrepaired = isAll ? found : Math.max(found, unrepaired);
+    unrepaired = (isAll ? found : Math.max(found, unrepaired)) - dropped;
     return known;
-  }
-
-  /**
-   * Notes that a damaged entry was dropped, and counts it if no check has counted it: the next
-   * check counts what this takes for another one. Under the writer lock.
-   */
-  public void noteDropped() {
-    long known = unrepaired;
-    if (known > 0) {
-      unrepaired = known - 1;
-    } else {
-      damaged.increment();
-    }
   }
 
   /** How many damaged entries were found, and are still there. */

@@ -384,6 +384,9 @@ public final class ValueTable {
     public long values;
     public long bytes;
     public long damaged;
+
+    /** How many of the damaged entries were dropped. */
+    public long dropped;
   }
 
   /** Checks the header of the file. The caller holds the writer lock. */
@@ -391,12 +394,16 @@ public final class ValueTable {
     counts.damaged += map.hasHeader() ? 0 : 1;
   }
 
-  /** Checks a segment. The caller holds the writer lock, so that nothing changes meanwhile. */
-  public void verifySegment(int segment, SegmentReader reader, VerifyCounts counts)
+  /**
+   * Checks a segment. The caller holds the writer lock, so that nothing changes meanwhile.
+   *
+   * @param repair whether to drop what is damaged
+   */
+  public void verifySegment(int segment, SegmentReader reader, VerifyCounts counts, boolean repair)
       throws IOException {
     map.check(segment);
     List<byte[]> heads = new ArrayList<>();
-    counts.damaged +=
+    long damaged =
         reader.read(
             segment,
             record -> {
@@ -407,13 +414,21 @@ public final class ValueTable {
                 counts.values++;
               }
             });
+    if (repair && damaged > 0) {
+      map.dropDamaged(segment);
+    }
     for (byte[] head : heads) {
       try {
         counts.values += read(StoredKey.keyOf(head)) == null ? 0 : 1;
       } catch (DamagedEntryException e) {
-        counts.damaged++;
+        damaged++;
+        if (repair) {
+          remove(StoredKey.keyOf(head));
+        }
       }
     }
+    counts.damaged += damaged;
+    counts.dropped += repair ? damaged : 0;
   }
 
   /** Whether the file would hold this many more bytes without counting as filling. */
