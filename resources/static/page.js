@@ -395,7 +395,6 @@
         `${counted(shown.caches.length, 'cache', 'caches')}: entries ${whole(sum('entries'))}, `,
         `${bytes(sum('live_bytes'))} live, ${bytes(sum('disk_bytes'))} on disk. `,
         `Expired since the start: ${whole(sum('expired'))}; `,
-        `files replaced or grown: ${whole(sum('growths'))}; `,
         `queued for writing now: ${whole(sum('queued'))}.`,
         shown.directory && [' Files in ', el('code', {}, shown.directory), '.'],
       ),

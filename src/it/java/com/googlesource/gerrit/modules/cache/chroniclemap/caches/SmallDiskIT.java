@@ -30,9 +30,9 @@ class SmallDiskIT {
 
   @ParameterizedTest
   @CsvSource({
-    "full, 24k",
+    "full, 8k",
     "small, 2m",
-    "fills, 6m",
+    "fills, 23m",
     "grows-then-fills, 14m",
     "filled, 4m",
     "read-only, 2m",

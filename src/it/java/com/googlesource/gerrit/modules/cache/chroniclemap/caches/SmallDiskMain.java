@@ -96,7 +96,7 @@ final class SmallDiskMain {
     }
   }
 
-  /** There is little room, so each cache gets a small file. */
+  /** There is little room, and none but for sessions. */
   private static void small(Path disk) throws Exception {
     try (TestSite site = new TestSite(disk, TestSite.Backend.CHRONICLE)) {
       LoadingCache<String, String> large = site.loading(def("large", 128 << 20));
@@ -108,7 +108,7 @@ final class SmallDiskMain {
     }
   }
 
-  /** There is room for the first file, but not for it to grow. */
+  /** There is room for a part of the file; the rest is kept for sessions. */
   private static void fills(Path disk) throws Exception {
     TestCacheDef def = def("grows", 64 << 20);
     try (TestSite site = new TestSite(disk, TestSite.Backend.CHRONICLE)) {
@@ -116,7 +116,7 @@ final class SmallDiskMain {
       use(cache, 1500);
       StoreStats stats = stats(cache);
       check(stats.state() == StoreState.READY, "state " + stats.state());
-      check(stats.diskBytes() < 6 << 20, "grew to " + stats.diskBytes());
+      check(stats.diskBytes() < 8 << 20, "grew to " + stats.diskBytes());
       check(stats.counts().evicted.sum() > 0, "all fitted");
     }
     try (TestSite site = new TestSite(disk, TestSite.Backend.CHRONICLE)) {
@@ -127,14 +127,13 @@ final class SmallDiskMain {
     }
   }
 
-  /** There is room for larger files, but not for the largest; and nothing is kept for others. */
+  /** There is room for a part of the file, and nothing is kept for others. */
   private static void growsThenFills(Path disk) throws Exception {
     try (TestSite site = new TestSite(disk, TestSite.Backend.CHRONICLE)) {
       LoadingCache<String, String> cache = site.loading(def("web_sessions", 64 << 20));
       use(cache, 2000);
       StoreStats stats = stats(cache);
       check(stats.state() == StoreState.READY, "state " + stats.state());
-      check(stats.counts().growths.sum() > 0, "growths: " + stats.counts().growths.sum());
       check(stats.diskBytes() > 3 << 20, "has " + stats.diskBytes());
       check(stats.counts().evicted.sum() > 0, "all fitted");
       check(stats.counts().faults.sum() > 0, "no fault was counted");
@@ -145,7 +144,8 @@ final class SmallDiskMain {
 
   /** Something else takes all of the disk while the server runs. */
   private static void filled(Path disk) throws Exception {
-    TestCacheDef def = def("cache", 1 << 20);
+    // As the last of the room is for sessions.
+    TestCacheDef def = def("web_sessions", 16 << 20);
     try (TestSite site = new TestSite(disk, TestSite.Backend.CHRONICLE)) {
       LoadingCache<String, String> cache = site.loading(def);
       use(cache, 10);

@@ -116,7 +116,7 @@ class PageViewIT {
         json(
             "{'state': 'ready', 'live_bytes': 10, 'disk_bytes': 50, 'limit_bytes': 100, 'entries': 0,"
                 + " 'heap_misses': 0, 'disk_hits': 3, 'disk_misses': 1, 'puts': 0, 'expired': 0,"
-                + " 'growths': 0, 'queued': 0, 'read_latency': {'p99_nanos': 1500},"
+                + " 'queued': 0, 'read_latency': {'p99_nanos': 1500},"
                 + " 'last_start': {'kind': 'clean'}}");
     cache.addProperty("name", name);
     cache.addProperty("heap_hits", hits);

@@ -80,7 +80,6 @@ class PrometheusIT {
           "Damaged entries",
           "Recoveries",
           "Queue, {{cache}}",
-          "Growths, {{cache}}",
           "Invalidated, {{cache}}, flushes",
           "Evicted, {{cache}}",
           "Expired, {{cache}}",

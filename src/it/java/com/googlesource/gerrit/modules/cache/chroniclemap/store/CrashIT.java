@@ -28,8 +28,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * A process that changes a store is killed again and again: while it opens the file, while that
- * grows, and later. What is found afterwards was put; what was removed stays away; a value that was
- * replaced does not come back. {@link CrashHistory} knows what may be found.
+ * takes disk, and later. What is found afterwards was put; what was removed stays away; a value
+ * that was replaced does not come back. {@link CrashHistory} knows what may be found.
  *
  * <p>More kills: {@code -Dcrash.kills=1000}.
  */
@@ -37,10 +37,10 @@ import org.junit.jupiter.api.io.TempDir;
 class CrashIT {
   private static final int KILLS = Integer.getInteger("crash.kills", 25);
 
-  /** Then a new store is begun, so that files grow all the time. */
+  /** Then a new store is begun, so that files take disk all the time. */
   private static final int KILLS_OF_A_STORE = 5;
 
-  /** A file of 4 MB is filling after so many changes, and grows. */
+  /** Most segments take disk after so many changes. */
   private static final int FEW_CHANGES = 150;
 
   private static final int MANY_CHANGES = 1200;

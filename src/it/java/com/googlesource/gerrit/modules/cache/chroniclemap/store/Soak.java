@@ -221,7 +221,6 @@ public final class Soak extends SoakRun {
             + "restarts within   %,d%n"
             + "operations        %,d%n"
             + "reads             %,d, of which %,d found a value%n"
-            + "growths           %,d%n"
             + "evictions         %,d%n"
             + "expired           %,d%n"
             + "not stored        %,d%n"
@@ -237,7 +236,6 @@ public final class Soak extends SoakRun {
         count(SoakModel.Count.OPERATIONS),
         count(SoakModel.Count.READS),
         count(SoakModel.Count.FOUND),
-        count(SoakModel.Count.GROWTHS),
         count(SoakModel.Count.EVICTIONS),
         count(SoakModel.Count.EXPIRED),
         count(SoakModel.Count.NOT_STORED),

@@ -28,7 +28,7 @@ import java.util.stream.Stream;
 
 /** What the files of the stores take of the disk. */
 final class SoakDisk {
-  /** For growths that were asked for, and for one store that has to give another one its share. */
+  /** For one store that has to give another one its share. */
   private static final long REST_SECONDS = 20;
 
   private static final int LOOK_AGAIN_MILLIS = 20;
@@ -41,7 +41,7 @@ final class SoakDisk {
     this.plan = plan;
   }
 
-  /** Waits for growths to end; fails if the files are not within their bounds then. */
+  /** Fails if the files are not within their bounds after a while. */
   void checkAtRest(List<Store> stores) throws IOException, InterruptedException {
     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(REST_SECONDS);
     String wrong = wrong();

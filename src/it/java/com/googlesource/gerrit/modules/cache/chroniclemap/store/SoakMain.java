@@ -56,7 +56,7 @@ final class SoakMain {
   private StoreDirectory directory;
   private List<Store> stores = List.of();
 
-  /** Growths, evictions and the like that are in the model already, for each store. */
+  /** Evictions and the like that are in the model already, for each store. */
   private List<StoreStats> counted = new ArrayList<>();
 
   /** What was on disk when they were closed; empty if that can't be compared. */
@@ -319,8 +319,6 @@ final class SoakMain {
       StoreStats now = stores.get(i).stats();
       if (before != null) {
         model.add(
-            SoakModel.Count.GROWTHS, now.counts().growths.sum() - before.counts().growths.sum());
-        model.add(
             SoakModel.Count.EVICTIONS, now.counts().evicted.sum() - before.counts().evicted.sum());
         model.add(
             SoakModel.Count.EXPIRED, now.counts().expired.sum() - before.counts().expired.sum());
@@ -342,7 +340,7 @@ final class SoakMain {
     for (int i = 0; i < stores.size(); i++) {
       Store store = stores.get(i);
       store.flush();
-      // One that is being rebuilt is not checked to its end.
+      // One that is replaced is not checked to its end.
       VerifyReport report = store.verify(/* repair= */ false, Progress.NONE);
       for (int j = 0; j < 20 && !report.complete(); j++) {
         report = store.verify(/* repair= */ false, Progress.NONE);

@@ -56,7 +56,6 @@ final class SoakModel {
     FOUND(2),
     RESTARTS(3),
     CHECKED(4),
-    GROWTHS(5),
     EVICTIONS(6),
     EXPIRED(7),
     NOT_STORED(8),

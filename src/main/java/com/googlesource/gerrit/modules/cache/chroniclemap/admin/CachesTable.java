@@ -77,9 +77,7 @@ final class CachesTable {
 
   /** The totals of figures that have no column. The JSON output has them for each cache. */
   private static String activity(Figures all) {
-    return all.fill(
-        "Expired since the start: {expired}; files replaced or grown: {growths}; queued for writing"
-            + " now: {queued}.");
+    return all.fill("Expired since the start: {expired}; queued for writing now: {queued}.");
   }
 
   private static String startOf(StoreStats stats) {

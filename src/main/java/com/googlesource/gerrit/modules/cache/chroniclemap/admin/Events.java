@@ -48,7 +48,6 @@ final class Events {
   private static final ImmutableMap<String, String> RISES =
       ImmutableMap.<String, String>builder()
           .put("failed", "file failed: the values are on the heap only")
-          .put("growths", "files replaced or grown")
           .put("evicted", "evicted to make room")
           .put("flushes", "flushed, with all values")
           .put("damaged", "damaged entries found")
@@ -67,8 +66,7 @@ final class Events {
   static final int MAX_WORK = 100;
 
   /** Kinds of events in the course of normal work. */
-  private static final ImmutableSet<String> NORMAL =
-      ImmutableSet.of("growths", "evicted", "flushes");
+  private static final ImmutableSet<String> NORMAL = ImmutableSet.of("evicted", "flushes");
 
   private static final ImmutableMap<StartReport.Kind, String> STARTS =
       ImmutableMap.of(

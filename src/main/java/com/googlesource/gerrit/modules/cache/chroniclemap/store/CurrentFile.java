@@ -18,7 +18,6 @@ import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.DiscardMarkers;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
@@ -59,13 +58,6 @@ final class CurrentFile {
 
   /** Null unless the state is READY. A reader may see file and state disagree for a moment. */
   private volatile Generation file;
-
-  /**
-   * The file that was copied to the current one, until the disk has all of it; null if there is
-   * none. If the disk refuses some of it, the copy may be wrong, too. Changed under {@link
-   * #switching}.
-   */
-  private volatile Generation copied;
 
   /** The last file that failed; null if none has. */
   private volatile Generation givenUp;
@@ -158,16 +150,15 @@ final class CurrentFile {
   /**
    * Takes a file into use. Under the writer lock.
    *
-   * @param emptyBytes size of the empty file that replaces it if all values were removed meanwhile
-   * @return the file in use: this one, or the empty one
+   * @return the file in use: this one, or an empty one if all values were removed meanwhile
    */
-  Generation use(Generation opening, StartReport report, long emptyBytes) throws IOException {
+  Generation use(Generation opening, StartReport report) throws IOException {
     Generation used = opening;
     try {
       // An earlier store of these files may have been changed while this one was opening.
       boolean marked = context.files.markers.isMarked();
       if (clearWhenOpen || marked) {
-        used = replaceByEmpty(opening, emptyBytes);
+        used = replaceByEmpty(opening);
         opening.unmap();
         if (marked) {
           context.files.markers.unmark();
@@ -188,42 +179,50 @@ final class CurrentFile {
       file = used;
       state = StoreState.READY;
     }
-    expectEvictionIfLarge(used);
+    used.values.expectEvictionIfDue();
     return used;
   }
 
-  /** Counts uses from the last size on: a file that cannot grow will be full at some time. */
-  private void expectEvictionIfLarge(Generation used) {
-    if (used.bytes() > context.settings.maxBytes() / 2) {
-      used.values.expectEviction();
-    }
-  }
-
   /**
-   * Replaces the file by an empty one. Under the writer lock, while it is not being rebuilt.
+   * Replaces the file by an empty one. Under the writer lock.
    *
-   * @param bytes of the empty file
-   * @return whether that was done; then the old file, which has no name any more, is to be unmapped
+   * @return whether that was done, which it is not if the file was not in use; then the old one is
+   *     to be given to {@link #unmapLater}
+   * @throws IOException if no file can be created
    */
-  boolean clear(Generation cleared, long bytes) throws IOException {
-    synchronized (switching) {
-      boolean isUsed = file == cleared;
-      if (isUsed) {
-        copied = null;
-        var unused = replaceByEmpty(cleared, bytes);
+  boolean clear(Generation cleared) throws IOException {
+    // An interrupt would close the channel through which the file is created.
+    boolean interrupted = Thread.interrupted();
+    try {
+      synchronized (switching) {
+        boolean isUsed = file == cleared;
+        if (isUsed) {
+          var unused = replaceByEmpty(cleared);
+        }
+        return isUsed;
       }
-      return isUsed;
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
     }
   }
 
-  private Generation replaceByEmpty(Generation old, long bytes) throws IOException {
+  /** Unmaps an old generation on another thread, as a large one takes a second or more. */
+  void unmapLater(Generation old) {
+    context.generations.unmapLater(old);
+    if (!context.threads.maintain(context.generations::tidy)) {
+      context.generations.tidy();
+    }
+  }
+
+  private Generation replaceByEmpty(Generation old) throws IOException {
     // Otherwise a crash of the machine could bring the old file back.
     old.state().noteChange();
-    Generation made =
-        makeEmpty(old, context.generations.nextName(bytes, Geometry.DEFAULT_BYTES_PER_SLOT));
+    Generation made = makeEmpty(old, context.generations.nextName(context.settings.maxBytes()));
     boolean isReplaced = false;
     try {
-      replace(old, made, () -> {});
+      replace(old, made);
       isReplaced = true;
     } finally {
       if (!isReplaced) {
@@ -257,37 +256,9 @@ final class CurrentFile {
     return context.generations.create(name);
   }
 
-  /**
-   * Replaces the file by a copy in another size. Under the writer lock.
-   *
-   * @param last completes the copy, while nobody invalidates a value
-   * @return false if the store has given up its file
-   */
-  boolean replaceByCopy(Generation old, Generation copy, FolderDisk.Step last) throws IOException {
-    // Without this lock, another thread could give the file up and delete it, and this one would
-    // then add a file.
-    synchronized (switching) {
-      boolean isUsed = file == old;
-      if (isUsed) {
-        replace(
-            old,
-            copy,
-            () -> {
-              last.run();
-              copied = old;
-            });
-        // At once: if the newer file is deleted, a start must not find this one.
-        context.generations.delete(old);
-      }
-      return isUsed;
-    }
-  }
-
-  private void replace(Generation old, Generation made, FolderDisk.Step last) throws IOException {
-    expectEvictionIfLarge(made);
+  private void replace(Generation old, Generation made) throws IOException {
     old.whileNobodyInvalidates(
         () -> {
-          last.run();
           try {
             // A start after a crash from here on takes the newer generation, which is complete.
             made.install();
@@ -303,11 +274,6 @@ final class CurrentFile {
             file = made;
           }
         });
-    if (old.bytes() != made.bytes()) {
-      logger.atInfo().log(
-          "Cache %s replaced its file of %d bytes by one of %d bytes",
-          context.settings.name(), old.bytes(), made.bytes());
-    }
   }
 
   /**
@@ -412,30 +378,17 @@ final class CurrentFile {
    * @param all see {@link Generation#force}
    */
   void force(boolean all) {
-    // In this order: whoever sees a copy in use also sees what it was copied from.
     Generation forced = file;
-    Generation old = copied;
-    if (old != null) {
-      boolean unused = forceOrFail(old, /* all= */ false);
-    }
     while (forced != null) {
-      boolean unused = forceOrFail(forced, all);
+      forceOrFail(forced, all);
       Generation now = file;
       forced = now == forced ? null : now;
     }
   }
 
-  /**
-   * Forces to disk a file that is copied, or was. A page that the disk refuses may be dropped from
-   * memory, read again in an older state, and copied like that: so this is done before the last
-   * values are copied, and after that.
-   *
-   * @return whether the disk has all of it
-   */
-  boolean forceOrFail(Generation forced, boolean all) {
+  private void forceOrFail(Generation forced, boolean all) {
     try {
       forced.force(all);
-      return true;
     } catch (FileSystemException e) {
       // A file that was replaced, failed or was closed meanwhile may be deleted, and only what the
       // disk has refused matters.
@@ -444,24 +397,15 @@ final class CurrentFile {
         context.faults.warn(
             e, "cannot open its folder to force it to disk; tried again after a minute at most");
       }
-      return false;
     } catch (IOException | RuntimeException | InternalError | LinkageError e) {
       boolean wasUsed;
       synchronized (switching) {
-        wasUsed = failIfUsed(forced == copied ? file : forced, e);
+        wasUsed = failIfUsed(forced, e);
       }
       if (!wasUsed && isOver() && LostContentException.in(e).isPresent()) {
         // The store was closed, or failed for another reason, while the disk was still writing.
         markForDiscard();
       }
-      return false;
-    }
-  }
-
-  /** Notes that a file that was copied does not matter any more: it is on disk, or has failed. */
-  void endCopied(Generation old) {
-    synchronized (switching) {
-      copied = copied == old ? null : copied;
     }
   }
 

@@ -58,9 +58,9 @@ import java.util.concurrent.TimeUnit;
  * </ul>
  *
  * <p>The parts: {@link CurrentFile} holds the current file; {@link StoreLifecycle} opens, replaces
- * and closes it. {@link StoreWriter} writes the queued ones to the file. {@link StoreGrowth}
- * rebuilds the file in another size; {@link StoreUpkeep} checks, repairs and sweeps it. {@link
- * StoreContext} is what the parts share, and {@link WriterLock} has them take turns.
+ * and closes it. {@link StoreWriter} writes the queued ones to the file. {@link StoreUpkeep}
+ * checks, repairs and sweeps it. {@link StoreContext} is what the parts share, and {@link
+ * WriterLock} has them take turns.
  *
  * <p>All methods may be called from any thread. Keys and values are not copied: callers must not
  * change them afterwards.
@@ -76,7 +76,6 @@ public final class Store {
 
   private final StoreContext context;
   private final CurrentFile current;
-  private final StoreGrowth growth;
   private final StoreWriter writer;
   final StoreLifecycle lifecycle;
   final StoreUpkeep upkeep;
@@ -91,20 +90,15 @@ public final class Store {
   Store(StoreContext context) {
     this.context = context;
     this.current = new CurrentFile(context, this::fileFailed);
-    this.growth = new StoreGrowth(context, current, this::writeSoon);
-    this.writer = new StoreWriter(context, current, growth);
-    this.lifecycle = new StoreLifecycle(context, current, growth, writer);
+    this.writer = new StoreWriter(context, current);
+    this.lifecycle = new StoreLifecycle(context, current, writer);
     this.maxValue = context.settings.maxValue();
     this.maxKey = context.settings.maxKey();
-    this.upkeep = new StoreUpkeep(context, current, growth);
+    this.upkeep = new StoreUpkeep(context, current);
   }
 
   private void fileFailed(Generation failed) {
     lifecycle.replaceLater(failed);
-  }
-
-  private void writeSoon() {
-    writer.writeSoon();
   }
 
   /** Name of the cache. */
@@ -310,7 +304,7 @@ public final class Store {
             return mayWrite
                     && before == null
                     && file != null
-                    && writer.apply(file, k, write, StoreWriter.Room.NONE)
+                    && writer.apply(file, k, write, /* mayEvict= */ false)
                 ? null
                 : write;
           });
@@ -336,7 +330,7 @@ public final class Store {
     try {
       file = current.file();
       if (file != null) {
-        isCleared = growth.clear(file);
+        isCleared = current.clear(file);
       } else if (current.isOpening()) {
         current.clearWhenOpen();
       } else if (successor != null || current.noteMissed(/* all= */ true)) {
@@ -356,7 +350,7 @@ public final class Store {
       context.lock.unlock();
     }
     if (isCleared) {
-      growth.unmapLater(file);
+      current.unmapLater(file);
     }
     if (next != null) {
       next.clear();
@@ -426,9 +420,6 @@ public final class Store {
   private ImportResult takeInto(Generation file, HashedKey key, byte[] value, long created) {
     if (writer.putIfFits(file, key, value, created)) {
       return ImportResult.STORED;
-    }
-    if (growth.request(file, value.length)) {
-      return ImportResult.LATER;
     }
     return !file.values.isTooLarge(value) && file.put(key.bytes, value, created, Evict.NEVER_USED)
         ? ImportResult.STORED
@@ -528,7 +519,7 @@ public final class Store {
       Generation file;
       do {
         file = current.file();
-        if (mayWrite && file != null && writer.apply(file, key, write, StoreWriter.Room.NONE)) {
+        if (mayWrite && file != null && writer.apply(file, key, write, /* mayEvict= */ false)) {
           outcome = Outcome.WRITTEN;
         } else {
           outcome = file == null ? Outcome.BEFORE_OPEN : invalidateOlder(file, key);
@@ -598,7 +589,7 @@ public final class Store {
     if (hasRoom) {
       writer.writeSoon();
     } else {
-      writer.writeNow(key);
+      boolean unused = writer.write(key);
     }
   }
 
@@ -608,8 +599,7 @@ public final class Store {
    */
   private void removeOlderValue(HashedKey key) {
     long begun = System.nanoTime();
-    // A put that waits for a growth has removed the older value.
-    while (!writer.write(key, StoreWriter.Room.AFTER_GROWTH) && !isGone(key)) {
+    while (!writer.write(key) && !isGone(key)) {
       if (System.nanoTime() - begun > BUSY_NANOS) {
         if (context.settings.oldValues() != OldValues.PURE) {
           // The queued write hides the older value here, so only another process would find it.
@@ -676,6 +666,11 @@ public final class Store {
 
   // ---- opening and closing
 
+  /** Whether it is being closed, or was. */
+  boolean isClosing() {
+    return context.isClosing;
+  }
+
   /** Returns when the file is open, or opening it has failed. */
   public void awaitOpened() throws InterruptedException {
     current.opened.await();
@@ -693,10 +688,6 @@ public final class Store {
   void closeAndRelease() {
     lifecycle.close();
     lifecycle.release();
-    // A growth may be creating a file that the other store will create, too. From now on it creates
-    // its next file or forces the old one at most.
-    growth.giveUp();
-    growth.await();
   }
 
   /**
@@ -743,7 +734,7 @@ public final class Store {
         context.counts.copy(),
         file == null ? 0 : file.values.entries(),
         file == null ? 0 : file.values.liveBytes(),
-        file == null ? 0 : file.diskBytes() + growth.nextDiskBytes(),
+        file == null ? 0 : file.diskBytes(),
         context.settings.maxBytes(),
         context.pending.count(),
         file == null ? 0 : file.unrepaired(),

@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FaultLog;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.GenerationFactory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrites;
@@ -35,6 +36,12 @@ final class StoreContext {
 
   /** How much longer, while secrets are imported: one that is not found then is lost. */
   static final long FILL_NANOS = TimeUnit.SECONDS.toNanos(30);
+
+  /** How long after the volume had no room no more disk is asked for. */
+  private static final long RETRY_NANOS = TimeUnit.MINUTES.toNanos(1);
+
+  /** Bytes of a volume that only the stores of secrets take, which cannot be computed again. */
+  private static final long RESERVED_BYTES = 16 << 20;
 
   final StoreSettings settings;
   final StoreFiles files;
@@ -74,6 +81,9 @@ final class StoreContext {
   /** Whether the store is about to be closed, so that its file need not be filled. */
   volatile boolean isClosing;
 
+  /** Until when no disk is asked for, as there was none. Guarded by the writer lock. */
+  private long refusedUntil = System.nanoTime();
+
   StoreContext(
       StoreSettings settings, StoreFiles files, Optional<Seed> seed, StoreDirectory folder) {
     this.settings = settings;
@@ -103,7 +113,11 @@ final class StoreContext {
             files,
             faults,
             new ValueTable.Rules(
-                settings.maxValue(), settings.oldValues() == OldValues.PURE, usage, counts.evicted),
+                settings.maxValue(),
+                settings.oldValues() == OldValues.PURE,
+                usage,
+                counts.evicted,
+                this::takeDisk),
             counts.damaged);
   }
 
@@ -131,9 +145,24 @@ final class StoreContext {
     }
   }
 
-  /** The bytes that are free on the volume of the files; 0 if that is not known. */
-  long free() {
-    return files.disk.free(files.usage().getParent());
+  /** Gives a segment more disk, unless the volume has none. Under the writer lock. */
+  private boolean takeDisk(RecordMap map, int segment, int bytes) {
+    try {
+      return !isDiskRefused()
+          && map.takeDisk(
+              segment, bytes, settings.oldValues() == OldValues.SECRET ? 0 : RESERVED_BYTES);
+    } catch (IOException e) {
+      refusedUntil = System.nanoTime() + RETRY_NANOS;
+      faults.warn(
+          e,
+          "its file gets no more disk; where it has no room, the least-used entries are evicted");
+      return false;
+    }
+  }
+
+  /** Whether the volume had no room a while ago. Under the writer lock. */
+  boolean isDiskRefused() {
+    return System.nanoTime() - refusedUntil < 0;
   }
 
   /**

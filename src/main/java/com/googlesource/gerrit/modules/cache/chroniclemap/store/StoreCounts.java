@@ -32,11 +32,8 @@ public final class StoreCounts extends Counters {
 
   public final Counter flushes = counter("flushes", "removals of all values at once", "flushes");
 
-  /** Entries that a read, a check, a repair or a rebuild found damaged, each counted once. */
+  /** Entries that a read, a check, a repair or a copy found damaged, each counted once. */
   public final Counter damaged = counter("damaged", "damaged entries found", "entries");
-
-  /** Replacements by a file of another size, or by a repaired one. */
-  public final Counter growths = counter("growths", "files replaced or given disk", "files");
 
   /** Errors of the disk, whatever followed from them. */
   public final Counter faults = counter("faults", "errors of the disk", "faults");

@@ -50,7 +50,6 @@ final class StoreLifecycle {
 
   private final StoreContext context;
   private final CurrentFile current;
-  private final StoreGrowth growth;
   private final StoreWriter writer;
 
   /**
@@ -74,11 +73,9 @@ final class StoreLifecycle {
   /** The file that was closed properly; null before that, or if it could not be. */
   private volatile Generation closedCleanly;
 
-  StoreLifecycle(
-      StoreContext context, CurrentFile current, StoreGrowth growth, StoreWriter writer) {
+  StoreLifecycle(StoreContext context, CurrentFile current, StoreWriter writer) {
     this.context = context;
     this.current = current;
-    this.growth = growth;
     this.writer = writer;
   }
 
@@ -117,12 +114,11 @@ final class StoreLifecycle {
     Generation file;
     context.lock.lock();
     try {
-      file = current.use(result.file(), result.report(), growth.emptyBytes(result.file()));
+      file = current.use(result.file(), result.report());
       context.files.wasOpen = true;
-      growth.fitIfDue(file);
       // Queued writes go into the file before any others, so that the early marker is not needed
       // afterwards.
-      boolean all = writer.writeAll(StoreWriter.Room.BY_EVICTION, Long.MAX_VALUE);
+      boolean all = writer.writeAll(Long.MAX_VALUE);
       if (context.settings.oldValues() == OldValues.SECRET) {
         // The changes made before there was a file were not forced to disk.
         current.force(/* all= */ false);
@@ -179,7 +175,6 @@ final class StoreLifecycle {
       if (current.isOver()) {
         context.pending.clear();
       }
-      growth.abandon(file);
     } finally {
       context.lock.unlock();
     }
@@ -194,8 +189,7 @@ final class StoreLifecycle {
    */
   void healIfDue() {
     synchronized (healing) {
-      // A growth that is still creating the next file of the failed one, or forcing it, ends soon.
-      if (closed || current.state() != StoreState.FAILED || growth.isRunning()) {
+      if (closed || current.state() != StoreState.FAILED) {
         return;
       }
       long now = context.clock.getAsLong();
@@ -223,9 +217,6 @@ final class StoreLifecycle {
         return;
       }
       try {
-        if (growth.isRunning()) {
-          throw new IOException("the growth of the old file has not ended");
-        }
         context.folder.openIfDue();
         if (current.givenUp() != null) {
           // The new file may get the name of the failed one.
@@ -255,8 +246,8 @@ final class StoreLifecycle {
   // ---- the end
 
   /**
-   * Writes what is queued, unmaps the file and marks it as closed. A growth that does not end in a
-   * moment is abandoned; values that wait for it evict others.
+   * Writes what is queued, unmaps the file and marks it as closed. A copy that has to be made
+   * before the file opens is given up.
    */
   void close() {
     finishOpening();
@@ -265,8 +256,6 @@ final class StoreLifecycle {
       closed = true;
     }
     try {
-      // Values that do not fit the old file wait for the next one.
-      growth.awaitBriefly();
       closeFile();
     } finally {
       if (interrupted) {
@@ -283,7 +272,7 @@ final class StoreLifecycle {
         // Writes that stay queued are lost. The older value of a put or removal is invalidated, or
         // the changing thread sees that the store is closed and marks the files. The older value of
         // a computed value stays, as after a kill.
-        boolean unused = writer.writeAll(StoreWriter.Room.BY_EVICTION, WRITE_NANOS);
+        boolean unused = writer.writeAll(WRITE_NANOS);
         inOrder = true;
       } finally {
         detachFile(inOrder);
@@ -296,8 +285,6 @@ final class StoreLifecycle {
           e, "could not be closed properly and will be recovered at the next start");
     } finally {
       context.lock.unlock();
-      // The threads are stopped next, perhaps before a requested growth has begun.
-      growth.giveUp();
     }
   }
 
@@ -311,7 +298,6 @@ final class StoreLifecycle {
       }
       return;
     }
-    growth.abandon(file);
     if (inOrder) {
       file.closeCleanly();
       closedCleanly = file;

@@ -19,10 +19,12 @@ import static com.google.common.base.Strings.lenientFormat;
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEntryException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileVerdict;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Holes;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentReader;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredKey;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredValue;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.GenerationFactory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles;
@@ -30,6 +32,8 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Evict;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CancellationException;
 
@@ -165,11 +169,7 @@ final class StoreOpener {
                     : "it may lack its last changes: the machine crashed before the file was closed"
                         + " and on disk, or the file is a copy"));
       }
-      if (isCopy) {
-        Holes.fill(files.disk, found.path());
-      }
       state.takeOver(found.path(), verdict);
-      state.allocateIfLacking(found.path());
       file = context.generations.open(found, state);
     } catch (IOException | RuntimeException | Error e) {
       state.release();
@@ -204,7 +204,98 @@ final class StoreOpener {
       kind = StartReport.Kind.COPY;
       detail = "its values are checked when they are first used";
     }
-    return new Opened(file, report(kind, detail, file.values.entries()));
+    Generation fitting = fitting(file);
+    return new Opened(fitting, report(kind, detail, fitting.values.entries()));
+  }
+
+  /**
+   * Returns the file, or a copy of it that has the limit's size: a file never gets another one, but
+   * its limit may have changed, and version 1.0.0 began with small ones, or with few slots. Its
+   * cost grows with the number of values. What cannot be copied now is tried again at the next
+   * start.
+   */
+  private Generation fitting(Generation file) throws IOException {
+    boolean fits = file.bytes() == context.settings.maxBytes();
+    if (fits && (file.hasDefaultSlots() || !file.values.isShortOfSlots())) {
+      return file;
+    }
+    Generation made = null;
+    try {
+      made = context.generations.create(context.generations.nextName(context.settings.maxBytes()));
+      copyAll(file, made);
+      if (context.settings.oldValues() == OldValues.SECRET) {
+        made.force(/* all= */ false);
+      }
+      made.install();
+    } catch (IOException | RuntimeException | Error e) {
+      if (made != null && made.isInstalled()) {
+        // Both may have their final names, and nothing may be written to the one that counts not.
+        context.generations.unmap(made);
+        context.generations.unmap(file);
+        throw e;
+      }
+      if (!context.isClosing && !context.isDiskRefused()) {
+        context.faults.warn(e, "its file cannot be made anew for another limit: it stays as it is");
+      }
+      if (made != null) {
+        context.generations.discard(made);
+      }
+      return file;
+    }
+    context.generations.delete(file);
+    context.generations.unmap(file);
+    return made;
+  }
+
+  private void copyAll(Generation from, Generation to) throws IOException {
+    if (from.state().isChanged()) {
+      to.state().noteChange();
+    }
+    try (SegmentReader reader = from.reader()) {
+      for (int i = 0; i < from.state().counts.segments; i++) {
+        from.check(i);
+        List<byte[]> keys = new ArrayList<>();
+        context.counts.damaged.add(
+            reader.read(
+                i,
+                record -> {
+                  if (!record.isPart()) {
+                    keys.add(StoredKey.keyOf(record.storedKey()));
+                  }
+                }));
+        for (byte[] key : keys) {
+          copy(key, from, to);
+        }
+        reader.giveBack();
+      }
+    }
+  }
+
+  private void copy(byte[] key, Generation from, Generation to) throws IOException {
+    try {
+      StoredValue value = from.read(key);
+      if (value != null
+          && !value.isInvalidated()
+          && !context.isTooOld(value.created())
+          && !take(to, key, value)) {
+        context.counts.notStored.increment();
+      }
+    } catch (DamagedEntryException e) {
+      context.counts.damaged.increment();
+    }
+  }
+
+  /** Puts a value into a file that nobody else uses yet; returns false if it is left out. */
+  private boolean take(Generation made, byte[] key, StoredValue value) throws IOException {
+    byte[] bytes = value.payload();
+    if (made.values.isTooLarge(bytes)) {
+      return false;
+    }
+    boolean fits = made.put(key, bytes, value.created(), Evict.NONE);
+    if (context.isClosing || context.isDiskRefused()) {
+      throw new IOException(context.isClosing ? "the store is being closed" : "no room for a copy");
+    }
+    return fits || made.put(key, bytes, value.created(), Evict.LEAST_USED);
   }
 
   private Opened replace(LostContentException evidence) throws IOException {
@@ -220,26 +311,20 @@ final class StoreOpener {
     }
     untouched = false;
     String detail = kind == StartReport.Kind.NEW ? "" : evidence.getMessage();
-    GrowthPlan plan = new GrowthPlan(context.settings.maxBytes());
-    long bytes = plan.first(context.free());
     Generation made =
         kind == StartReport.Kind.NEW && context.seed.isPresent()
-            ? filled(context.seed.get(), plan, bytes)
-            : context.generations.first(bytes);
+            ? filled(context.seed.get())
+            : context.generations.first(context.settings.maxBytes());
     return new Opened(made, report(kind, detail, made.values.entries()));
   }
 
   /**
    * Creates a file that begins with a seed. Until it has all of that, it has a temporary name,
    * which the next start ignores.
-   *
-   * @param least bytes of the file
    */
-  private Generation filled(Seed seed, GrowthPlan plan, long least) throws IOException {
+  private Generation filled(Seed seed) throws IOException {
     throwIfClosing();
-    long available = GrowthPlan.available(context.settings.oldValues(), context.free());
-    long bytes = plan.fitting(least, plan.holding(Math.max(least, seed.bytes())), available);
-    Filling filling = new Filling(context.generations, bytes);
+    Filling filling = new Filling(context.generations);
     try {
       seed.fill(filling, /* mayNotFit= */ seed.bytes() > context.settings.maxBytes() / 2);
       context.endSeed();
@@ -265,8 +350,8 @@ final class StoreOpener {
     private final long filling = System.nanoTime();
     private int withoutRoom;
 
-    Filling(GenerationFactory generations, long bytes) throws IOException {
-      made = generations.create(generations.nextName(bytes, Geometry.DEFAULT_BYTES_PER_SLOT));
+    Filling(GenerationFactory generations) throws IOException {
+      made = generations.create(generations.nextName(context.settings.maxBytes()));
     }
 
     @Override

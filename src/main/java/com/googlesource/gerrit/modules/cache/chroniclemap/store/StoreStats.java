@@ -22,8 +22,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
  * @param counts a copy of its counts
  * @param entries values on disk
  * @param liveBytes bytes of their keys and records
- * @param diskBytes bytes of the file, all of them allocated; of both files during a rebuild
- * @param maxBytes the limit of diskBytes while the file is not rebuilt
+ * @param diskBytes bytes of the file that have disk
+ * @param maxBytes the limit of diskBytes
  * @param queued writes in the queue
  * @param unrepaired damaged entries that the last check found and that are still in the file
  * @param keysInUse about how many keys were read three times or more lately; 0 until values may

@@ -32,11 +32,10 @@ import java.util.function.Function;
  * The threads of all stores of a folder, and the only class of a store that gives them tasks.
  *
  * <ul>
- *   <li>Two, or one for each eight processors, open files and write what is queued.
+ *   <li>Two, or one for each eight processors, write what is queued.
+ *   <li>Each opening of a file has its own, as it may copy a large file of another limit.
  *   <li>Two maintain files, in short tasks: what takes long, such as the check of a file, runs
  *       {@linkplain #inSteps in steps} that queue again behind all others.
- *   <li>Each growth has its own, as values are evicted until it ends, and as it waits for a disk
- *       that may need minutes for a large file. A store has one growth at a time.
  *   <li>One fills files with what H2 held, one file after the other. It ends when it is not needed.
  *   <li>One waits for the disk.
  *   <li>One is the timer, which itself does nothing that may wait for a disk.
@@ -52,7 +51,7 @@ final class StoreThreads {
   private static final int UPKEEP = 2;
   private static final long STOP_SECONDS = 30;
 
-  /** After how long a thread ends that no growth needs. */
+  /** After how long a thread ends that no opening needs. */
   private static final long IDLE_SECONDS = 10;
 
   /** How many tasks run in parallel when all stores are closed: most of them wait for the disk. */
@@ -64,7 +63,7 @@ final class StoreThreads {
   private final Function<String, ThreadFactory> named;
   private final ThreadPoolExecutor writers;
   private final ThreadPoolExecutor upkeep;
-  private final ThreadPoolExecutor growths;
+  private final ThreadPoolExecutor openers;
   private final ThreadPoolExecutor filler;
 
   /** Runs tasks that wait for the disk and that no caller waits for. */
@@ -86,14 +85,14 @@ final class StoreThreads {
     filler.setKeepAliveTime(IDLE_SECONDS, TimeUnit.SECONDS);
     filler.allowCoreThreadTimeOut(true);
     this.timer = new ScheduledThreadPoolExecutor(1, threads("timer"));
-    this.growths =
+    this.openers =
         new ThreadPoolExecutor(
             0,
             Integer.MAX_VALUE,
             IDLE_SECONDS,
             TimeUnit.SECONDS,
             new SynchronousQueue<>(),
-            threads("growth"));
+            threads("opener"));
     for (ThreadPoolExecutor pool : List.of(writers, upkeep, settler, timer)) {
       boolean unused = isBegun(pool::prestartCoreThread);
     }
@@ -147,7 +146,7 @@ final class StoreThreads {
         || (pool.getPoolSize() > 0 && !pool.isShutdown() && pool.getQueue().offer(guarded));
   }
 
-  /** Queues a task that opens a file or writes; returns false if it will not run. */
+  /** Queues a task that writes; returns false if it will not run. */
   boolean write(Runnable task) {
     return begin(writers, task);
   }
@@ -178,9 +177,9 @@ final class StoreThreads {
             });
   }
 
-  /** Runs a growth on a thread of its own, if there can be one; returns false if it cannot run. */
-  boolean grow(Runnable task) {
-    return begin(growths, task) || maintain(task);
+  /** Opens a file on a thread of its own, if there can be one; returns false if it cannot run. */
+  boolean open(Runnable task) {
+    return begin(openers, task) || maintain(task);
   }
 
   /** Queues a task that waits for the disk; drops it if it cannot run. */
@@ -240,7 +239,7 @@ final class StoreThreads {
   void stop(long deadline) {
     timer.shutdownNow();
     upkeep.shutdownNow();
-    growths.shutdownNow();
+    openers.shutdownNow();
     writers.shutdown();
     filler.shutdown();
     // Not waited for: the disk may need long, and these tasks do nothing to files that are given
@@ -256,7 +255,7 @@ final class StoreThreads {
       nanos = Math.max(deadline - System.nanoTime(), MIN_STOP_NANOS);
       boolean upkeepEnded = upkeep.awaitTermination(nanos, TimeUnit.NANOSECONDS);
       nanos = Math.max(deadline - System.nanoTime(), MIN_STOP_NANOS);
-      if (!growths.awaitTermination(nanos, TimeUnit.NANOSECONDS) || !upkeepEnded || !timerEnded) {
+      if (!openers.awaitTermination(nanos, TimeUnit.NANOSECONDS) || !upkeepEnded || !timerEnded) {
         logger.atInfo().log("a file that was being made is given up");
       }
     } catch (InterruptedException e) {

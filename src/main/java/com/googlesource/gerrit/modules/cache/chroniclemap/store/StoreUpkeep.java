@@ -43,7 +43,6 @@ final class StoreUpkeep {
 
   private final StoreContext context;
   private final CurrentFile current;
-  private final StoreGrowth growth;
 
   /** When the use of values was last saved; milliseconds since the epoch. */
   private volatile long lastSave;
@@ -51,10 +50,9 @@ final class StoreUpkeep {
   /** When values that are too old were last removed; milliseconds since the epoch. */
   private volatile long lastSweep;
 
-  StoreUpkeep(StoreContext context, CurrentFile current, StoreGrowth growth) {
+  StoreUpkeep(StoreContext context, CurrentFile current) {
     this.context = context;
     this.current = current;
-    this.growth = growth;
     this.lastSweep = context.clock.getAsLong();
     this.lastSave = lastSweep;
   }
@@ -63,7 +61,6 @@ final class StoreUpkeep {
   VerifyReport verify(boolean repair, Progress progress) throws InterruptedException {
     long begun = System.nanoTime();
     current.opened.await();
-    growth.await();
     VerifyCounts counts = new VerifyCounts();
     Generation file = current.file();
     boolean complete = file != null && verifyAll(file, progress, counts, repair);
@@ -128,14 +125,14 @@ final class StoreUpkeep {
   }
 
   /**
-   * Runs a step under the writer lock while the store still uses a file, and is not rebuilding it.
+   * Runs a step under the writer lock while the store still uses a file.
    *
    * @return false if it is not any more, or the file has failed
    */
   private boolean whileInUse(Generation file, FolderDisk.Step step) throws IOException {
     context.lock.lock();
     try {
-      if (!current.uses(file) || file.isRebuilding()) {
+      if (!current.uses(file)) {
         return false;
       }
       step.run();
@@ -151,8 +148,8 @@ final class StoreUpkeep {
   }
 
   /**
-   * Sweeps when that is due for the maximum age. At each call, also shrinks the file if it exceeds
-   * its limit and forces it to disk; every 10 minutes, saves the use of values.
+   * Sweeps when that is due for the maximum age. At each call, also forces the file to disk; every
+   * 10 minutes, saves the use of values.
    */
   void everyMinute() {
     long interval = Math.clamp(context.maxAgeMillis / 10, MIN_SWEEP_MILLIS, MAX_SWEEP_MILLIS);
@@ -164,8 +161,7 @@ final class StoreUpkeep {
     }
     Generation file = current.file();
     if (file != null) {
-      growth.fitIfDue(file);
-      rebuildIfReplaced(file);
+      discardIfReplaced(file);
       // Not when the file is opened: that would cost each start some processor time.
       file.expectRandomAccess();
       context.threads.settle(() -> current.force(/* all= */ true));
@@ -176,18 +172,19 @@ final class StoreUpkeep {
     }
   }
 
-  private void rebuildIfReplaced(Generation file) {
+  /** The values of another file may have been invalidated since. */
+  private void discardIfReplaced(Generation file) {
     try {
       file.state().checkInPlace(file.name.path());
     } catch (NoSuchFileException e) {
       // A file that was deleted, by a newer version of a plugin's cache, stays deleted.
       logger.atFine().withCause(e).log("Cache %s", context.settings.name());
     } catch (FileReplacedException e) {
+      current.markForDiscard();
       context.faults.warn(
           e,
-          "its file was replaced by another program while it was in use, and is made anew from"
-              + " what is in memory");
-      var unused = growth.rebuild(file, file.bytes(), Progress.NONE);
+          "its file was replaced by another program while it was in use: the cache goes on, but"
+              + " will start empty");
     } catch (IOException e) {
       context.faults.warn(e, "cannot tell whether its file still has its name");
     }

@@ -45,34 +45,19 @@ final class StoreWriter {
 
   private static final long RETRY_SECONDS = 1;
 
-  /** If so many queued writes have to wait for a growth, the others most likely have to, too. */
+  /** If so many queued writes have to wait for the disk, the others most likely have to, too. */
   private static final int MAX_WAITING = 50;
-
-  /** How long {@link #writeNow} waits for growths, each of which may lead to another one. */
-  private static final long GROWTHS_NANOS = TimeUnit.SECONDS.toNanos(30);
-
-  /** Where a value that does not fit the file may find room. */
-  enum Room {
-    /** Nowhere. */
-    NONE,
-    /** In a larger file, for which the write waits; by eviction if the file cannot grow. */
-    AFTER_GROWTH,
-    /** In the place of evicted values. */
-    BY_EVICTION
-  }
 
   private final StoreContext context;
   private final CurrentFile current;
-  private final StoreGrowth growth;
   private final AtomicBoolean draining = new AtomicBoolean();
 
   /** Whether a later attempt is scheduled. */
   private final AtomicBoolean retrying = new AtomicBoolean();
 
-  StoreWriter(StoreContext context, CurrentFile current, StoreGrowth growth) {
+  StoreWriter(StoreContext context, CurrentFile current) {
     this.context = context;
     this.current = current;
-    this.growth = growth;
   }
 
   /** Has a background thread write what is queued. */
@@ -90,7 +75,7 @@ final class StoreWriter {
   private void drain() {
     boolean all = false;
     try {
-      all = writeAll(Room.AFTER_GROWTH, Long.MAX_VALUE);
+      all = writeAll(Long.MAX_VALUE);
     } finally {
       draining.set(false);
     }
@@ -102,9 +87,7 @@ final class StoreWriter {
     }
   }
 
-  /**
-   * Writes that wait for a growth are written after it. This is for those that wait for readers.
-   */
+  /** For writes that wait for readers of their segments. */
   private boolean retryLater() {
     return context.threads.later(
         () -> {
@@ -117,23 +100,9 @@ final class StoreWriter {
 
   /** Writes all that is queued at the call; returns when it is in the file. */
   void flush() {
-    while (!writeAll(Room.AFTER_GROWTH, Long.MAX_VALUE)) {
-      growth.await();
-    }
-  }
-
-  /**
-   * Writes what is queued for a key, for a caller that must not leave it in the queue, which is
-   * full. Waits for the growth of a small file, so that nothing is evicted or left out only because
-   * the file has not grown yet. No put waits for a growth that has run for ten seconds.
-   */
-  void writeNow(HashedKey key) {
-    long begun = System.nanoTime();
-    while (!write(key, Room.AFTER_GROWTH)) {
-      if (!growth.awaitYoung() || System.nanoTime() - begun > GROWTHS_NANOS) {
-        boolean unused = write(key, Room.BY_EVICTION);
-        return;
-      }
+    while (!writeAll(Long.MAX_VALUE)) {
+      // Each attempt has waited for the readers of a segment.
+      Thread.onSpinWait();
     }
   }
 
@@ -143,7 +112,7 @@ final class StoreWriter {
    * @param nanos after which the rest stays queued
    * @return false if some of it has to wait
    */
-  boolean writeAll(Room room, long nanos) {
+  boolean writeAll(long nanos) {
     long begun = System.nanoTime();
     int waiting = 0;
     for (HashedKey key : context.pending.keys()) {
@@ -151,7 +120,7 @@ final class StoreWriter {
         return false;
       }
       context.lock.yieldToWaiters();
-      waiting += write(key, room) ? 0 : 1;
+      waiting += write(key) ? 0 : 1;
     }
     return waiting == 0;
   }
@@ -159,9 +128,9 @@ final class StoreWriter {
   /**
    * Writes what is queued for a key.
    *
-   * @return false if the write has to wait for a growth or for the disk
+   * @return false if the write has to wait for the disk
    */
-  boolean write(HashedKey key, Room room) {
+  boolean write(HashedKey key) {
     context.lock.lock();
     try {
       Generation file = current.file();
@@ -173,7 +142,7 @@ final class StoreWriter {
           key,
           (k, write) -> {
             if (write != null) {
-              applied[0] = apply(file, k, write, room);
+              applied[0] = apply(file, k, write, /* mayEvict= */ true);
             }
             return applied[0] ? null : write;
           });
@@ -186,9 +155,10 @@ final class StoreWriter {
   /**
    * Writes a change to the file. Under the writer lock, inside a {@link PendingWrites#change}.
    *
+   * @param mayEvict whether others may be evicted for it, which takes a while
    * @return false if the write has to wait; the older value may then still be in the file
    */
-  boolean apply(Generation file, HashedKey key, PendingWrite write, Room room) {
+  boolean apply(Generation file, HashedKey key, PendingWrite write, boolean mayEvict) {
     try {
       if (write.value() == null) {
         file.remove(key.bytes);
@@ -206,12 +176,10 @@ final class StoreWriter {
         countPut(key);
         return true;
       }
-      int length = write.value().length;
-      boolean grows = growth.request(file, length);
-      if (room == Room.NONE || (room == Room.AFTER_GROWTH && grows)) {
+      if (!mayEvict) {
         return false;
       }
-      // Nothing is evicted for a value that this file cannot hold, but perhaps the next one can.
+      int length = write.value().length;
       if (!file.values.isTooLarge(write.value())
           && file.put(
               key.bytes,
@@ -220,7 +188,11 @@ final class StoreWriter {
               context.pending.isFilling() ? Evict.LEAST_USED_IN_HASTE : Evict.LEAST_USED)) {
         countPut(key);
       } else {
-        notStored(length, whyNoRoom(file, length, grows));
+        notStored(
+            length,
+            context.isDiskRefused()
+                ? "its file gets no more disk now, for the reason that was logged before"
+                : overLimit(length));
       }
     } catch (StoreBusyException e) {
       logger.atFine().withCause(e).log("Cache %s", context.settings.name());
@@ -237,22 +209,10 @@ final class StoreWriter {
     }
   }
 
-  /** Stores a value that has room, and requests a larger file before there is none. */
+  /** Stores a value that has room. */
   boolean putIfFits(Generation file, HashedKey key, byte[] value, long created) {
-    boolean fits = file.put(key.bytes, value, created, Evict.NONE);
-    if (fits && file.values.isFilling() && !growth.request(file, 0)) {
-      file.values.expectEviction();
-    }
-    return fits;
-  }
-
-  private String whyNoRoom(Generation file, int length, boolean grows) {
-    if (grows) {
-      return "its file is still growing, and too many writes are queued";
-    }
-    return growth.isAtLimit(file)
-        ? overLimit(length)
-        : "its file cannot grow now, for the reason that was logged before";
+    file.values.expectEvictionIfDue();
+    return file.put(key.bytes, value, created, Evict.NONE);
   }
 
   /** The reason why a value does not fit that is larger than the limit allows. */

@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEntryException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMapBuilder;
+import java.io.IOException;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
@@ -45,7 +46,7 @@ public final class WarmUp {
   private static void run() {
     try {
       RecordMapBuilder.warmUp();
-    } catch (DamagedEntryException | RuntimeException | Error e) {
+    } catch (DamagedEntryException | IOException | RuntimeException | Error e) {
       // If something is wrong, the stores will report it.
       logger.atFine().withCause(e).log("warm-up failed");
     }

@@ -34,9 +34,6 @@ import java.util.concurrent.locks.ReentrantLock;
  *   <li>the one of {@link CurrentFile}, under which the file and the state change
  *   <li>the one of {@link Generation#invalidate}, which a change only tries to take
  * </ol>
- *
- * <p>A thread that waits for the end of a {@link StoreGrowth} holds none of them, as the growth
- * takes them itself.
  */
 final class WriterLock extends ReentrantLock {
   private static final long serialVersionUID = 1L;

@@ -76,7 +76,6 @@ class HistoryTest {
             "read_latency_p99",
             "put_latency_p99",
             "evicted",
-            "growths",
             "damaged",
             "unrepaired",
             "faults",
@@ -119,7 +118,7 @@ class HistoryTest {
     history.add(new Events.Event(1000, 1000, "a", "verify", "", 1));
     assertThat(history.events().get(0).kind()).isEqualTo("verify");
     for (int i = 0; i < Events.MAX_EVENTS; i++) {
-      history.add(new Events.Event(i, i, "a", i % 2 == 0 ? "verify" : "growths", "", 1));
+      history.add(new Events.Event(i, i, "a", i % 2 == 0 ? "verify" : "evicted", "", 1));
     }
     // Neither pushes the other out.
     assertThat(history.events().stream().filter(e -> e.kind().equals("verify")).count())

@@ -44,15 +44,16 @@ final class CheckedStore implements AutoCloseable {
   /** How much one {@link #fill} puts. */
   private static final int FILLERS_AT_ONCE = 8;
 
-  /** Share of the file in use after {@link #fillAlmost}; a growth begins a little above. */
-  private static final double ALMOST = 0.62;
-
   /** Not one that was used before, in any store: a value that comes back must be seen. */
   private static final AtomicInteger values = new AtomicInteger();
 
   private final Path folder;
   private final List<byte[]> fillers = new ArrayList<>();
   private final AtomicInteger nextFiller = new AtomicInteger();
+
+  /** How often {@link #fill} had the file take disk. */
+  private final AtomicInteger growths = new AtomicInteger();
+
   private StoreDirectory directory;
   private Store store;
 
@@ -114,10 +115,14 @@ final class CheckedStore implements AutoCloseable {
     store.flush();
   }
 
-  /** Puts values of other keys, so many that a growth begins if the file was almost full. */
+  /** Puts values of other keys, so many that segments may take disk. */
   void fill() {
+    long before = store.stats().diskBytes();
     for (int i = 0; i < FILLERS_AT_ONCE; i++) {
       putFiller();
+    }
+    if (store.stats().diskBytes() > before) {
+      growths.incrementAndGet();
     }
   }
 
@@ -126,23 +131,14 @@ final class CheckedStore implements AutoCloseable {
     store.put(key, new byte[FILLER_BYTES], System.currentTimeMillis());
   }
 
-  /** Fills the file until a growth is near, but does not begin yet; unless it can't grow. */
-  void fillAlmost() {
-    store.flush();
-    while (!isFullGrown() && store.stats().liveBytes() < store.stats().diskBytes() * ALMOST) {
-      putFiller();
-      store.flush();
-    }
-  }
-
-  /** Whether the file has its full size. */
+  /** Whether the file has nearly all of its disk. */
   boolean isFullGrown() {
-    return store.stats().diskBytes() > LIMIT / 2;
+    return store.stats().diskBytes() > LIMIT * 3 / 4;
   }
 
-  /** Files that were replaced by larger ones. */
+  /** How often {@link #fill} had the file take disk. */
   long growths() {
-    return store.stats().counts().growths.sum();
+    return growths.get();
   }
 
   /** Fails unless all that was put could be stored and read: the histories know of no loss. */

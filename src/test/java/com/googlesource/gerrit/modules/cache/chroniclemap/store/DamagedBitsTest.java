@@ -144,7 +144,6 @@ class DamagedBitsTest {
         store.put(key(KEYS + i), random(9000, i), 6000);
       }
       store.flush();
-      TestStores.awaitRebuilt(store);
       check(bits, store, -2, where);
       assertWithMessage(where).that(store.verify(true, Progress.NONE).complete()).isTrue();
       check(bits, store, -2, where);

@@ -145,7 +145,7 @@ class PartsTest {
     assertThat(PartList.decode(new PartList(1, 5, 0).encode())).isNull();
   }
 
-  // ---- Geometry and growth
+  // ---- Geometry
 
   @Test
   void geometriesAreSaneForAnyLimit() {
@@ -192,25 +192,6 @@ class PartsTest {
       assertThat(Files.size(path)).isAtMost(bytes);
       assertThat(Files.size(path)).isAtLeast(bytes * 3 / 5);
       Files.delete(path);
-    }
-  }
-
-  @Test
-  void growthEndsAtTheLimitAndAtLeastDoubles() {
-    for (long limit = Geometry.MIN_FILE_BYTES; limit <= 1L << 40; limit += limit / 3 + 12345) {
-      GrowthPlan plan = new GrowthPlan(limit);
-      long bytes = plan.first();
-      assertThat(bytes).isAtLeast(Math.min(limit, Geometry.MIN_FILE_BYTES));
-      int steps = 0;
-      while (plan.next(bytes, 0, 0).isPresent()) {
-        long next = plan.next(bytes, 0, 0).getAsLong();
-        assertThat(next).isAtLeast(2 * bytes);
-        assertThat(next).isAtMost(limit);
-        bytes = next;
-        assertThat(++steps).isAtMost(40);
-      }
-      assertThat(bytes).isGreaterThan(limit / 2);
-      assertThat(bytes).isAtMost(limit);
     }
   }
 

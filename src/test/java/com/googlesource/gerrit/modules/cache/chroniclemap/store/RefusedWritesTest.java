@@ -33,7 +33,6 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -286,72 +285,6 @@ class RefusedWritesTest {
     minutes.set(501);
     directory.sweep();
     assertThat(made).containsExactly(501L);
-  }
-
-  private static byte[] filler(int number) {
-    return ("filler " + number).getBytes(UTF_8);
-  }
-
-  /** The page that the disk refused may be read again as it was before, and be copied like that. */
-  @Test
-  void aGrowthDoesNotBringBackWhatTheDiskRefused() throws Exception {
-    openToGrow(disk);
-    store.put(KEY, OLD, 1);
-    store.flush();
-    directory.sweep();
-    TestStores.awaitSettled(directory);
-    disk.refuse();
-    store.remove(KEY);
-    disk.writeBackAndReclaim();
-    disk.accept();
-    fillUntil(
-        () ->
-            store.stats().counts().growths.sum() > 0 || store.stats().state() != StoreState.READY);
-    TestStores.awaitSettled(directory);
-    assertGone();
-  }
-
-  /** As above, but after all was copied, and the old file was forced. */
-  @Test
-  void aGrowthDoesNotBringBackWhatTheDiskRefusedAtItsEnd() throws Exception {
-    AtomicBoolean armed = new AtomicBoolean();
-    RefusingDisk late =
-        new RefusingDisk() {
-          // The step waits for other threads, which must not wait for the disk then.
-          @SuppressWarnings("UnsynchronizedOverridesSynchronized")
-          @Override
-          public void force(Path file, FileChannel open) throws IOException {
-            super.force(file, open);
-            if (file.toString().endsWith(".chm") && armed.compareAndSet(true, false)) {
-              refuse();
-              store.remove(KEY);
-              writeBackAndReclaim();
-              accept();
-            }
-          }
-        };
-    openToGrow(late);
-    store.put(KEY, OLD, 1);
-    store.flush();
-    directory.sweep();
-    TestStores.awaitSettled(directory);
-    armed.set(true);
-    fillUntil(() -> !armed.get());
-    TestStores.awaitRebuilt(store);
-    TestStores.awaitSettled(directory);
-    assertGone();
-  }
-
-  /** In a file that is small at first. */
-  private void openToGrow(Disk on) throws Exception {
-    directory = StoreDirectory.open(temp.resolve("stores"), on, System::currentTimeMillis);
-    store = TestStores.open(directory, new StoreSettings("cache", 1, 64 << 20, Optional.empty()));
-  }
-
-  private void fillUntil(BooleanSupplier reached) {
-    for (int i = 0; !reached.getAsBoolean(); i++) {
-      store.put(filler(i), new byte[10_000], 1);
-    }
   }
 
   /** A session is put while its user waits. */

@@ -148,22 +148,6 @@ class SlowOpeningTest {
     assertThat(read(store, 5)).isIn(Arrays.asList("second", null));
   }
 
-  /** What waited is written at once when the file is open, which has to grow for that. */
-  @Test
-  void aGrowthForWhatWaitedIsNotTakenBack() throws Exception {
-    long limit = 32 << 20;
-    int values = 8000;
-    Store filling = directory.openStore(new StoreSettings("filling", 1, limit, Optional.empty()));
-    for (int i = 0; i < values; i++) {
-      filling.put(key(i), new byte[1000], 1);
-    }
-    goOn.countDown();
-    filling.flush();
-    TestStores.awaitRebuilt(filling);
-    TestStores.awaitRebuilt(filling);
-    assertThat(filling.stats().diskBytes()).isGreaterThan(values * 1000);
-  }
-
   @Test
   void requestsGoOnMeanwhileAndHoldAfterwards() throws Exception {
     assertThat(read(store, 0)).isNull();

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Test;
 
 /**
- * Lincheck runs random short programs of a few threads on a store that grows meanwhile, and looks
+ * Lincheck runs random short programs of a few threads on a store that takes disk, and looks
  * whether the answers can be put in an order; {@link KeyHistory} says what is promised.
  *
  * <p>Only its stress mode: the other one can't see into memory outside of the heap. A longer run:
@@ -38,7 +38,7 @@ class StoreLincheckTest {
 
   @Test
   void answersCanBePutInAnOrder() throws Exception {
-    // A growth that a clear overtakes does not count, so there may have to be more runs.
+    // There may have to be more runs, as chance decides what they do.
     for (int i = 0; i < MAX_ROUNDS && StoreScenario.growths() < SCENARIOS / 4; i++) {
       new StressOptions()
           .verifier(StoreVerifier.class)

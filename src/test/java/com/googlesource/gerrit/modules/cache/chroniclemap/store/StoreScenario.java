@@ -23,18 +23,14 @@ import org.jetbrains.lincheck.datastructures.Param;
 /**
  * The operations from which Lincheck makes its scenarios; it makes an object of this class for each
  * run of one. They share a store, as making one takes longer than a run; each run begins without
- * values, and many in a file that is about to grow.
+ * values, in a file that has not all of its disk.
  */
 @Param(name = "key", gen = IntGen.class, conf = "0:2")
 public final class StoreScenario {
-  /** Filling a file takes longer than several runs, so not each one is over a growth. */
-  private static final int RUNS_PER_GROWTH = 10;
-
   /** Null before the first run. */
   private static CheckedStore shared;
 
   private static long growths;
-  private static long runs;
 
   /** Begins a run. */
   public StoreScenario() throws Exception {
@@ -49,9 +45,6 @@ public final class StoreScenario {
     for (int key = 0; key < CheckedStore.KEYS; key++) {
       var unused = shared.remove(key);
     }
-    if (runs++ % RUNS_PER_GROWTH == 0) {
-      shared.fillAlmost();
-    }
   }
 
   /** Ends the last run. */
@@ -65,7 +58,7 @@ public final class StoreScenario {
     }
   }
 
-  /** How often a file grew in the runs that {@link #closeShared} has ended. */
+  /** How often a file took disk in the runs that {@link #closeShared} has ended. */
   static long growths() {
     return growths;
   }

@@ -249,20 +249,18 @@ class StoreTest {
   }
 
   @Test
-  void growsFromSmallToItsLimitAndKeepsAll() throws Exception {
+  void takesDiskUpToItsLimitAndKeepsAll() throws Exception {
     assertThat(readText("k0")).isNull();
     long before = store.stats().diskBytes();
     for (int i = 0; i < 1500; i++) {
       store.put(bytes("k" + i), random(10_000, i), now());
     }
     store.flush();
-    // Waits for a growth that is still running, for which there are two files.
     assertThat(store.verify(false, Progress.NONE).complete()).isTrue();
     StoreStats stats = store.stats();
-    assertThat(before).isAtMost(LIMIT / 4);
+    assertThat(before).isAtMost(LIMIT / 100);
     assertThat(stats.diskBytes()).isGreaterThan(LIMIT / 2);
     assertThat(stats.diskBytes()).isAtMost(LIMIT);
-    assertThat(stats.counts().growths.sum()).isAtLeast(1);
     assertThat(stats.counts().notStored.sum()).isEqualTo(0);
     assertThat(stats.entries()).isEqualTo(1500);
     reopen();
@@ -404,12 +402,12 @@ class StoreTest {
   }
 
   @Test
-  void noPutIsLostBecauseTheFileHasNotGrownYet() throws Exception {
+  void noPutIsLostBelowTheLimit() throws Exception {
     Store growing =
         TestStores.open(directory, new StoreSettings("growing", 1, 1 << 28, Optional.empty()));
     int puts = 20;
     for (int i = 0; i < puts; i++) {
-      // Together more than may wait in the queue, and the first is larger than the first file.
+      // Together more than may wait in the queue.
       byte[] value = random(i == 0 ? 5 << 20 : 2 << 20, i);
       Ticket ticket = growing.ticket(bytes("k" + i));
       growing.putIfCurrent(bytes("k" + i), value, now(), ticket);

@@ -29,15 +29,12 @@ class StoreThreadsTest {
   void noRebuildDelaysWhatIsDue() throws Exception {
     StoreThreads threads = new StoreThreads(StoreThreads::named);
     CountDownLatch rebuilt = new CountDownLatch(1);
-    CountDownLatch repeated = new CountDownLatch(2);
     CountDownLatch later = new CountDownLatch(1);
     try {
       for (int i = 0; i < 10; i++) {
         assertThat(threads.maintain(() -> awaitUninterruptibly(rebuilt))).isTrue();
       }
-      threads.repeat(repeated::countDown, 1);
       boolean unused = threads.later(later::countDown, 1, TimeUnit.SECONDS);
-      repeated.await();
       later.await();
     } finally {
       rebuilt.countDown();

@@ -104,7 +104,6 @@ class SweepTest {
       put(i);
     }
     store.flush();
-    TestStores.awaitRebuilt(store);
   }
 
   private void advance(Duration duration) {

@@ -32,12 +32,6 @@ final class DiskUse {
   /** Room for a file of H2, which gives room back late. */
   static final double H2_ROOM_FACTOR = 5;
 
-  /**
-   * Share of the limit that files take only while one of at most half the limit is being filled
-   * from another: two smaller ones take three eighths.
-   */
-  static final double GROWING_SHARE = 0.55;
-
   private DiskUse() {}
 
   /** Room that a cache of this module with so many GB of values needs at most, in GB. */

@@ -67,7 +67,6 @@ final class ScaleSteps {
       add(steps, "requests during verify", false, () -> requestsDuring("verify"));
       add(steps, "requests during clear", false, () -> requestsDuring("clear"));
       add(steps, "start after a crash, values replaced", false, this::startAfterCrashReplaced);
-      add(steps, "stop in the middle of a growth", false, this::stopInTheMiddleOfGrowth);
     }
     add(steps, "delete", true, () -> Folders.delete(cache.folder()));
     return steps;
@@ -214,15 +213,5 @@ final class ScaleSteps {
     cache.writeAndKill("replace");
     OtherBoot.show(cache.folder());
     cache.start("a crash of the machine, values replaced", /* cold= */ false);
-  }
-
-  /** A cache that is filled once more, for the file has its full size by now. */
-  private void stopInTheMiddleOfGrowth() throws IOException {
-    Folders.delete(cache.folder());
-    try (Child child = cache.child()) {
-      var unused = child.ask("open");
-      unused = child.ask("grow");
-      cache.stop(child, "stop in the middle of a growth");
-    }
   }
 }

@@ -25,7 +25,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
 import java.io.BufferedReader;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
-import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.file.Files;
@@ -113,7 +112,6 @@ final class ScaleWorker {
       case "idle" -> idle(Integer.parseInt(request.get(1)));
       case "replace" -> begin(Load.Kind.REPLACE);
       case "again" -> begin(Load.Kind.AGAIN);
-      case "grow" -> grow();
       case "overfill" -> overfill();
       case "mix" -> new SteadyState(cache, values, count).mix(Integer.parseInt(request.get(1)));
       case "flood" -> new SteadyState(cache, values, count).flood(Integer.parseInt(request.get(1)));
@@ -238,16 +236,6 @@ final class ScaleWorker {
   /** Begins to write, and goes on with that until it is killed or told to close. */
   private Answer begin(Load.Kind kind) throws InterruptedException {
     load.begin(kind);
-    return new Answer();
-  }
-
-  /** Fills until the file is being replaced by one of the size that holds nearly all. */
-  private Answer grow() throws IOException, InterruptedException {
-    load.begin(Load.Kind.FILL);
-    while (DiskUse.bytes(folder) < DiskUse.GROWING_SHARE * maxBytes) {
-      load.checkRunning();
-      Thread.sleep(1);
-    }
     return new Answer();
   }
 

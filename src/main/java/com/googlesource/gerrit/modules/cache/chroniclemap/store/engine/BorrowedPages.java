@@ -25,8 +25,8 @@ import net.openhft.posix.PosixAPI;
 
 /**
  * The pages of the page cache that a sequential read of a whole file fills. They are given back as
- * the read proceeds, so that a check or a rebuild of a large cache does not evict pages that
- * requests read.
+ * the read proceeds, so that a check or a copy of a large cache does not evict pages that requests
+ * read.
  *
  * <p>{@code mincore} reports which pages were resident before. It is called for one window of the
  * file at a time, and one window ahead because of the system's read-ahead. Runs of other pages are

@@ -77,17 +77,8 @@ public final class Envelope {
    * of an array that must not be changed before the record is stored.
    */
   public record NewRecord(byte[] header, byte[] payload, int offset, int payloadLength) {
-    /** Takes the bytes of a record of another file. */
-    public static NewRecord of(byte[] record) {
-      return new NewRecord(
-          Arrays.copyOf(record, HEADER_LENGTH),
-          record,
-          HEADER_LENGTH,
-          record.length - HEADER_LENGTH);
-    }
-
     /** The bytes of header and payload. */
-    int length() {
+    public int length() {
       return HEADER_LENGTH + payloadLength;
     }
 

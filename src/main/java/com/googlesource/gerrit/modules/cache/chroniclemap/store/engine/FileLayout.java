@@ -42,7 +42,8 @@ import net.openhft.chronicle.map.VanillaChronicleMap;
  * endian.
  *
  * @param headersOffset offset of the first segment's header in the file, bytes; of the bytes before
- *     it, only a lock ever changes, see {@link SegmentHeaders#isLocked}
+ *     it, only a lock ever changes, see {@link SegmentHeaders#isLocked}. The headers themselves are
+ *     in memory, and have no disk
  * @param segmentsOffset offset of the first segment in the file, bytes
  * @param segments number of segments
  * @param segmentBytes distance from one segment to the next, bytes
@@ -51,7 +52,8 @@ import net.openhft.chronicle.map.VanillaChronicleMap;
  * @param keyBits bits of a slot that hold a part of the key's hash
  * @param chunkBits bits of a slot that hold the number of a chunk
  * @param countersOffset offset of the counters in a segment, bytes
- * @param freeListOffset offset of the bit set in a segment, bytes
+ * @param freeListOffset offset of the bit set in a segment, bytes. Chunks that have no disk count
+ *     as used in it
  * @param freeListBytes bytes of the bit set, a multiple of 8
  * @param chunksOffset offset of the chunks in a segment, bytes
  * @param chunks number of chunks of a segment
@@ -152,9 +154,26 @@ record FileLayout(
         : OS.memory().readVolatileLong(at);
   }
 
-  /** Returns which chunks are used, by the bit set at an offset. */
-  BitSet usedChunks(ByteBuffer segment, int offset) {
-    return BitSet.valueOf(segment.slice(offset, freeListBytes)).get(0, chunks);
+  /** Returns which of a segment's first chunks are used, by its bit set. */
+  BitSet usedChunks(ByteBuffer segment, int first) {
+    return BitSet.valueOf(segment.slice(freeListOffset, freeListBytes)).get(0, first);
+  }
+
+  /** The number of chunks in the first bytes of a segment. */
+  int chunksIn(int room) {
+    return Math.clamp((room - chunksOffset) / chunkBytes, 0, chunks);
+  }
+
+  /** The bytes of a segment all of whose chunks may be used. */
+  int fullRoom() {
+    return startOf(chunks);
+  }
+
+  /** The bytes of a segment with so many chunks, and those that end on the same page as these. */
+  int roomFor(int segment, long wanted) {
+    long start = offsetOf(segment);
+    long end = OS.pageAlign(start + startOf(Math.clamp(wanted, 1, chunks)));
+    return startOf(chunksIn(Math.toIntExact(Math.min(end - start, segmentBytes))));
   }
 
   /** Ensures that the segments and their chunks are where another layout has them. */

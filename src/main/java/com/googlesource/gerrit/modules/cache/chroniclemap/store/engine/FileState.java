@@ -58,7 +58,8 @@ import java.util.zip.CRC32C;
  *
  * <pre>
  *      0  magic (8), CRC32C of bytes 12 to 63 (4), segments (4), bytes of the file (8),
- *         bytes of its header (4), CRC32C of its header (4)
+ *         bytes of its header (4), CRC32C of its header (4), offset of its segments (8), bytes of
+ *         each (4)
  *    128  closed (4), changed (4), ever forced (4), on disk (4), checksum known (4), checksum (4),
  *         last modification of the file (8)
  *    160  not 0 if chunks may lack disk (4), as in version 1.0.0 with limits above 16 GB. In each
@@ -78,6 +79,11 @@ public final class FileState {
   private static final int FILE_BYTES_AT = 16;
   private static final int HEADER_BYTES_AT = 24;
   private static final int HEADER_CHECKSUM_AT = 28;
+  private static final int SEGMENTS_OFFSET_AT = 32;
+
+  /** 0 in files of version 1.0.0. */
+  private static final int SEGMENT_BYTES_AT = 40;
+
   private static final int END_OF_FIXED = 64;
 
   /** Whether the store's file was closed. */
@@ -176,6 +182,7 @@ public final class FileState {
   static FileState inMemory(int segments) {
     ByteBuffer zeros =
         ByteBuffer.allocateDirect(SegmentCounts.end(segments)).order(ByteOrder.LITTLE_ENDIAN);
+    zeros.put(SegmentCounts.endBefore(segments), SegmentCounts.fullRooms(segments).array());
     FileState state = new FileState(Disk.REAL, null, zeros.putInt(SEGMENTS_AT, segments));
     state.noted = true;
     return state;
@@ -184,7 +191,12 @@ public final class FileState {
   /** Opens a state file; empty if there is none, or none that is valid. */
   public static Optional<FileState> open(Disk disk, Path path, int segments) throws IOException {
     try {
-      if (disk.size(path) != SegmentCounts.end(segments)) {
+      long size = disk.size(path);
+      if (size == SegmentCounts.endBefore(segments)) {
+        try (FileChannel before = disk.open(path, Set.of(StandardOpenOption.WRITE))) {
+          SegmentReader.writeFully(before, size, SegmentCounts.fullRooms(segments));
+        }
+      } else if (size != SegmentCounts.end(segments)) {
         return Optional.empty();
       }
     } catch (NoSuchFileException e) {
@@ -230,10 +242,11 @@ public final class FileState {
   /**
    * Describes the store's file, which was just created, and makes the state valid.
    *
-   * @param headerBytes bytes of the file before its segment headers, which do not change while the
-   *     lock of the whole map is free
+   * @param layout of the file. What is before its segment headers does not change while the lock of
+   *     the whole map is free
    */
-  void describe(Path store, long fileBytes, int headerBytes) throws IOException {
+  void describe(Path store, long fileBytes, FileLayout layout) throws IOException {
+    int headerBytes = Math.toIntExact(layout.headersOffset());
     int checksum;
     try (FileChannel channel = disk.open(store, Set.of(StandardOpenOption.READ))) {
       checksum = headerChecksum(channel, headerBytes);
@@ -241,6 +254,8 @@ public final class FileState {
     buffer.putLong(FILE_BYTES_AT, fileBytes);
     buffer.putInt(HEADER_BYTES_AT, headerBytes);
     buffer.putInt(HEADER_CHECKSUM_AT, checksum);
+    buffer.putLong(SEGMENTS_OFFSET_AT, layout.segmentsOffset());
+    buffer.putInt(SEGMENT_BYTES_AT, layout.segmentBytes());
     putText(BOOT_AT, disk.boot(path));
     putText(KEY_AT, storeKey);
     buffer.putInt(CHECKSUM_AT, fixedChecksum(buffer));
@@ -255,21 +270,6 @@ public final class FileState {
       throw new LostContentException("the store file is shorter than its header");
     }
     return Hashing.crc32c().hashBytes(header.flip()).asInt();
-  }
-
-  /**
-   * Allocates the disk that chunks lack, before the file is mapped. A repair then has each segment
-   * use those that it does not use.
-   */
-  public void allocateIfLacking(Path store) throws IOException {
-    if (buffer.getInt(LACKS_DISK_AT) != 0) {
-      // Before that changes the file's time, by which a closed file is known.
-      beforeWrite();
-      Holes.fill(disk, store);
-      counts.markAll();
-      VarHandle.releaseFence();
-      buffer.putInt(LACKS_DISK_AT, 0);
-    }
   }
 
   /** Notes which file is about to be mapped. */
@@ -344,19 +344,21 @@ public final class FileState {
 
   /** Prepares the use of the store's file by this process, according to the verdict. */
   public void takeOver(Path store, FileVerdict verdict) throws IOException {
-    if (verdict == FileVerdict.CLEAN && isSameFile(store)) {
+    boolean isSame = isSameFile(store) && buffer.getInt(LACKS_DISK_AT) == 0;
+    if (verdict == FileVerdict.CLEAN && isSame) {
       // The file stays closed until the first write.
       return;
     }
     counts.markWrittenLast();
-    if (verdict == FileVerdict.UNSURE) {
-      // The counts of such a segment may be outdated until it was checked.
+    if (verdict == FileVerdict.UNSURE || !isSame) {
+      // The counts of such a segment may be outdated until it was checked, and it may have holes.
       counts.markAll();
     }
     VarHandle.releaseFence();
     counts.forgetWrittenLast();
     // Not the key of the file that has the name at this moment, which was not judged.
     putText(KEY_AT, storeKey);
+    buffer.putInt(LACKS_DISK_AT, 0);
     putOpen();
     open = true;
     // Otherwise the disk could have the old key and boot together with later writes.
@@ -512,14 +514,37 @@ public final class FileState {
     }
   }
 
-  /** Computes the CRC32C of a whole file. */
-  static int checksum(FileChannel file) throws IOException {
+  /** Computes the CRC32C of what has disk of a whole file: its header, and its segments' rooms. */
+  int checksum(FileChannel file) throws IOException {
     CRC32C crc = new CRC32C();
     ByteBuffer chunk = ByteBuffer.allocateDirect(1 << 18);
-    for (long at = 0; file.read(chunk.clear(), at) >= 0; at += chunk.limit()) {
-      crc.update(chunk.flip());
+    long[] parts = parts();
+    for (int i = 0; i < parts.length; i += 2) {
+      long at = parts[i];
+      long end = parts[i + 1];
+      while (at < end
+          && file.read(chunk.clear().limit((int) Math.min(chunk.capacity(), end - at)), at) > 0) {
+        at += chunk.position();
+        crc.update(chunk.flip());
+      }
     }
     return (int) crc.getValue();
+  }
+
+  /** Where the parts of the file that have disk begin and end. */
+  private synchronized long[] parts() {
+    checkMapped();
+    int segmentBytes = buffer.getInt(SEGMENT_BYTES_AT);
+    if (segmentBytes == 0) {
+      return new long[] {0, Long.MAX_VALUE};
+    }
+    long[] parts = new long[2 + 2 * counts.segments];
+    parts[1] = buffer.getInt(HEADER_BYTES_AT);
+    for (int i = 0; i < counts.segments; i++) {
+      parts[2 + 2 * i] = buffer.getLong(SEGMENTS_OFFSET_AT) + (long) i * segmentBytes;
+      parts[3 + 2 * i] = parts[2 + 2 * i] + counts.room(i);
+    }
+    return parts;
   }
 
   /** Whether {@link #noteChange} has nothing left to do. */

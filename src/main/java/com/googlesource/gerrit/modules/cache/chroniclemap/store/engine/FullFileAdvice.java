@@ -58,6 +58,7 @@ public final class FullFileAdvice {
 
   private final long address;
   private final FileLayout layout;
+  private final SegmentCounts counts;
 
   /** Whether the file is large, and no call failed. */
   private boolean isOn;
@@ -80,7 +81,8 @@ public final class FullFileAdvice {
    *
    * @param address where the mapping begins
    */
-  FullFileAdvice(long address, long mappedBytes, FileLayout layout) {
+  FullFileAdvice(long address, long mappedBytes, FileLayout layout, SegmentCounts counts) {
+    this.counts = counts;
     this.address = address;
     this.layout = layout;
     this.isOn = mappedBytes >= BorrowedPages.MIN_FILE_BYTES && address % PAGE_BYTES == 0;
@@ -130,7 +132,7 @@ public final class FullFileAdvice {
 
   private void read(int segment, LibC libC) {
     long from = firstPage(segment);
-    long length = start(segment) + layout.startOf(layout.chunks()) - from;
+    long length = start(segment) + counts.room(segment) - from;
     byte[] resident = new byte[Math.toIntExact((length + PAGE_BYTES - 1) / PAGE_BYTES)];
     if (libC.mincore(from, length, resident) != 0) {
       return;

@@ -20,9 +20,9 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
  * <p>A file is a row of equal segments, each with its own lock, hash slots, bit set of used chunks
  * and chunks. The hash of a key chooses the segment, in which an entry takes consecutive chunks.
  *
- * <p>The sizes of a cache's entries are not known before the cache is used, so the first file suits
- * any size. Its chunks are small, as an entry wastes half a chunk on average, and there is a slot
- * for each 128 to 256 bytes (2 to 3 % of the file). Later generations have slots for the sizes that
+ * <p>The sizes of a cache's entries are not known before the cache is used, so a file suits any
+ * size. Its chunks are small, as an entry wastes half a chunk on average, and there is a slot for
+ * each 64 to 128 bytes (3 to 6 % of the file). Files of version 1.0.0 have slots for the sizes that
  * were seen. Files of 1 MiB to half a terabyte have segments of 1 to 2 MiB, because a slot then
  * takes 4 bytes rather than 8, and because a lock covers only a part of the data.
  *
@@ -36,14 +36,12 @@ public record Geometry(int segments, int chunkSize, long chunksPerSegment, long 
   public static final long MIN_FILE_BYTES = 64 << 10;
 
   /** Bytes of a file per slot if the sizes of entries are not known; in effect up to twice that. */
-  public static final int DEFAULT_BYTES_PER_SLOT = 128;
+  public static final int DEFAULT_BYTES_PER_SLOT = 64;
 
   /** One in this many bytes of a store may be used for saved frequencies. */
   public static final int SAVED_SHARE = 128;
 
   private static final int CHUNK_SIZE = 64;
-  private static final int MIN_BYTES_PER_SLOT = 64;
-  private static final int MAX_BYTES_PER_SLOT = 1024;
 
   /** Bytes of payload above which a value is split in a file of several segments. */
   private static final int MAX_PAYLOAD = 16 << 10;
@@ -64,7 +62,7 @@ public record Geometry(int segments, int chunkSize, long chunksPerSegment, long 
   /**
    * Returns the geometry of a file of at most {@code maxBytes}, and not much less.
    *
-   * @param bytesPerSlot bytes of the file per hash slot, see {@link #bytesPerSlot}
+   * @param bytesPerSlot bytes of the file per hash slot
    */
   public static Geometry forFileOf(long maxBytes, int bytesPerSlot) {
     if (maxBytes < MIN_FILE_BYTES) {
@@ -81,12 +79,6 @@ public record Geometry(int segments, int chunkSize, long chunksPerSegment, long 
     long chunks = (segmentBytes - slots * slotBytes) * 8 / chunkAndBit;
     long entries = Math.min(chunks, (long) (slots * SLOT_LOAD));
     return new Geometry(segments, CHUNK_SIZE, chunks, entries);
-  }
-
-  /** The bytes per slot that suit records of this average size; a power of two. */
-  public static int bytesPerSlot(long averageRecordBytes) {
-    long suitable = Long.highestOneBit(Math.max(1, averageRecordBytes / 2));
-    return Math.clamp(suitable, MIN_BYTES_PER_SLOT, MAX_BYTES_PER_SLOT);
   }
 
   /** How many entries the slots of all segments are laid out for. */

@@ -18,21 +18,25 @@ import com.google.common.base.Throwables;
 import java.io.File;
 import java.io.IOException;
 import java.io.RandomAccessFile;
+import java.lang.reflect.Field;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.Arrays;
+import net.openhft.chronicle.bytes.BytesStore;
 import net.openhft.chronicle.core.OS;
+import net.openhft.chronicle.hash.VanillaGlobalMutableState;
 import net.openhft.chronicle.hash.impl.PersistedChronicleHashResources;
+import net.openhft.chronicle.hash.impl.VanillaChronicleHash;
 import net.openhft.chronicle.hash.impl.util.CanonicalRandomAccessFiles;
 import net.openhft.chronicle.map.ChronicleMap;
 import net.openhft.chronicle.map.ChronicleMapBuilder;
 import net.openhft.chronicle.map.VanillaChronicleMap;
 
 /**
- * The maker of a Chronicle-Map's file, which takes Chronicle-Map's own steps but allocates the disk
- * itself before the file is mapped.
+ * The maker of a Chronicle-Map's file, which takes Chronicle-Map's own steps but leaves the
+ * segments without disk.
  *
  * <p>Chronicle-Map would first ask Java for the file store. It creates no file where Java does not
  * find one, as in a chroot whose root is no mount point, or where less than 110 % of the file are
@@ -40,18 +44,12 @@ import net.openhft.chronicle.map.VanillaChronicleMap;
  * library whose version is pinned.
  */
 record MapFileMaker(ChronicleMapBuilder<byte[], byte[]> builder, int maxPayload) {
-  /** What is done with a file before it is mapped. */
-  interface BeforeMapping {
-    void run(RandomAccessFile file, FileLayout layout) throws IOException;
-  }
-
   /**
-   * Creates the file.
+   * Creates the file. Only its header has disk.
    *
    * @param path of an empty file
-   * @param beforeMapping gets the file when it has its length, and gives it its disk
    */
-  ChronicleMap<byte[], byte[]> make(Path path, BeforeMapping beforeMapping) throws IOException {
+  ChronicleMap<byte[], byte[]> make(Path path) throws IOException {
     File file = path.toFile().getCanonicalFile();
     RandomAccessFile opened = CanonicalRandomAccessFiles.acquire(file);
     PersistedChronicleHashResources resources = new PersistedChronicleHashResources(file);
@@ -62,7 +60,7 @@ record MapFileMaker(ChronicleMapBuilder<byte[], byte[]> builder, int maxPayload)
       ByteBuffer header = (ByteBuffer) call("writeHeader", opened.getChannel(), map);
       map.initBeforeMapping(file, opened, header.limit(), /* recover= */ false);
       opened.setLength(OS.pageAlign(map.dataStoreSize()));
-      beforeMapping.run(opened, FileLayout.of(map, maxPayload));
+      writeState(opened, path, map);
       var unused =
           call("createWithNewFile", map, file, opened, resources, header, header.remaining());
       unused = call("prepareMapPublication", map);
@@ -72,6 +70,33 @@ record MapFileMaker(ChronicleMapBuilder<byte[], byte[]> builder, int maxPayload)
       resources.releaseManually();
       throw e;
     }
+  }
+
+  /**
+   * Writes the global state, so that the file is mapped like one that was there before.
+   * Chronicle-Map would write zeros to each segment, where this file has none but holes.
+   */
+  private void writeState(RandomAccessFile file, Path path, VanillaChronicleMap<?, ?, ?> map)
+      throws IOException {
+    FileLayout layout = FileLayout.of(map, maxPayload);
+    int headerBytes;
+    try {
+      Field field = VanillaChronicleHash.class.getDeclaredField("segmentHeaderSize");
+      field.setAccessible(true);
+      headerBytes = field.getInt(map);
+    } catch (ReflectiveOperationException e) {
+      throw new IllegalStateException("another version of Chronicle-Map", e);
+    }
+    long headersOffset = layout.segmentsOffset() - (long) layout.segments() * headerBytes;
+    var unused = Holes.allocateAgain(file, path, 0, headersOffset);
+    // The lock of the whole map comes first, and zeros follow.
+    ByteBuffer bytes = ByteBuffer.allocateDirect(Math.toIntExact(headersOffset - map.headerSize));
+    VanillaGlobalMutableState state = map.globalMutableState();
+    state.bytesStore(BytesStore.wrap(bytes), Long.BYTES, state.maxSize());
+    state.setSegmentHeadersOffset(headersOffset);
+    state.setDataStoreSize(map.sizeInBytesWithoutTiers());
+    SegmentReader.writeFully(file.getChannel(), map.headerSize, bytes.clear());
+    map.createdOrInMemory = false;
   }
 
   private Object call(String name, Object... arguments) throws IOException {

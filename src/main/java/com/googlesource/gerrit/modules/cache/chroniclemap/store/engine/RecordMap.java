@@ -22,9 +22,9 @@ import com.google.common.flogger.FluentLogger;
 import com.google.common.util.concurrent.Striped;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Envelope.NewRecord;
+import java.io.File;
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
+import java.io.RandomAccessFile;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
@@ -36,6 +36,7 @@ import java.util.function.IntSupplier;
 import java.util.function.Supplier;
 import net.openhft.chronicle.core.OS;
 import net.openhft.chronicle.hash.Data;
+import net.openhft.chronicle.hash.impl.util.CanonicalRandomAccessFiles;
 import net.openhft.chronicle.map.ChronicleMap;
 import net.openhft.chronicle.map.ExternalMapQueryContext;
 import net.openhft.chronicle.map.VanillaChronicleMap;
@@ -44,8 +45,9 @@ import net.openhft.chronicle.map.VanillaChronicleMap;
  * A map of keys to records, both byte strings, in one Chronicle-Map file with its {@link
  * FileState}. {@link RecordMapBuilder} creates and opens them.
  *
- * <p>A write to a mapped hole on a full disk would kill the process. So all disk of the file is
- * allocated when the file is created.
+ * <p>The file has the length of its limit from the start, and is sparse. A write to a mapped hole
+ * on a full disk would kill the process. So each segment uses only the chunks that have disk: the
+ * others are marked as used until {@link #takeDisk} is called for the segment.
  *
  * <p>Chronicle-Map keeps the locks and counts of segments in the file. Here they are in plain
  * memory instead, and the counts are saved in the state file. So a read writes nothing to the file,
@@ -65,9 +67,6 @@ import net.openhft.chronicle.map.VanillaChronicleMap;
  */
 public final class RecordMap {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
-
-  /** Fewer bytes are not worth a system call. */
-  private static final int MIN_WRITE_BYTES = 64 << 10;
 
   /** Makes what runs before each access to the file of a path, for tests in which that fails. */
   static volatile Function<Path, Runnable> touches = path -> () -> {};
@@ -113,8 +112,16 @@ public final class RecordMap {
 
   public final Geometry geometry;
 
-  /** Bytes of the file, all of which have disk. */
+  /** Bytes of the file, whether they have disk or not: see {@link #diskBytes}. */
   public final long fileBytes;
+
+  private final Disk disk;
+
+  /** The file as the map has it open, to allocate disk; null if the map is in memory only. */
+  private final RandomAccessFile file;
+
+  /** The name by which {@link #file} was opened. */
+  private final File opened;
 
   /** Held by code that uses the mapping without Chronicle-Map. */
   private final Object unmapping = new Object();
@@ -142,11 +149,14 @@ public final class RecordMap {
       ChronicleMap<byte[], byte[]> map,
       Geometry geometry,
       FileState state,
+      Disk disk,
       Path path,
       FileChannel channel,
       long fileBytes,
-      LongAdder damaged) {
+      LongAdder damaged)
+      throws IOException {
     this.channel = channel;
+    this.disk = disk;
     this.touching = touches.apply(path);
     this.map = map;
     VanillaChronicleMap<?, ?, ?> hash = (VanillaChronicleMap<?, ?, ?>) map;
@@ -155,7 +165,7 @@ public final class RecordMap {
     this.state = state;
     this.counts = state.counts;
     this.layout = FileLayout.of(hash, geometry.maxPayload());
-    this.advice = new FullFileAdvice(address, mappedBytes, layout);
+    this.advice = new FullFileAdvice(address, mappedBytes, layout, counts);
     this.headers = SegmentHeaders.takeOver(hash);
     if (SegmentHeaders.isLocked(hash)) {
       state.beforeWrite();
@@ -165,6 +175,9 @@ public final class RecordMap {
       if (counts.records(i) < 0 || counts.records(i) >= layout.slots()) {
         counts.mark(i);
       }
+      if (counts.room(i) < 0 || counts.room(i) > layout.fullRoom()) {
+        counts.setRoom(i, layout.fullRoom());
+      }
       headers.setEntries(i, counts.isUnchecked(i) ? 0 : counts.records(i));
     }
     this.used = new boolean[layout.segments()];
@@ -172,6 +185,9 @@ public final class RecordMap {
     this.damaged = damaged;
     this.geometry = geometry;
     this.fileBytes = fileBytes;
+    // Last, as it has to be released.
+    this.opened = path == null ? null : path.toFile().getCanonicalFile();
+    this.file = path == null ? null : CanonicalRandomAccessFiles.acquire(opened);
   }
 
   // ---- reading
@@ -321,6 +337,9 @@ public final class RecordMap {
         () -> segment,
         () -> {
           beginUse(segment);
+          if (isUnused(segment)) {
+            return ifAbsent;
+          }
           SegmentLocks.lockForRead(headers, segment);
           try {
             if (counts.isUnchecked(segment)) {
@@ -385,6 +404,10 @@ public final class RecordMap {
   private Put putOnce(byte[] storedKey, NewRecord record, boolean same) {
     long hash = FileLayout.hash(storedKey);
     int segment = layout.segmentOf(hash);
+    check(segment);
+    if (isUnused(segment)) {
+      return new Put(false, null);
+    }
     try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey, segment)) {
       SegmentLocks.lockForUpdate(query);
       MappedRecord there = find(storedKey, hash);
@@ -464,6 +487,10 @@ public final class RecordMap {
   private boolean removeOnce(byte[] storedKey) {
     long hash = FileLayout.hash(storedKey);
     int segment = layout.segmentOf(hash);
+    check(segment);
+    if (isUnused(segment)) {
+      return false;
+    }
     try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey, segment)) {
       SegmentLocks.lockForUpdate(query);
       MappedRecord there = find(storedKey, hash);
@@ -525,7 +552,7 @@ public final class RecordMap {
     try {
       if (counts.isUnchecked(segment)) {
         SegmentRepair repair = new SegmentRepair(layout);
-        repair.run(segment, channel, state, headers);
+        repair.run(segment, channel, state, headers, this::allocateAgain);
         return repair.damaged;
       }
       return 0;
@@ -562,6 +589,9 @@ public final class RecordMap {
     // Memory beyond the last segment is not mapped.
     checkIndex(index, layout.segments());
     beginUse(index);
+    if (isUnused(index)) {
+      return;
+    }
     SegmentLocks.lockForRead(headers, index);
     try {
       MappedRecord.forEach(layout, addressOf(index), scan);
@@ -585,34 +615,75 @@ public final class RecordMap {
     return state.hasHeader(channel);
   }
 
+  // ---- disk
+
+  /** Whether a segment has no disk yet. Even a read could fail there, on a full disk. */
+  private boolean isUnused(int segment) {
+    return counts.room(segment) == 0;
+  }
+
+  /** The bytes of the file that have disk, about. */
+  public long diskBytes() {
+    return Math.min(fileBytes, layout.headersOffset() + counts.rooms());
+  }
+
   /**
-   * Has the system create the pages for the next records of a segment by writing zeros there, which
-   * is several times faster than creating each page on first access. For the writer of a file that
-   * has not been renamed yet.
+   * Gives a segment about twice the disk that it has. So that happens at most nine times in its
+   * life, and costs a few system calls. For the writer.
+   *
+   * @param bytes for which there should be room at least
+   * @param spared bytes of the volume that are left to others
+   * @return false if the segment has all of its disk
+   * @throws IOException if the volume has no room; then nothing has changed
    */
-  public void makePages(int segment, int bytes) throws IOException {
-    if (bytes < MIN_WRITE_BYTES || counts.isUnchecked(segment)) {
-      return;
+  public boolean takeDisk(int segment, int bytes, long spared) throws IOException {
+    check(segment);
+    int before = counts.room(segment);
+    if (before == layout.fullRoom()) {
+      return false;
     }
+    int chunks = layout.chunksIn(before);
+    int more = Math.max(chunks, bytes / layout.chunkBytes() + 1);
+    int room = layout.roomFor(segment, (long) chunks + more);
+    long free = disk.free(path.toAbsolutePath().getParent());
+    if (free != 0 && free - (room - before) < spared) {
+      throw new IOException("what is free on the volume of " + path + " is left to others");
+    }
+    disk.allocating(path);
+    // Before that changes the file's time, by which a closed file is known.
+    state.beforeWrite();
     long start = layout.offsetOf(segment);
-    long free = layout.startOf(endOfUsed(segment));
-    ByteBuffer zeros = ByteBuffer.allocate((int) Math.min(bytes, layout.segmentBytes() - free));
-    SegmentReader.writeFully(channel, start + free, zeros);
+    // The rest of the last page has its disk.
+    long from = before == 0 ? start : OS.pageAlign(start + before);
+    Holes.allocate(file, channel, path, from, start + room);
+    whileLocked(segment, () -> useRoom(segment, before, room));
+    return true;
   }
 
-  /** The number of the chunk after which none is used. */
-  private int endOfUsed(int segment) throws IOException {
-    ByteBuffer used = ByteBuffer.allocate(layout.freeListBytes()).order(ByteOrder.LITTLE_ENDIAN);
-    if (!SegmentReader.readFully(
-        channel, layout.offsetOf(segment) + layout.freeListOffset(), used)) {
-      throw new IOException("the store file was truncated");
+  private void useRoom(int segment, int before, int room) {
+    begin(segment);
+    long bits = addressOf(segment) + layout.freeListOffset();
+    // The bits of a segment without disk are zeros.
+    boolean isFirst = before == 0;
+    int end = isFirst ? layout.chunks() : layout.chunksIn(room);
+    for (int chunk = layout.chunksIn(isFirst ? room : before); chunk < end; chunk++) {
+      long word = bits + (long) (chunk / Long.SIZE) * Long.BYTES;
+      long now = OS.memory().readLong(word);
+      OS.memory().writeLong(word, isFirst ? now | 1L << chunk : now & ~(1L << chunk));
     }
-    return layout.usedChunks(used, 0).length();
+    counts.setRoom(segment, room);
+    // The search for free chunks starts from the first one again.
+    headers.setEntries(segment, counts.records(segment));
+    state.wrote();
   }
 
-  /** The bytes of all chunks. */
-  public long roomBytes() {
-    return (long) layout.segments() * layout.chunks() * layout.chunkBytes();
+  /**
+   * Allocates the disk that a segment may lack; false if its content has to be written for that.
+   */
+  private boolean allocateAgain(int segment, int room) throws IOException {
+    disk.allocating(path);
+    long start = layout.offsetOf(segment);
+    return Holes.allocateAgain(file, path, start, start + room);
   }
 
   /**
@@ -651,7 +722,7 @@ public final class RecordMap {
 
   /** Computes the CRC32C of the whole file, also after {@link #unmap}. */
   public int checksum() throws IOException {
-    return FileState.checksum(channel);
+    return state.checksum(channel);
   }
 
   /** Unmaps and closes the file and its state file. */
@@ -673,6 +744,9 @@ public final class RecordMap {
       map.close();
     } finally {
       headers.free();
+      if (file != null) {
+        CanonicalRandomAccessFiles.release(opened);
+      }
     }
   }
 

@@ -31,9 +31,6 @@ import net.openhft.chronicle.map.ChronicleMapBuilder;
 
 /** The builder of {@link RecordMap}s, which creates and opens their files. */
 public final class RecordMapBuilder {
-  /** Files with fewer segments are quickly created in any case. */
-  private static final int MIN_SEGMENTS_TO_WRITE = 64;
-
   private RecordMapBuilder() {}
 
   /**
@@ -50,20 +47,11 @@ public final class RecordMapBuilder {
       disk.create(path);
       state.noteMapping(path);
       disk.mapping(path);
-      FileLayout[] allocated = new FileLayout[1];
       ChronicleMap<byte[], byte[]> map =
-          new MapFileMaker(builder(geometry), geometry.maxPayload())
-              .make(
-                  path,
-                  (opened, layout) -> {
-                    allocated[0] = layout;
-                    Holes.allocate(opened, path);
-                    writeIndexes(disk, path, layout);
-                  });
+          new MapFileMaker(builder(geometry), geometry.maxPayload()).make(path);
       file = recordMap(map, disk, path, geometry, state, new LongAdder());
-      file.layout.checkSamePlaces(allocated[0]);
       file.expectRandomAccess();
-      state.describe(path, file.fileBytes, Math.toIntExact(file.layout.headersOffset()));
+      state.describe(path, file.fileBytes, file.layout);
       return file;
     } catch (IOException | RuntimeException | Error e) {
       if (file != null) {
@@ -75,30 +63,6 @@ public final class RecordMapBuilder {
       deleteAfter(e, disk, path);
       deleteAfter(e, disk, statePath);
       throw e;
-    }
-  }
-
-  /**
-   * Writes the zeros with which each segment begins, before the file is mapped. Chronicle-Map
-   * writes them too, but through the mapping. If the system reads megabytes around the first access
-   * to each page, that takes seconds for each gigabyte: 13 to 55 s for a file of 8 GB with {@code
-   * read_ahead_kb} of 8192, instead of 0.7 s.
-   *
-   * <p>Without native code to allocate disk, the whole file is written.
-   */
-  private static void writeIndexes(Disk disk, Path path, FileLayout layout) throws IOException {
-    if (!ChronicleRuntime.allocatesDisk()) {
-      Holes.rewrite(disk, path);
-      return;
-    }
-    if (layout.segments() < MIN_SEGMENTS_TO_WRITE) {
-      return;
-    }
-    ByteBuffer zeros = ByteBuffer.allocateDirect(layout.chunksOffset());
-    try (FileChannel channel = disk.open(path, Set.of(StandardOpenOption.WRITE))) {
-      for (int i = 0; i < layout.segments(); i++) {
-        SegmentReader.writeFully(channel, layout.offsetOf(i), zeros.clear());
-      }
     }
   }
 
@@ -128,7 +92,7 @@ public final class RecordMapBuilder {
       }
       channel = disk.open(path, Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE));
       state.checkInPlace(path);
-      return new RecordMap(map, geometry, state, path, channel, size, damaged);
+      return new RecordMap(map, geometry, state, disk, path, channel, size, damaged);
     } catch (IOException | RuntimeException | Error e) {
       map.close();
       RecordMap.close(channel);
@@ -137,7 +101,7 @@ public final class RecordMapBuilder {
   }
 
   /** Loads the classes that an open file needs, which takes longer than opening a file. */
-  public static void warmUp() throws DamagedEntryException {
+  public static void warmUp() throws DamagedEntryException, IOException {
     Geometry geometry =
         Geometry.forFileOf(Geometry.MIN_FILE_BYTES, Geometry.DEFAULT_BYTES_PER_SLOT);
     RecordMap file =
@@ -145,6 +109,7 @@ public final class RecordMapBuilder {
             builder(geometry).create(),
             geometry,
             FileState.inMemory(geometry.segments()),
+            null,
             null,
             null,
             0,

@@ -32,13 +32,17 @@ import java.util.function.LongPredicate;
  * <pre>
  *    320  numbers of the segments written last, plus 1 (16 of 4)
  *    512  for each segment: records (4), values (4), bytes (4), flags (4)
+ *         for each segment: room (4)
  * </pre>
  *
  * <p>The lowest bit of the flags is 1 if the segment is unchecked. The bits above are the minute,
  * since the epoch, before which no value of the segment was made: 0 if that is not known, as in
  * files of older versions; all ones if the segment is empty.
  *
- * <p>A segment of 1 MB or more takes 16 bytes here. Unless they say otherwise, methods may be
+ * <p>The room of a segment are the bytes, from its start, that have disk and may be used: 0 before
+ * its first use. In files of version 1.0.0 each segment has all of its disk.
+ *
+ * <p>A segment of 1 MB or more takes 20 bytes here. Unless they say otherwise, methods may be
  * called by any thread.
  */
 public final class SegmentCounts {
@@ -67,6 +71,7 @@ public final class SegmentCounts {
   private final AtomicLong records = new AtomicLong();
   private final AtomicLong values = new AtomicLong();
   private final AtomicLong bytes = new AtomicLong();
+  private final AtomicLong rooms = new AtomicLong();
   private final AtomicInteger unchecked = new AtomicInteger();
 
   /** The segments written last, as in the file; for the writer. */
@@ -83,12 +88,27 @@ public final class SegmentCounts {
       values.addAndGet(get(i, VALUES));
       bytes.addAndGet(get(i, BYTES));
       unchecked.addAndGet(get(i, FLAGS) & UNCHECKED);
+      rooms.addAndGet(room(i));
     }
   }
 
   /** The offset at which the counts end, and the state file with them. */
   static int end(int segments) {
+    return endBefore(segments) + Integer.BYTES * segments;
+  }
+
+  /** The same of version 1.0.0. */
+  static int endBefore(int segments) {
     return row(segments);
+  }
+
+  /** What version 1.0.0 lacks: the rooms of segments that have all of their disk. */
+  static ByteBuffer fullRooms(int segments) {
+    ByteBuffer full = ByteBuffer.allocate(Integer.BYTES * segments).order(ByteOrder.LITTLE_ENDIAN);
+    while (full.hasRemaining()) {
+      full.putInt(Integer.MAX_VALUE);
+    }
+    return full.flip();
   }
 
   /** Writes the counts of empty segments into bytes of zeros. */
@@ -232,6 +252,22 @@ public final class SegmentCounts {
   /** The bytes of keys and records in all segments. */
   public long bytes() {
     return bytes.get();
+  }
+
+  /** The bytes of a segment that have disk, from its start; 0 before its first use. */
+  int room(int segment) {
+    return buffer.getInt(endBefore(segments) + Integer.BYTES * segment);
+  }
+
+  /** Notes that so many bytes of a segment have disk. No other thread may use it meanwhile. */
+  void setRoom(int segment, int room) {
+    rooms.addAndGet((long) room - room(segment));
+    buffer.putInt(endBefore(segments) + Integer.BYTES * segment, room);
+  }
+
+  /** The bytes of all segments that have disk. */
+  long rooms() {
+    return rooms.get();
   }
 
   private static int row(int segment) {

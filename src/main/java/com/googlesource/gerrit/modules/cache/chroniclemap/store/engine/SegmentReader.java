@@ -75,13 +75,17 @@ public final class SegmentReader implements AutoCloseable {
   public long read(int segment, Consumer<RecordView> sink) throws IOException {
     long offset = layout.offsetOf(segment);
     pages.reading(offset, layout.segmentBytes());
-    readUsed(offset);
+    readUsed(offset, counts.room(segment));
     return readSlots(segment, sink);
   }
 
-  private void readUsed(long offset) throws IOException {
+  private void readUsed(long offset, int room) throws IOException {
+    if (room == 0) {
+      Arrays.fill(bytes, (byte) 0);
+      return;
+    }
     read(offset, 0, layout.chunksOffset());
-    BitSet used = layout.usedChunks(buffer, layout.freeListOffset());
+    BitSet used = layout.usedChunks(buffer, layout.chunksIn(room));
     int end = layout.chunksOffset();
     for (int chunk = used.nextSetBit(0); chunk >= 0; ) {
       int last = chunk;

@@ -59,31 +59,66 @@ final class SegmentRepair {
     slots = ByteBuffer.allocate(layout.slots() * layout.slotBytes()).order(ByteOrder.LITTLE_ENDIAN);
   }
 
+  /** Gives a segment the disk that it may lack; see {@link RecordMap#allocateAgain}. */
+  interface Allocation {
+    boolean run(int segment, int room) throws IOException;
+  }
+
   /**
    * Repairs a segment of a file and notes its counts.
    *
    * @param channel of the file, for reading and writing
    */
-  void run(int index, FileChannel channel, FileState state, SegmentHeaders headers)
+  void run(
+      int index,
+      FileChannel channel,
+      FileState state,
+      SegmentHeaders headers,
+      Allocation allocation)
       throws IOException {
     long offset = layout.offsetOf(index);
     if (!SegmentReader.readFully(channel, offset, segment.clear())) {
       throw new LostContentException(
           "the store file was truncated to " + (offset + segment.position()) + " bytes");
     }
-    if (repairCopy(index)) {
-      state.beforeWrite();
-      // The chunks have not changed.
-      segment.clear().limit(layout.freeListOffset() + layout.freeListBytes());
-      SegmentReader.writeFully(channel, offset, segment);
+    boolean isUnused = state.counts.room(index) == 0 && isZero(layout.chunksOffset());
+    if (!isUnused) {
+      repair(index, channel, state, allocation);
     }
     headers.setEntries(index, entries);
     state.counts.checked(index, entries, values, recordBytes);
     state.wrote();
   }
 
-  /** Repairs the copy of the segment; returns whether anything but the chunks was changed. */
-  private boolean repairCopy(int index) {
+  /** Whether nothing is in the first bytes. */
+  private boolean isZero(int length) {
+    int i = 0;
+    while (i < length && bytes[i] == 0) {
+      i++;
+    }
+    return i == length;
+  }
+
+  private void repair(int index, FileChannel channel, FileState state, Allocation allocation)
+      throws IOException {
+    boolean changed = repairSlots(index);
+    // The machine may have stopped after the segment got more disk than the state file knows.
+    int chunks = Math.max(layout.chunksIn(state.counts.room(index)), used.length());
+    int room = layout.roomFor(index, chunks);
+    used.set(layout.chunksIn(room), layout.chunks());
+    changed |= writeListOfUsed();
+    state.beforeWrite();
+    // In a copy, it may have holes for zeros; and a crash may take back what was allocated last.
+    boolean isThere = allocation.run(index, room);
+    if (changed || !isThere) {
+      segment.clear().limit(isThere ? layout.freeListOffset() + layout.freeListBytes() : room);
+      SegmentReader.writeFully(channel, layout.offsetOf(index), segment);
+    }
+    state.counts.setRoom(index, room);
+  }
+
+  /** Repairs the slots of the copy; returns whether any was changed. */
+  private boolean repairSlots(int index) {
     int taken = 0;
     for (int at = 0; at < slots.capacity(); at += layout.slotBytes()) {
       long slot = layout.slot(segment, at);
@@ -106,7 +141,6 @@ final class SegmentRepair {
     if (changed) {
       segment.put(0, slots, 0, slots.capacity());
     }
-    changed |= writeListOfUsed();
     return changed;
   }
 

@@ -18,13 +18,13 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEntryException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentReader;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredValue;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles.GenerationName;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Evict;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Rebuild;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueTable;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
@@ -35,16 +35,12 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.StampedLock;
 
 /**
- * A generation: one file of a store while it is mapped, the gate that keeps it mapped while anyone
- * reads it, and what a {@link Rebuild} has to know of its changes.
- *
- * <p>How a store grows or shrinks: a generation of another size is created, this one is copied into
- * it segment by segment, and it takes the place of this one. Only this one is read and written
- * meanwhile; the rebuild notes what changes, and copies it again.
+ * A generation: one file of a store while it is mapped, and the gate that keeps it mapped while
+ * anyone reads it. Another one takes its place when all values are removed, or when a store is
+ * opened with another limit.
  *
  * <p>Any thread may read and {@link #invalidate} at any time. After the file was unmapped, reads
- * find nothing. Writes are for the holder of the store's writer lock, and so are the methods for
- * rebuilds.
+ * find nothing. Writes are for the holder of the store's writer lock.
  */
 public final class Generation {
   private final Disk disk;
@@ -55,13 +51,9 @@ public final class Generation {
 
   private final Gate gate = new Gate();
 
-  /** The copy that will replace this file; null unless a rebuild is running. */
-  private volatile Rebuild rebuild;
-
   /**
-   * Held for reading while a value is invalidated, and for writing while a rebuild begins or
-   * another file replaces this one. So each invalidation is in the file that has the name: a kill
-   * brings back nothing.
+   * Held for reading while a value is invalidated, and for writing while another file replaces this
+   * one. So each invalidation is in the file that has the name: a kill brings back nothing.
    */
   private final StampedLock invalidating = new StampedLock();
 
@@ -109,9 +101,14 @@ public final class Generation {
     return name.bytes();
   }
 
+  /** Whether its slots suit values of any size, as those of all files but of version 1.0.0. */
+  public boolean hasDefaultSlots() {
+    return name.bytesPerSlot() == Geometry.DEFAULT_BYTES_PER_SLOT;
+  }
+
   /** The bytes of disk that are allocated to the file. */
   public long diskBytes() {
-    return values.map.fileBytes;
+    return values.map.diskBytes();
   }
 
   // ---- values
@@ -146,10 +143,6 @@ public final class Generation {
     }
     try {
       whileMapped(() -> values.invalidate(key));
-      Rebuild copying = rebuild;
-      if (copying != null) {
-        copying.changed(key);
-      }
     } finally {
       invalidating.unlockRead(stamp);
     }
@@ -162,11 +155,7 @@ public final class Generation {
    * @return false if there was no room; then the older value is gone as well
    */
   public boolean put(byte[] key, byte[] value, long created, Evict evict) {
-    try {
-      return values.put(key, value, created, evict);
-    } finally {
-      changed(key);
-    }
+    return values.put(key, value, created, evict);
   }
 
   /** Removes a value that must not be found again, even after a crash. */
@@ -177,42 +166,10 @@ public final class Generation {
 
   /** Removes a useless value, which does no harm if a crash brings it back. */
   public void drop(byte[] key) {
-    try {
-      values.remove(key);
-    } finally {
-      changed(key);
-    }
-  }
-
-  private void changed(byte[] key) {
-    Rebuild copying = rebuild;
-    if (copying != null) {
-      copying.changed(key);
-      copying.copyIfMany();
-    }
+    values.remove(key);
   }
 
   // ---- another file in place of this one
-
-  /** Begins a rebuild: from here on changed keys are noted. */
-  public Rebuild beginRebuild(Generation made) throws IOException {
-    Rebuild begun = new Rebuild(values, name.path(), made.values);
-    whileNobodyInvalidates(() -> rebuild = begun);
-    return begun;
-  }
-
-  public boolean isRebuilding() {
-    return rebuild != null;
-  }
-
-  /** Ends the rebuild, if one is running. */
-  public void endRebuild() {
-    Rebuild ended = rebuild;
-    if (ended != null) {
-      rebuild = null;
-      ended.close();
-    }
-  }
 
   /**
    * Runs a step while nobody invalidates a value. Waits for the invalidations under way, hence

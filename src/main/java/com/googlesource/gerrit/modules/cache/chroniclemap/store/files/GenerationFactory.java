@@ -17,7 +17,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.files;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FaultLog;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMapBuilder;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles.GenerationName;
@@ -63,7 +62,7 @@ public final class GenerationFactory {
   /** Creates the first generation of a store, empty and under its final name. */
   public Generation first(long bytes) throws IOException {
     lastNumber = 0;
-    GenerationName name = nextName(bytes, Geometry.DEFAULT_BYTES_PER_SLOT);
+    GenerationName name = nextName(bytes);
     return create(name, name.path());
   }
 
@@ -81,8 +80,8 @@ public final class GenerationFactory {
   }
 
   /** The name and layout of the next generation. */
-  public GenerationName nextName(long bytes, int bytesPerSlot) {
-    return files.generation(++lastNumber, bytes, bytesPerSlot);
+  public GenerationName nextName(long bytes) {
+    return files.generation(++lastNumber, bytes);
   }
 
   /**
@@ -130,11 +129,6 @@ public final class GenerationFactory {
   /** Leaves a generation that was replaced to {@link #tidy}. */
   public void unmapLater(Generation old) {
     leftovers.add(() -> unmap(old));
-  }
-
-  /** Leaves a generation that never came into use to {@link #tidy}. */
-  public void discardLater(Generation made) {
-    leftovers.add(() -> discard(made));
   }
 
   /**

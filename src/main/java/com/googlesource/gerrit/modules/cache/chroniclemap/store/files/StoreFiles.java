@@ -41,6 +41,7 @@ import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /**
  * The files of a store on disk, by their names:
@@ -61,8 +62,14 @@ import java.util.stream.Collectors;
  * removals are not repeated in them.
  */
 public final class StoreFiles {
-  /** Increases when the layout of keys, envelopes or parts changes. */
-  private static final int FORMAT = 2;
+  /**
+   * Increases when the layout of keys, envelopes or parts changes, or when versions before must not
+   * open a file: since 3, a segment may lack disk.
+   */
+  private static final int FORMAT = 3;
+
+  /** That of version 1.0.0, whose files are used as they are. */
+  private static final int FORMAT_BEFORE = 2;
 
   private static final Pattern GENERATION =
       Pattern.compile("-g(\\d{1,9})-(\\d{1,15})-(\\d{1,6})-([0-9a-f]{8})\\.chm");
@@ -122,7 +129,7 @@ public final class StoreFiles {
    * @param path of its file
    * @param number increases with each generation
    * @param bytes the most its file may take
-   * @param bytesPerSlot see {@link Geometry#bytesPerSlot}
+   * @param bytesPerSlot see {@link Geometry#forFileOf}
    * @param made differs for any two names of this process, so that a file that is still being
    *     created when its folder is given back is never mixed up with the next one of its number
    */
@@ -142,19 +149,23 @@ public final class StoreFiles {
     }
   }
 
-  GenerationName generation(int number, long bytes, int bytesPerSlot) {
+  GenerationName generation(int number, long bytes) {
+    return generation(number, bytes, Geometry.DEFAULT_BYTES_PER_SLOT, FORMAT);
+  }
+
+  private GenerationName generation(int number, long bytes, int bytesPerSlot, int format) {
     String name =
         lenientFormat("%s-g%s-%s-%s-", versioned, number, bytes, bytesPerSlot)
-            + HexFormat.of().toHexDigits(fingerprint(bytes, bytesPerSlot))
+            + HexFormat.of().toHexDigits(fingerprint(bytes, bytesPerSlot, format))
             + ".chm";
     return new GenerationName(
         directory.resolve(name), number, bytes, bytesPerSlot, MADE.incrementAndGet());
   }
 
-  private int fingerprint(long bytes, int bytesPerSlot) {
+  private int fingerprint(long bytes, int bytesPerSlot, int format) {
     String all =
         lenientFormat(
-            "format=%s version=%s %s", FORMAT, version, Geometry.forFileOf(bytes, bytesPerSlot));
+            "format=%s version=%s %s", format, version, Geometry.forFileOf(bytes, bytesPerSlot));
     return Hashing.crc32c().hashString(all, StandardCharsets.UTF_8).asInt();
   }
 
@@ -293,8 +304,11 @@ public final class StoreFiles {
       return Optional.empty();
     }
     // Rebuilt from its numbers, the name differs if the fingerprint does.
-    GenerationName generation = generation(Integer.parseInt(matcher.group(1)), bytes, bytesPerSlot);
-    return generation.path().equals(file) ? Optional.of(generation) : Optional.empty();
+    int number = Integer.parseInt(matcher.group(1));
+    return IntStream.of(FORMAT, FORMAT_BEFORE)
+        .mapToObj(format -> generation(number, bytes, bytesPerSlot, format))
+        .filter(generation -> generation.path().equals(file))
+        .findAny();
   }
 
   /** Splits the name of a store's file; empty if it is another file. */

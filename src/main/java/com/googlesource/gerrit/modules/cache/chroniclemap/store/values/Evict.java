@@ -16,7 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.values;
 
 /** Which values may be evicted to make room for another one. */
 public enum Evict {
-  /** None. */
+  /** None; the file may take more disk. */
   NONE,
   /** Those that were used least. */
   LEAST_USED,

@@ -50,10 +50,10 @@ import java.util.function.Predicate;
  */
 public final class ValueTable {
   /**
-   * Share of the file's data bytes in use above which the file counts as filling. Segments fill
+   * Share of the file's data bytes in use above which a segment may be full. Segments fill
    * unevenly: at 70 % of the whole, the fullest of a hundred segments is about to overflow.
    */
-  private static final double FILLING = 0.7;
+  private static final double FULL = 0.7;
 
   /** Share of the expected number of records above which the file counts as short of slots. */
   private static final double SHORT_OF_SLOTS = 0.8;
@@ -93,9 +93,20 @@ public final class ValueTable {
    * @param oldValuesStayValid whether an older value of a key may still be found, as it is for keys
    *     that determine their values
    * @param evictions counts evicted values
+   * @param moreDisk where full segments get disk
    */
   public record Rules(
-      long maxValue, boolean oldValuesStayValid, Usage usage, LongAdder evictions) {}
+      long maxValue,
+      boolean oldValuesStayValid,
+      Usage usage,
+      LongAdder evictions,
+      MoreDisk moreDisk) {}
+
+  /** Gives segments more disk. */
+  public interface MoreDisk {
+    /** Returns whether a segment has got more; see {@link RecordMap#takeDisk}. */
+    boolean take(RecordMap map, int segment, int bytes);
+  }
 
   /** Takes over an open file. */
   public ValueTable(RecordMap map, Rules rules) {
@@ -106,29 +117,17 @@ public final class ValueTable {
     this.state = map.state;
   }
 
-  /** Whether the file is so full that a larger one should be made. */
-  public boolean isFilling() {
-    return !hasRoomFor(0);
-  }
-
-  /**
-   * Whether nearly all slots but only about a third of the bytes are used. A file of half the size
-   * would hold the values, if it had the slots that values of this size need.
-   */
+  /** Whether nearly all slots but only about a third of the bytes are used. */
   public boolean isShortOfSlots() {
     return state.counts.records() > map.geometry.slots() * SHORT_OF_SLOTS
-        && state.counts.bytes() < map.geometry.dataBytes() * FILLING / 2;
+        && state.counts.bytes() < map.geometry.dataBytes() * FULL / 2;
   }
 
-  /** The average size of a record in bytes. */
-  public long averageRecordBytes() {
-    long count = state.counts.records();
-    return count == 0 ? 0 : state.counts.bytes() / count;
-  }
-
-  /** To be called when no larger file will be made, so that a full one means eviction. */
-  public void expectEviction() {
-    rules.usage().count(Math.max(state.counts.records(), map.geometry.slots() / 4));
+  /** Counts uses if values may have to be evicted in a while, half of what fills the file. */
+  public void expectEvictionIfDue() {
+    if (!hasRoomFor(state.counts.bytes())) {
+      rules.usage().count(Math.max(state.counts.records(), map.geometry.slots() / 4));
+    }
   }
 
   /** The number of values in the file. */
@@ -362,21 +361,7 @@ public final class ValueTable {
 
   /** Whether a value is above the limit, or too many others would be evicted for it. */
   public boolean isTooLarge(byte[] value) {
-    return value.length > Math.min(rules.maxValue(), map.roomBytes() / 2);
-  }
-
-  /**
-   * Stores a value that is one record of another file, and evicts less useful values to make room.
-   * It is split if the other file allows larger records than this one.
-   */
-  boolean putCopy(byte[] storedKey, byte[] record) {
-    return record.length - Envelope.HEADER_LENGTH > map.geometry.maxPayload()
-        ? put(
-            StoredKey.keyOf(storedKey),
-            Arrays.copyOfRange(record, Envelope.HEADER_LENGTH, record.length),
-            Envelope.createdOf(record, 0),
-            Evict.LEAST_USED)
-        : putRecord(storedKey, NewRecord.of(record), Evict.LEAST_USED, rules.oldValuesStayValid());
+    return value.length > Math.min(rules.maxValue(), map.geometry.dataBytes() / 2);
   }
 
   /** The counts of a check of a store. */
@@ -431,9 +416,9 @@ public final class ValueTable {
     counts.dropped += repair ? damaged : 0;
   }
 
-  /** Whether the file would hold this many more bytes without counting as filling. */
+  /** Whether the file would hold this many more bytes before a segment may be full. */
   private boolean hasRoomFor(long bytes) {
-    return state.counts.bytes() + bytes <= map.roomBytes() * FILLING;
+    return state.counts.bytes() + bytes <= map.geometry.dataBytes() * FULL;
   }
 
   /**
@@ -447,10 +432,15 @@ public final class ValueTable {
     if (putAsItIs(storedKey, record, same)) {
       return true;
     }
+    int segment = map.segmentOf(storedKey);
+    while (rules.moreDisk().take(map, segment, storedKey.length + record.length())) {
+      if (putAsItIs(storedKey, record, same)) {
+        return true;
+      }
+    }
     if (evict == Evict.NONE) {
       return false;
     }
-    int segment = map.segmentOf(storedKey);
     boolean more = evict == Evict.LEAST_USED_IN_HASTE && map.advice.isCold();
     double share = more ? COLD_EVICTED_SHARE : EVICTED_SHARE;
     while (evict(segment, share, evict)) {

@@ -13,8 +13,8 @@
 // limitations under the License.
 
 /**
- * Whole values in one file: split into parts if they are large, counted, evicted when there is no
- * room, and copied to a new file in a rebuild. The entry point is {@link
+ * Whole values in one file: split into parts if they are large, counted, and evicted when there is
+ * no room. The entry point is {@link
  * com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueTable}.
  */
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.values;

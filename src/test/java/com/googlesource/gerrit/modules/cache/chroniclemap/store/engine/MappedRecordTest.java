@@ -372,9 +372,11 @@ class MappedRecordTest {
     checkRefused(plainBuilder(geometry).checksumEntries(true));
     checkRefused(
         plainBuilder(new Geometry(1, 64, 1000, 500)).entryAndValueOffsetAlignment(Long.BYTES));
+    FileLayout layout;
     try (ChronicleMap<byte[], byte[]> map = plainBuilder(geometry).create()) {
       VanillaChronicleMap<?, ?, ?> changed = (VanillaChronicleMap<?, ?, ?>) map;
-      assertThat(FileLayout.of(changed, 100).slotBytes()).isEqualTo(Integer.BYTES);
+      layout = FileLayout.of(changed, 100);
+      assertThat(layout.slotBytes()).isEqualTo(Integer.BYTES);
       changed.tierEntrySpaceInnerOffset = 4;
       assertThrows(IllegalStateException.class, () -> FileLayout.of(changed, 100));
     }
@@ -383,7 +385,7 @@ class MappedRecordTest {
     plainBuilder(geometry).checksumEntries(true).createPersistedTo(path.toFile()).close();
     FileState state = FileState.create(Disk.REAL, FileState.pathOf(path), geometry.segments());
     state.noteMapping(path);
-    state.describe(path, Disk.REAL.size(path), 4096);
+    state.describe(path, Disk.REAL.size(path), layout);
     Throwable e =
         assertThrows(
             IllegalStateException.class,

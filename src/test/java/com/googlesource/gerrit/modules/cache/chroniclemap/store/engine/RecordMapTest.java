@@ -33,7 +33,10 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.stream.Stream;
+import net.openhft.posix.PosixAPI;
+import net.openhft.posix.internal.PosixAPIHolder;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -123,26 +126,6 @@ class RecordMapTest {
     }
   }
 
-  @Test
-  void pagesAreMadeBehindWhatIsThere() throws Exception {
-    for (int i = 0; i < RECORDS; i++) {
-      put(i);
-      if (i % 100 == 0) {
-        for (int segment = 0; segment < file.geometry.segments(); segment++) {
-          // More than there is room for, the last times.
-          file.makePages(segment, 1 << 20);
-        }
-        check(i + 1);
-      }
-    }
-    check(RECORDS);
-    for (int segment = 0; segment < file.geometry.segments(); segment++) {
-      try (SegmentReader reader = file.reader(path)) {
-        assertThat(reader.read(segment, record -> {})).isEqualTo(0);
-      }
-    }
-  }
-
   /** Or else the system reads, and writes, megabytes around each record on some machines. */
   @Test
   void theSystemIsToldThatRecordsAreReadHereAndThere() throws Exception {
@@ -168,6 +151,96 @@ class RecordMapTest {
         .toList();
   }
 
+  private RecordMap sparse() throws IOException {
+    Path sparse = temp.resolve("sparse.chm");
+    return RecordMapBuilder.create(
+        Disk.REAL,
+        sparse,
+        FileState.pathOf(sparse),
+        Geometry.forFileOf(8 << 20, Geometry.DEFAULT_BYTES_PER_SLOT));
+  }
+
+  @Test
+  void aSegmentTakesAboutTwiceItsDisk() throws Exception {
+    RecordMap sparse = sparse();
+    try {
+      int times = 0;
+      for (int before = 0; sparse.takeDisk(0, 1000, 0); times++) {
+        int room = sparse.counts.room(0);
+        int chunks = sparse.layout.chunksIn(room) - sparse.layout.chunksIn(before);
+        assertThat(chunks).isAtLeast(before == 0 ? 1000 / 64 : 1);
+        assertThat(room).isAtMost(Math.max(2 * before, 64 << 10));
+        before = room;
+      }
+      assertThat(times).isAtMost(11);
+      assertThat(sparse.counts.room(0)).isEqualTo(sparse.layout.fullRoom());
+      assertThat(sparse.diskBytes()).isLessThan(sparse.fileBytes / 4);
+    } finally {
+      sparse.close();
+    }
+  }
+
+  /** Chronicle-Map finds free chunks wherever the bit set has zeros, as in a hole. */
+  @Test
+  void nothingIsWrittenWhereThereIsNoDisk() throws Exception {
+    RecordMap sparse = sparse();
+    try {
+      byte[] payload = new byte[1000];
+      Envelope.NewRecord record = Envelope.wrap(key(1), Envelope.WHOLE, 1, payload, 0, 1000);
+      assertThat(sparse.put(key(1), record, true).fitted()).isFalse();
+      assertThat(sparse.remove(key(1))).isFalse();
+      assertThat(sparse.read(key(1))).isNull();
+      sparse.invalidate(key(1));
+      int segment = sparse.segmentOf(key(1));
+      sparse.scanSegment(segment, (key, created, bytes) -> {});
+      assertThat(sparse.dropDamaged(segment)).isEqualTo(0);
+      assertThat(sparse.counts.rooms()).isEqualTo(0);
+      assertThat(sparse.takeDisk(segment, 1100, 0)).isTrue();
+      assertThat(sparse.put(key(1), record, true).fitted()).isTrue();
+      // Only as much as there is room for.
+      for (int i = 2; sparse.counts.records() < 100 && i < 10_000; i++) {
+        if (sparse.segmentOf(key(i)) == segment) {
+          var unused =
+              sparse.put(key(i), Envelope.wrap(key(i), Envelope.WHOLE, 1, payload, 0, 1000), true);
+        }
+      }
+      assertThat(sparse.counts.bytes(segment)).isAtMost(sparse.counts.room(segment));
+      assertThat(sparse.counts.records()).isLessThan(20);
+    } finally {
+      sparse.close();
+    }
+  }
+
+  /** As where native code cannot be loaded. */
+  @Test
+  void withoutFallocateZerosAreWritten() throws Exception {
+    PosixAPI.useNoOpPosixApi();
+    try {
+      assertThat(ChronicleRuntime.allocatesDisk()).isFalse();
+      RecordMap sparse = sparse();
+      try {
+        for (int i = 0; i < sparse.layout.segments(); i++) {
+          assertThat(sparse.takeDisk(i, 100_000, 0)).isTrue();
+        }
+        sparse.force(Disk.REAL, temp.resolve("sparse.chm"));
+        assertThat(blocks(temp.resolve("sparse.chm"))).isAtLeast(sparse.diskBytes());
+        assertThat(sparse.dropDamaged(0)).isEqualTo(0);
+      } finally {
+        sparse.close();
+      }
+    } finally {
+      PosixAPIHolder.POSIX_API = null;
+      PosixAPIHolder.loadPosixApi();
+    }
+  }
+
+  private static long blocks(Path path) throws Exception {
+    Process du = new ProcessBuilder("du", "-B1", path.toString()).start();
+    String out = new String(du.getInputStream().readAllBytes(), UTF_8);
+    assertThat(du.waitFor()).isEqualTo(0);
+    return Long.parseLong(out.split("\t", -1)[0]);
+  }
+
   /** Version 1.0.0 marked the chunks without disk as used, and noted how many had some. */
   @Test
   void chunksThatGotTheirDiskLateAreUsed() throws Exception {
@@ -185,16 +258,26 @@ class RecordMapTest {
         Arrays.fill(rest, (byte) 0xFF);
         SegmentReader.writeFully(channel, list + most / Byte.SIZE, ByteBuffer.wrap(rest));
       }
-      Disk.REAL.map(FileState.pathOf(path)).putInt(FileState.LACKS_DISK_AT, most);
-      file.state.allocateIfLacking(path);
-      check(100);
+    }
+    Path statePath = FileState.pathOf(path);
+    file.close();
+    Disk.REAL.map(statePath).putInt(FileState.LACKS_DISK_AT, most);
+    try (FileChannel state = FileChannel.open(statePath, WRITE)) {
+      FileChannel unused = state.truncate(SegmentCounts.endBefore(layout.segments()));
+    }
+    FileState state = FileState.open(Disk.REAL, statePath, file.geometry.segments()).orElseThrow();
+    state.noteMapping(path);
+    state.takeOver(path, FileVerdict.CLEAN);
+    file = RecordMapBuilder.open(Disk.REAL, path, file.geometry, state, new LongAdder());
+    check(100);
+    try (FileChannel channel = FileChannel.open(path, READ)) {
       for (int i = 0; i < layout.segments(); i++) {
         file.check(i);
-        ByteBuffer list = ByteBuffer.allocate(Long.BYTES + layout.freeListBytes());
-        long noted = layout.offsetOf(i) + layout.freeListOffset() - Long.BYTES;
-        assertThat(SegmentReader.readFully(channel, noted, list)).isTrue();
-        assertThat(list.getLong(0)).isEqualTo(0);
-        assertThat(layout.usedChunks(list, Long.BYTES).cardinality()).isLessThan(most);
+        assertThat(file.takeDisk(i, 1, 0)).isFalse();
+        ByteBuffer segment = ByteBuffer.allocate(layout.chunksOffset());
+        assertThat(SegmentReader.readFully(channel, layout.offsetOf(i), segment)).isTrue();
+        assertThat(segment.getLong(layout.freeListOffset() - Long.BYTES)).isEqualTo(0);
+        assertThat(layout.usedChunks(segment, layout.chunks()).cardinality()).isLessThan(most);
       }
     }
   }

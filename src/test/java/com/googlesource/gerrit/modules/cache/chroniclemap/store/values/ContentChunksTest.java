@@ -87,7 +87,8 @@ class ContentChunksTest {
                 Disk.REAL,
                 temp.resolve("use"),
                 new FaultLog("cache", new LongAdder())),
-            counter));
+            counter,
+            (file, segment, bytes) -> false));
   }
 
   private static byte[] random(int length, long seed) {
@@ -333,30 +334,5 @@ class ContentChunksTest {
           });
     }
     return parts[0];
-  }
-
-  @Test
-  void aLargerFileTakesTheValueOver() throws Exception {
-    byte[] value = random(9 << 20, 1);
-    assertThat(values.put(KEY, value, 7, Evict.NONE)).isTrue();
-    RecordMap next = TestStores.file(temp.resolve("next"), Geometry.forFileOf(64 << 20, 1024));
-    try {
-      ValueTable target = values(next, new LongAdder());
-      try (Rebuild rebuild = new Rebuild(values, temp.resolve("file"), target)) {
-        for (int i = 0; i < file.geometry.segments(); i++) {
-          rebuild.copySegment(i, created -> false);
-        }
-        value = insert(value, 100, new byte[1000]);
-        assertThat(values.put(KEY, value, 8, Evict.NONE)).isTrue();
-        rebuild.changed(KEY);
-        rebuild.complete();
-      }
-      assertThat(Arrays.equals(target.read(KEY).payload(), value)).isTrue();
-      assertThat(target.read(KEY).created()).isEqualTo(8);
-      target.remove(KEY);
-      assertThat(next.counts.records()).isEqualTo(0);
-    } finally {
-      next.close();
-    }
   }
 }

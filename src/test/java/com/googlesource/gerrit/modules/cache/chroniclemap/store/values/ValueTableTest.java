@@ -22,7 +22,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FaultLog;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Envelope;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredKey;
 import java.nio.file.Path;
 import java.util.concurrent.atomic.LongAdder;
 import org.junit.jupiter.api.Test;
@@ -75,44 +74,7 @@ class ValueTableTest {
     }
   }
 
-  /** Where one segment of the new file is full, as chance may have it, and the others are not. */
-  @Test
-  void nothingIsEvictedForPartsThatFitElsewhere() throws Exception {
-    RecordMap source = TestStores.file(temp.resolve("source"), Geometry.forFileOf(4 << 20, 128));
-    RecordMap target = TestStores.file(temp.resolve("target"), Geometry.forFileOf(8 << 20, 128));
-    LongAdder evictions = new LongAdder();
-    ValueTable from = values(source, source.geometry.dataBytes());
-    ValueTable to = values(target, target.geometry.dataBytes(), evictions);
-    byte[] filling = new byte[target.geometry.maxPayload() / 4];
-    for (int i = 0; i < 4000; i++) {
-      byte[] key = {'f', (byte) i, (byte) (i >> 8)};
-      if (target.segmentOf(StoredKey.ofValue(key)) == 0) {
-        var unused = to.put(key, filling, 5, Evict.NONE);
-      }
-    }
-    byte[] value = new byte[2 * source.geometry.maxPayload()];
-    for (int i = 0; i < 20; i++) {
-      assertThat(from.put(new byte[] {'v', (byte) i}, value, 5, Evict.NONE)).isTrue();
-    }
-    try (Rebuild rebuild = new Rebuild(from, temp.resolve("source"), to)) {
-      for (int i = 0; i < source.geometry.segments(); i++) {
-        rebuild.copySegment(i, created -> false);
-      }
-    } finally {
-      source.close();
-    }
-    for (int i = 0; i < 20; i++) {
-      assertThat(to.read(new byte[] {'v', (byte) i}).payload()).hasLength(value.length);
-    }
-    target.close();
-    assertThat(evictions.sum()).isEqualTo(0);
-  }
-
   private ValueTable values(RecordMap file, long maxValue) {
-    return values(file, maxValue, new LongAdder());
-  }
-
-  private ValueTable values(RecordMap file, long maxValue, LongAdder evictions) {
     return new ValueTable(
         file,
         new ValueTable.Rules(
@@ -127,6 +89,7 @@ class ValueTableTest {
                 Disk.REAL,
                 temp.resolve("use"),
                 new FaultLog("cache", new LongAdder())),
-            evictions));
+            new LongAdder(),
+            (map, segment, bytes) -> false));
   }
 }

@@ -1,0 +1,195 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.key;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.random;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.google.common.hash.Hashing;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The disk that a store's one file takes, from its first value to its limit. */
+@Timeout(120)
+class TakenDiskTest {
+  private static final long MB = 1 << 20;
+  private static final int KEYS = 2000;
+
+  @TempDir Path temp;
+  @AutoClose private StoreDirectory directory;
+  private Store store;
+
+  /** How often disk may be taken. */
+  private final AtomicInteger left = new AtomicInteger(Integer.MAX_VALUE);
+
+  private final class ScarceDisk extends FolderDisk {
+    ScarceDisk() {
+      super(Disk.REAL);
+    }
+
+    @Override
+    public void allocating(Path file) throws IOException {
+      if (left.getAndDecrement() <= 0) {
+        throw new IOException("No space left on device (a test)");
+      }
+      super.allocating(file);
+    }
+  }
+
+  private void open(Disk disk, long limit) throws Exception {
+    directory = StoreDirectory.open(temp.resolve("stores"), disk, System::currentTimeMillis);
+    store = TestStores.open(directory, new StoreSettings("cache", 1, limit, Optional.empty()));
+  }
+
+  private static byte[] value(int number) {
+    return random(1000, number);
+  }
+
+  private void fill(int from, int to) {
+    for (int i = from; i < to; i++) {
+      store.put(key(i), value(i), 1);
+    }
+    store.flush();
+  }
+
+  private int found(int from, int to) {
+    int found = 0;
+    for (int i = from; i < to; i++) {
+      Value value = store.read(key(i));
+      if (value != null) {
+        assertWithMessage("key %s", i).that(value.bytes()).isEqualTo(value(i));
+        found++;
+      }
+    }
+    return found;
+  }
+
+  private Path file(String end) throws IOException {
+    return TestStores.filesIn(temp.resolve("stores")).stream()
+        .filter(file -> file.toString().endsWith(end))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  @Test
+  void anEmptyStoreTakesHardlyAny() throws Exception {
+    open(Disk.REAL, 1024 * MB);
+    assertThat(Files.size(file(".chm"))).isGreaterThan(900 * MB);
+    assertThat(TestStores.blocks(file(".chm")) + TestStores.blocks(file(".state")))
+        .isAtMost(68 << 10);
+    assertThat(store.read(key(1))).isNull();
+    store.remove(key(1));
+    assertThat(store.verify(true, Progress.NONE).complete()).isTrue();
+    assertThat(TestStores.blocks(file(".chm"))).isAtMost(68 << 10);
+  }
+
+  /** What has disk goes on; where there is none, nothing is written, not even by Chronicle-Map. */
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1, 5, 16, 40, 200})
+  void aFullDiskEvictsOrLeavesOut(int times) throws Exception {
+    open(new ScarceDisk(), 16 * MB);
+    left.set(times);
+    fill(0, KEYS);
+    long disk = store.stats().diskBytes();
+    long found = found(0, KEYS);
+    StoreStats stats = store.stats();
+    assertThat(stats.state()).isEqualTo(StoreState.READY);
+    assertThat(stats.entries()).isEqualTo(found);
+    assertThat(found + stats.counts().evicted.sum() + stats.counts().notStored.sum())
+        .isEqualTo(KEYS);
+    assertThat(stats.counts().faults.sum()).isEqualTo(times < 200 ? 1 : 0);
+    assertThat(TestStores.blocks(file(".chm"))).isAtMost(disk + 16 * 4096);
+    // Nothing is lost for what has no room.
+    assertThat(store.verify(false, Progress.NONE).values()).isEqualTo(found);
+    directory.close();
+    open(Disk.REAL, 16 * MB);
+    assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.CLEAN);
+    assertThat(found(0, KEYS)).isEqualTo(found);
+    fill(0, KEYS);
+    assertThat(found(0, KEYS)).isEqualTo(KEYS);
+  }
+
+  @Test
+  void aCopyForWhichThereIsNoDiskLeavesTheFile() throws Exception {
+    open(Disk.REAL, 16 * MB);
+    fill(0, KEYS);
+    directory.close();
+    Path before = file(".chm");
+    left.set(20);
+    open(new ScarceDisk(), 64 * MB);
+    assertThat(found(0, KEYS)).isEqualTo(KEYS);
+    assertThat(store.stats().counts().evicted.sum()).isEqualTo(0);
+    assertThat(file(".chm")).isEqualTo(before);
+    directory.close();
+    open(Disk.REAL, 64 * MB);
+    assertThat(found(0, KEYS)).isEqualTo(KEYS);
+    assertThat(file(".chm")).isNotEqualTo(before);
+    assertThat(TestStores.filesIn(temp.resolve("stores")).stream().map(Path::toString).toList())
+        .doesNotContain(before.toString());
+  }
+
+  /** A file of version 1.0.0 that had not grown to its limit, or had. */
+  @ParameterizedTest
+  @ValueSource(longs = {8, 16})
+  void aFileOfVersion1IsTakenOver(long limit) throws Exception {
+    open(Disk.REAL, 8 * MB);
+    fill(0, KEYS);
+    directory.close();
+    Path file = file(".chm");
+    Path state = FileState.pathOf(file);
+    // The chunks that have no disk here would be free there.
+    Disk.REAL.map(state).putInt(FileState.LACKS_DISK_AT, 1);
+    try (RandomAccessFile rooms = new RandomAccessFile(state.toFile(), "rw")) {
+      int segments = Geometry.forFileOf(8 * MB, Geometry.DEFAULT_BYTES_PER_SLOT).segments();
+      rooms.setLength(rooms.length() - Integer.BYTES * segments);
+    }
+    String all =
+        "format=2 version=1 " + Geometry.forFileOf(8 * MB, Geometry.DEFAULT_BYTES_PER_SLOT);
+    String fingerprint =
+        HexFormat.of().toHexDigits(Hashing.crc32c().hashString(all, UTF_8).asInt());
+    String name = file.getFileName().toString();
+    Path old = file.resolveSibling(name.replaceAll("[0-9a-f]{8}\\.chm", fingerprint + ".chm"));
+    Files.move(file, old);
+    Files.move(state, FileState.pathOf(old));
+    open(Disk.REAL, limit * MB);
+    assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.CLEAN);
+    assertThat(found(0, KEYS)).isEqualTo(KEYS);
+    fill(KEYS, 2 * KEYS);
+    assertThat(found(0, 2 * KEYS)).isEqualTo(2 * KEYS);
+    assertThat(Files.exists(old)).isEqualTo(limit == 8);
+    List<Path> files = TestStores.filesIn(temp.resolve("stores"));
+    assertThat(files.stream().filter(each -> each.toString().endsWith(".chm")).count())
+        .isEqualTo(1);
+  }
+}
