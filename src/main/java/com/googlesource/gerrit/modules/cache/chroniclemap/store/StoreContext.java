@@ -155,7 +155,7 @@ final class StoreContext {
       refusedUntil = System.nanoTime() + RETRY_NANOS;
       faults.warn(
           e,
-          "its file gets no more disk; where it has no room, the least-used entries are evicted");
+          "its file gets no more disk: where it has no room, entries are evicted or left out");
       return false;
     }
   }

@@ -325,6 +325,8 @@ final class StoreOpener {
   private Generation filled(Seed seed) throws IOException {
     throwIfClosing();
     Filling filling = new Filling(context.generations);
+    // From some moment on, it has its final name, and misses what is changed until it is in use.
+    untouched = true;
     try {
       seed.fill(filling, /* mayNotFit= */ seed.bytes() > context.settings.maxBytes() / 2);
       context.endSeed();
@@ -332,8 +334,6 @@ final class StoreOpener {
       return filling.made;
     } catch (IOException | RuntimeException | Error e) {
       context.generations.discard(filling.made);
-      // It may have its final name.
-      untouched = true;
       throw e;
     }
   }

@@ -187,12 +187,11 @@ final class StoreWriter {
               write.created(),
               context.pending.isFilling() ? Evict.LEAST_USED_IN_HASTE : Evict.LEAST_USED)) {
         countPut(key);
+      } else if (context.isDiskRefused()) {
+        // That was logged.
+        context.counts.notStored.increment();
       } else {
-        notStored(
-            length,
-            context.isDiskRefused()
-                ? "its file gets no more disk now, for the reason that was logged before"
-                : overLimit(length));
+        notStored(length, overLimit(length));
       }
     } catch (StoreBusyException e) {
       logger.atFine().withCause(e).log("Cache %s", context.settings.name());
