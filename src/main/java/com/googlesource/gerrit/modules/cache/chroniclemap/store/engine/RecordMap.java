@@ -123,6 +123,9 @@ public final class RecordMap {
   /** The name by which {@link #file} was opened. */
   private final File opened;
 
+  /** Whether {@link #file} was given back, which must be done once: others may have it by then. */
+  private final AtomicBoolean released = new AtomicBoolean();
+
   /** Held by code that uses the mapping without Chronicle-Map. */
   private final Object unmapping = new Object();
 
@@ -744,7 +747,7 @@ public final class RecordMap {
       map.close();
     } finally {
       headers.free();
-      if (file != null) {
+      if (file != null && released.compareAndSet(false, true)) {
         CanonicalRandomAccessFiles.release(opened);
       }
     }
