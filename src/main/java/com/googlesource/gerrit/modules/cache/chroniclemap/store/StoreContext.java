@@ -154,8 +154,7 @@ final class StoreContext {
     } catch (IOException e) {
       refusedUntil = System.nanoTime() + RETRY_NANOS;
       faults.warn(
-          e,
-          "its file gets no more disk: where it has no room, entries are evicted or left out");
+          e, "its file gets no more disk: where it has no room, entries are evicted or left out");
       return false;
     }
   }
