@@ -35,7 +35,7 @@ record VerifyWork(CacheInventory inventory, boolean repair) {
           .gauge("millis", "Time", "millis", VerifyReport::millis)
           .all();
 
-  /** How often a check is tried if a growth replaces its file each time. */
+  /** How often a check is tried if a flush replaces its file each time. */
   private static final int MAX_ATTEMPTS = 5;
 
   enum Verdict {

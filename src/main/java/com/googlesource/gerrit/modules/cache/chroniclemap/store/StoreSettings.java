@@ -25,7 +25,8 @@ import java.util.Optional;
  *
  * @param name of the cache; part of the names of the files
  * @param version of the keys and values; another version starts empty
- * @param maxBytes hard limit of the store's file, bytes; one and a half times that while it grows
+ * @param maxBytes hard limit of the disk of the store's file, bytes; that of an older file comes on
+ *     top while it is copied for another limit
  * @param maxAge values older than this are not found any more; empty for no limit
  * @param oldValues what it would mean to find an older value of a key again
  */

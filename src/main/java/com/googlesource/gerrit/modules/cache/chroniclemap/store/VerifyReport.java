@@ -20,7 +20,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
  * @param values whole values
  * @param bytes of their keys and records
  * @param damaged entries whose bytes are not those that were stored, or that lack a part
- * @param repaired whether the file was rebuilt without the damaged entries
+ * @param repaired whether all damaged entries were dropped
  * @param complete whether all entries were checked; false if cancelled or if there is no file
  * @param millis how long it took
  */

@@ -39,7 +39,7 @@ public final class PendingWrites {
 
   /**
    * Heap for the queued writes of each store, however much the others use: a store that waits for
-   * its file to grow must not hold up the others.
+   * its file to be opened must not hold up the others.
    */
   private static final long MIN_BYTES = 256 << 10;
 
