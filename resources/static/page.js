@@ -868,7 +868,7 @@
     if (!document.hidden && !paused) {
       try {
         wait = (await work()) || millis;
-        if (status.textContent.startsWith(OUT_OF_DATE)) {
+        if (work === refresh && status.textContent.startsWith(OUT_OF_DATE)) {
           say('');
         }
       } catch (error) {

@@ -46,9 +46,6 @@ import org.junit.jupiter.api.io.TempDir;
 class LongWorkTest {
   private static final int VALUE_BYTES = 100_000;
 
-  /** What fills the first file of a store so far that it has to grow. */
-  private static final int FIRST_FILL = 35;
-
   private static final int VALUES = 2000;
 
   /** More than two segments take, and less than half of the segments of a file. */

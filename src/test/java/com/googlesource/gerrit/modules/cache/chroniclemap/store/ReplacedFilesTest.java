@@ -259,7 +259,6 @@ class ReplacedFilesTest {
           }
         };
     signOut(OldValues.SECRET, disk);
-    Path before = file();
     armed.set(true);
     store.clear();
     assertThat(armed.get()).isFalse();

@@ -172,7 +172,7 @@ class TakenDiskTest {
     Disk.REAL.map(state).putInt(FileState.LACKS_DISK_AT, 1);
     try (RandomAccessFile rooms = new RandomAccessFile(state.toFile(), "rw")) {
       int segments = Geometry.forFileOf(8 * MB, Geometry.DEFAULT_BYTES_PER_SLOT).segments();
-      rooms.setLength(rooms.length() - Integer.BYTES * segments);
+      rooms.setLength(rooms.length() - (long) Integer.BYTES * segments);
     }
     String all =
         "format=2 version=1 " + Geometry.forFileOf(8 * MB, Geometry.DEFAULT_BYTES_PER_SLOT);

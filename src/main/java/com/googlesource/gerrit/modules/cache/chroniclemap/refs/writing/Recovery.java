@@ -218,7 +218,7 @@ record Recovery(RepositoryRefs refs, SharedWrites writes) {
                 + " -samefile FILE` lists, and then this file");
       }
       logger.atInfo().log(
-          "%s: a killed process left a transaction of %s refs, whose locks are deleted; %s",
+          "%s: a killed process left a transaction of %s loose refs, whose locks are deleted; %s",
           refs.paths.packedRefs.getParent(),
           journal.entries().size(),
           journal.isToComplete()

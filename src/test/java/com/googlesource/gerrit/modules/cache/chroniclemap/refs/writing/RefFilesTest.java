@@ -984,7 +984,7 @@ class RefFilesTest {
       open(new RefDisk());
       assertThat(values()).containsExactly(A, id(1).name());
       assertThat(warnings.texts).hasSize(1);
-      assertThat(warnings.texts.get(0)).contains("a transaction of 0 refs");
+      assertThat(warnings.texts.get(0)).contains("a transaction of 0 loose refs");
     }
     assertThat(files(".transaction", ".lock", ".alive")).isEmpty();
     assertThat(Files.exists(copy)).isTrue();

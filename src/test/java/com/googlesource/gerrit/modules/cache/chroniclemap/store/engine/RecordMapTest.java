@@ -44,7 +44,6 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** What a file of records asks of the system so that it is fast, and does no harm by it. */
 class RecordMapTest {
-  private static final int RECORDS = 1000;
   private static final int RECORD_BYTES = 3000;
 
   @TempDir Path temp;
