@@ -99,7 +99,7 @@ final class Problems {
 
   private static final String NO_FILE = "caches-without-a-file";
   private static final String TRIED_AGAIN =
-      "Remove the reason: the file or folder is tried again within ten minutes.";
+      "Remove the reason: the file is tried again within ten minutes.";
   private static final String IN_MEMORY = "lists are kept in memory only";
 
   /** The time of a state, which lasts. */
@@ -228,7 +228,7 @@ final class Problems {
     add(
         ALL_CACHES,
         "kept in memory only: " + reason,
-        "Their values are lost at the next stop. " + TRIED_AGAIN,
+        "Their values are lost at the next stop. Remove the reason.",
         NO_FILE);
   }
 
