@@ -24,6 +24,7 @@ import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
+import java.util.function.UnaryOperator;
 
 /**
  * The values of a cache that were put lately and are not written to disk yet. Of several values of
@@ -58,8 +59,13 @@ final class DelayedWrites<K, V> {
   /** Writing a key's value takes at most this share of one thread's time. */
   private static final int ONE_IN = 50;
 
-  /** A value that is not written yet. Each put makes a new one, even of the same object. */
-  private record Waiting<K, V>(DiskKey<K> key, V value, long created) {}
+  /**
+   * A value that is not written yet. Each put makes a new one, even of the same object.
+   *
+   * @param run the same object for values of which each took the place of the one before; between
+   *     two runs, the key was written or removed
+   */
+  private record Waiting<K, V>(DiskKey<K> key, V value, long created, Object run) {}
 
   private final Store store;
   private final Function<V, byte[]> serializer;
@@ -71,6 +77,9 @@ final class DelayedWrites<K, V> {
 
   /** Until when the values of some keys are not written again, as {@link System#nanoTime}. */
   private final ConcurrentMap<K, Long> pauses = new ConcurrentHashMap<>();
+
+  /** Whether {@link #writeAll} is not called again. */
+  private final AtomicBoolean isOver = new AtomicBoolean();
 
   /**
    * Makes the delayed writes of a store.
@@ -104,12 +113,16 @@ final class DelayedWrites<K, V> {
    */
   Ticket put(DiskKey<K> key, V value, long created) {
     if (mayWait(key)) {
-      return change(key, new Waiting<>(key, value, created), store::beginChange);
+      return change(key, before -> next(key, value, created, before), store::beginChange);
     }
     byte[] bytes = serializer.apply(value);
     return bytes == null
         ? remove(key)
-        : change(key, null, stored -> store.beginPut(stored, bytes, created));
+        : change(key, before -> null, stored -> store.beginPut(stored, bytes, created));
+  }
+
+  private Waiting<K, V> next(DiskKey<K> key, V value, long created, @Nullable Waiting<K, V> old) {
+    return new Waiting<>(key, value, created, old == null ? new Object() : old.run);
   }
 
   /** Like {@link Store#putIfCurrent}. If too many keys wait, this thread writes the value. */
@@ -118,7 +131,8 @@ final class DelayedWrites<K, V> {
       var unused =
           waiting.compute(
               key.key(),
-              (k, before) -> ticket.hasEnded() ? before : new Waiting<>(key, value, created));
+              (k, before) -> ticket.hasEnded() ? before : next(key, value, created, before));
+      writeIfOver(key);
       return;
     }
     byte[] bytes = serializer.apply(value);
@@ -135,9 +149,16 @@ final class DelayedWrites<K, V> {
     return count < MAX_WAITING || waiting.containsKey(key.key());
   }
 
+  /** Called when the value waits, so that either this or the last {@link #writeAll} meets it. */
+  private void writeIfOver(DiskKey<K> key) {
+    if (isOver.get()) {
+      write(waiting.get(key.key()));
+    }
+  }
+
   /** Like {@link Store#beginRemove}. Waits for a write of the key, but not for its serializer. */
   Ticket remove(DiskKey<K> key) {
-    return change(key, null, store::beginRemove);
+    return change(key, before -> null, store::beginRemove);
   }
 
   /**
@@ -146,15 +167,16 @@ final class DelayedWrites<K, V> {
    * meanwhile, so a value that is read then is not kept.
    */
   private Ticket change(
-      DiskKey<K> key, @Nullable Waiting<K, V> next, Function<byte[], Ticket> beginInStore) {
+      DiskKey<K> key, UnaryOperator<Waiting<K, V>> next, Function<byte[], Ticket> beginInStore) {
     Ticket[] begun = new Ticket[1];
     var unused =
         waiting.compute(
             key.key(),
             (k, before) -> {
               begun[0] = beginInStore.apply(key.bytes());
-              return next;
+              return next.apply(before);
             });
+    writeIfOver(key);
     return begun[0];
   }
 
@@ -178,6 +200,8 @@ final class DelayedWrites<K, V> {
    * @param isLast whether this is not called again, so that none may wait for longer
    */
   void writeAll(boolean isLast) {
+    // Once it is true it stays so, whichever of two callers is the later.
+    boolean unused = isOver.compareAndSet(false, isLast);
     long now = System.nanoTime();
     pauses.values().removeIf(until -> now - until >= 0);
     for (Waiting<K, V> each : waiting.values()) {
@@ -189,17 +213,21 @@ final class DelayedWrites<K, V> {
 
   /** Never throws: the value of one project must not keep those of others from the disk. */
   @SuppressWarnings("ReferenceEquality")
-  private void write(Waiting<K, V> last) {
-    K key = last.key().key();
-    if (readOnly.get()) {
+  private void write(@Nullable Waiting<K, V> last) {
+    if (last == null || readOnly.get()) {
       return;
     }
+    K key = last.key().key();
     try {
       long begun = System.nanoTime();
       byte[] bytes = serializer.apply(last.value());
-      // In one step for changes of the key, so that this brings nothing back that was removed.
+      // In one step for changes of the key, so that this brings nothing back that was removed. If
+      // there is a newer value, that waits on: otherwise nothing would be written of a value that
+      // is put faster than it is serialized.
       var unused =
-          waiting.computeIfPresent(key, (k, now) -> now == last && write(last, bytes) ? null : now);
+          waiting.computeIfPresent(
+              key,
+              (k, now) -> now.run == last.run && write(last, bytes) && now == last ? null : now);
       long ended = System.nanoTime();
       // The disk may have hung.
       long pause = Math.min(ONE_IN * (ended - begun), TimeUnit.MINUTES.toNanos(10));

@@ -31,6 +31,8 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.RunnableScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -208,6 +210,35 @@ class DelayedWritesTest extends CacheContract {
     assertThat(cache.getIfPresent("a")).isEqualTo("second");
     site.restart();
     assertThat(plain().getIfPresent("a")).isEqualTo("second");
+  }
+
+  /** As of a project that gets changes faster than its value is serialized. */
+  @Test
+  void aValueThatIsPutDuringEachWriteIsWrittenNevertheless() {
+    AtomicReference<Runnable> during = new AtomicReference<>(() -> {});
+    CacheSerializer<String> changing =
+        new CountingSerializer() {
+          @Override
+          public byte[] serialize(String value) {
+            during.get().run();
+            return super.serialize(value);
+          }
+        };
+    Cache<String, String> cache = site.build(def().valueSerializer(changing));
+    DiskKey<String> key = ((ChronicleMapCache<String, String>) cache).disk.key("a");
+    AtomicInteger puts = new AtomicInteger();
+    during.set(() -> cache.put("a", "v" + puts.incrementAndGet()));
+    cache.put("a", "v0");
+    for (int i = 0; i < 3; i++) {
+      site.settle();
+      // As after a kill.
+      assertThat(storeOf(cache).read(key.bytes()).bytes())
+          .isEqualTo(StringCacheSerializer.INSTANCE.serialize("v" + i));
+      assertThat(cache.getIfPresent("a")).isEqualTo("v" + (i + 1));
+    }
+    during.set(() -> {});
+    site.restart();
+    assertThat(plain().getIfPresent("a")).isEqualTo("v3");
   }
 
   @Test
@@ -415,6 +446,50 @@ class DelayedWritesTest extends CacheContract {
     @Override
     public String getMessage() {
       throw new OutOfMemoryError("a test");
+    }
+  }
+
+  /** Requests may go on for a moment while a server stops. */
+  @Test
+  void aPutAfterTheLastWriteIsWrittenAtOnce() {
+    Store store = storeOf(plain());
+    DelayedWrites<Integer, String> writes =
+        new DelayedWrites<>(store, serializer::serialize, new AtomicBoolean(), () -> {});
+    writes.put(key(1), "a", 1).close();
+    writes.putIfCurrent(key(2), "b", 1, store.ticket(key(2).bytes()));
+    writes.writeAll(/* isLast= */ true);
+    writes.put(key(1), "c", 2).close();
+    writes.putIfCurrent(key(2), "d", 2, store.ticket(key(2).bytes()));
+    for (int i = 1; i <= 2; i++) {
+      assertThat(store.read(key(i).bytes()).created()).isEqualTo(2);
+      assertThat(writes.get(key(i), store.ticket(key(i).bytes()))).isNull();
+    }
+  }
+
+  /** It may come while the last writes are under way, on another thread. */
+  @Test
+  void aPutDuringTheLastWriteIsWritten() {
+    Store store = storeOf(plain());
+    AtomicReference<Runnable> during = new AtomicReference<>();
+    DelayedWrites<Integer, String> writes =
+        new DelayedWrites<>(
+            store,
+            value -> {
+              during.getAndSet(() -> {}).run();
+              return serializer.serialize(value);
+            },
+            new AtomicBoolean(),
+            () -> {});
+    during.set(
+        () -> {
+          for (int i = 1; i < DelayedWrites.MAX_WAITING; i++) {
+            writes.put(key(i), "new", 2).close();
+          }
+        });
+    writes.put(key(1), "old", 1).close();
+    writes.writeAll(/* isLast= */ true);
+    for (int i = 1; i < DelayedWrites.MAX_WAITING; i++) {
+      assertThat(store.read(key(i).bytes()).created()).isEqualTo(2);
     }
   }
 
