@@ -485,13 +485,14 @@ final class CurrentFile {
       if (!isOver()) {
         return false;
       }
-      if (!missedNoted
-          && (untouched || state == StoreState.CLOSED)
+      if ((untouched || state == StoreState.CLOSED)
           && (all || context.settings.oldValues() != OldValues.PURE)) {
-        // Also here, as another process may have a folder that is not open, and delete the marker.
         lost = Optional.of(DiscardMarkers.missedChange());
+        boolean wasNoted = missedNoted;
+        // Each time, as another process may have a folder that is not open, and delete the marker
+        // with what it finds. While the marker is there, this finds only that.
         missedNoted = markOrForget();
-        logger.at(missedNoted ? Level.INFO : Level.FINE).log(
+        logger.at(missedNoted && !wasNoted ? Level.INFO : Level.FINE).log(
             "Cache %s was changed without its file and starts empty when that is opened next: it"
                 + " still holds what was invalidated",
             context.settings.name());
@@ -505,8 +506,9 @@ final class CurrentFile {
       context.files.markMissed();
       return true;
     } catch (IOException e) {
-      // Files can be deleted on a disk without room for a marker.
-      return forgetIf(lost) && (context.files.isNotedByOthers() || context.distrusts());
+      // Files can be deleted on a disk without room for a marker. Not for each change.
+      return missedNoted
+          || (forgetIf(lost) && (context.files.isNotedByOthers() || context.distrusts()));
     }
   }
 

@@ -311,6 +311,32 @@ class LateFolderTest {
     assertIsThere(false, changed, GONE);
   }
 
+  /** That process may have ended before the stop of this one, which finds its files all right. */
+  @Test
+  void aMarkerThatAnotherProcessDeletedIsMadeAgain() throws Exception {
+    startInVain(Trouble.UNCHECKED);
+    Store changed = open(CHANGED);
+    Store pure = open(PURE);
+    changed.remove(GONE);
+    pure.clear();
+    try (StoreDirectory other = StoreDirectory.open(folder)) {
+      for (StoreSettings settings : List.of(CHANGED, PURE)) {
+        Store theirs = TestStores.open(other, settings);
+        assertIsThere(false, theirs, GONE);
+        theirs.put(GONE, VALUE, clock.get());
+      }
+    }
+    changed.remove(GONE);
+    pure.clear();
+    // Before the stop, which may not come.
+    assertThat(files().keySet()).containsAtLeast("changed-v1.discard", "pure-v1.discard");
+    directory.close();
+    end();
+    directory = StoreDirectory.open(folder);
+    assertIsThere(false, open(CHANGED), GONE);
+    assertIsThere(false, open(PURE), GONE);
+  }
+
   @Test
   void allStoresOfASweepTryItOnce() throws Exception {
     startInVain(Trouble.UNCHECKED);
