@@ -212,27 +212,20 @@ final class DelayedWrites<K, V> {
   }
 
   /** Never throws: the value of one project must not keep those of others from the disk. */
-  @SuppressWarnings("ReferenceEquality")
   private void write(@Nullable Waiting<K, V> last) {
     if (last == null || readOnly.get()) {
       return;
     }
-    K key = last.key().key();
     try {
       long begun = System.nanoTime();
       byte[] bytes = serializer.apply(last.value());
-      // In one step for changes of the key, so that this brings nothing back that was removed. If
-      // there is a newer value, that waits on: otherwise nothing would be written of a value that
-      // is put faster than it is serialized.
-      var unused =
-          waiting.computeIfPresent(
-              key,
-              (k, now) -> now.run == last.run && write(last, bytes) && now == last ? null : now);
+      // In one step for changes of the key, so that this brings nothing back that was removed.
+      var unused = waiting.computeIfPresent(last.key.key(), (k, now) -> write(last, bytes, now));
       long ended = System.nanoTime();
       // The disk may have hung.
       long pause = Math.min(ONE_IN * (ended - begun), TimeUnit.MINUTES.toNanos(10));
       if (pause > TimeUnit.SECONDS.toNanos(DELAY_SECONDS)) {
-        pauses.put(key, ended + pause);
+        pauses.put(last.key.key(), ended + pause);
       }
     } catch (RuntimeException | Error e) {
       logger.atWarning().withCause(e).atMostEvery(10, TimeUnit.MINUTES).log(
@@ -240,9 +233,15 @@ final class DelayedWrites<K, V> {
     }
   }
 
-  private boolean write(Waiting<K, V> last, @Nullable byte[] bytes) {
-    if (readOnly.get()) {
-      return false;
+  /**
+   * Writes a value even if a newer one waits: otherwise nothing would be written of those that are
+   * put faster than they are serialized. Returns what waits afterwards.
+   */
+  @Nullable
+  @SuppressWarnings("ReferenceEquality")
+  private Waiting<K, V> write(Waiting<K, V> last, @Nullable byte[] bytes, Waiting<K, V> now) {
+    if (readOnly.get() || now.run != last.run) {
+      return now;
     }
     // Without a condition, so that the older value is gone even if this one has no room.
     if (bytes == null) {
@@ -250,6 +249,6 @@ final class DelayedWrites<K, V> {
     } else {
       store.put(last.key().bytes(), bytes, last.created());
     }
-    return true;
+    return now == last ? null : now;
   }
 }
