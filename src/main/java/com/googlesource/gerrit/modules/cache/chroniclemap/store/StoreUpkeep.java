@@ -25,6 +25,8 @@ import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.util.PrimitiveIterator.OfInt;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.BooleanSupplier;
 import java.util.stream.IntStream;
 
@@ -49,6 +51,9 @@ final class StoreUpkeep {
 
   /** When values that are too old were last removed; milliseconds since the epoch. */
   private volatile long lastSweep;
+
+  /** How many segments were swept, in turns. The next sweep begins with the one that follows. */
+  private final AtomicInteger swept = new AtomicInteger();
 
   StoreUpkeep(StoreContext context, CurrentFile current) {
     this.context = context;
@@ -190,21 +195,29 @@ final class StoreUpkeep {
     }
   }
 
-  /** Removes the values that are too old in the background. */
+  /**
+   * Removes the values that are too old in the background. This takes the place of the last sweep,
+   * which may take longer than the interval: otherwise there would be ever more of them.
+   */
   void sweepExpired() {
-    context.threads.inSteps(sweep());
+    long begun = lastSweep;
+    BooleanSupplier sweep = sweep();
+    context.threads.inSteps(() -> lastSweep == begun && sweep.getAsBoolean());
   }
 
   /**
    * A sweep of what is too old: each call reads one of the segments that may hold such values, and
-   * returns false if none is left.
+   * returns false if none is left. It begins where the last one is, so that all have their turn
+   * even if none ever comes to its end.
    */
   BooleanSupplier sweep() {
     Generation file = current.file();
     if (context.maxAgeMillis == Long.MAX_VALUE || file == null) {
       return () -> false;
     }
-    OfInt segments = IntStream.range(0, file.state().counts.segments).iterator();
+    int all = file.state().counts.segments;
+    OfInt segments =
+        IntStream.range(0, all).map(i -> Math.floorMod(swept.getAndIncrement(), all)).iterator();
     return () -> segments.hasNext() && sweepNext(file, segments);
   }
 
@@ -212,12 +225,10 @@ final class StoreUpkeep {
   private boolean sweepNext(Generation file, OfInt segments) {
     context.lock.yieldToWaiters();
     try (SegmentReader reader = file.reader()) {
-      boolean isInUse =
-          whileInUse(
-              file,
-              () ->
-                  context.counts.expired.add(
-                      file.values.removeOld(segments, reader, context::isTooOld)));
+      LongAdder expired = context.counts.expired;
+      FolderDisk.Step removal =
+          () -> expired.add(file.values.removeOld(segments, reader, context::isTooOld));
+      boolean isInUse = whileInUse(file, removal);
       reader.giveBack();
       return isInUse;
     } catch (StoreBusyException e) {

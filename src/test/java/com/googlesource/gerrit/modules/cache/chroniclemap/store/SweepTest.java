@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
+import static com.google.common.util.concurrent.Uninterruptibles.awaitUninterruptibly;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.key;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
@@ -26,10 +27,14 @@ import java.nio.channels.FileChannel;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -47,6 +52,13 @@ class SweepTest {
 
   /** How often the file of a store was read. */
   private final AtomicInteger reads = new AtomicInteger();
+
+  /** Called with the place of each of these reads; may fail as the disk does. */
+  private volatile OnRead onRead = place -> {};
+
+  private interface OnRead {
+    void accept(long place) throws IOException;
+  }
 
   private StoreDirectory directory;
   private Store store;
@@ -66,6 +78,7 @@ class SweepTest {
             @Override
             public int read(ByteBuffer dst, long position) throws IOException {
               reads.incrementAndGet();
+              onRead.accept(position);
               return super.read(dst, position);
             }
           };
@@ -221,6 +234,73 @@ class SweepTest {
     assertThat(sweepReads()).isTrue();
     assertThat(sweepReads()).isFalse();
     advance(MAX_AGE.plusMinutes(1));
+    TestStores.sweep(store);
+    assertThat(store.stats().entries()).isEqualTo(0);
+  }
+
+  /**
+   * As where a sweep takes longer than its interval. Here the disk fails each read, so that another
+   * sweep would find all segments as the first one did.
+   */
+  @Test
+  void aSweepGoesOnWhereTheLastOneIs() throws Exception {
+    fill();
+    advance(MAX_AGE.multipliedBy(2));
+    List<Long> places = new CopyOnWriteArrayList<>();
+    CountDownLatch begun = new CountDownLatch(1);
+    CountDownLatch mayGoOn = new CountDownLatch(1);
+    onRead =
+        place -> {
+          places.add(place);
+          begun.countDown();
+          awaitUninterruptibly(mayGoOn);
+          throw new IOException("a test");
+        };
+    try {
+      store.everyMinute();
+      begun.await();
+      advance(MAX_AGE.dividedBy(10));
+      store.everyMinute();
+    } finally {
+      mayGoOn.countDown();
+    }
+    // All of them, and the first one twice.
+    while (places.size() == 1 || !places.getLast().equals(places.getFirst())) {
+      Thread.onSpinWait();
+    }
+    int all = places.size();
+    awaitManySteps();
+    assertThat(places).hasSize(all);
+    assertThat(Set.copyOf(places)).hasSize(all - 1);
+    onRead = place -> {};
+    TestStores.sweep(store);
+    assertThat(store.stats().counts().expired.sum()).isEqualTo(KEYS);
+  }
+
+  /** Returns when anything that still runs in steps has had its turn. */
+  private void awaitManySteps() throws Exception {
+    CountDownLatch steps = new CountDownLatch(1000);
+    directory.threads.inSteps(
+        () -> {
+          steps.countDown();
+          return steps.getCount() > 0;
+        });
+    steps.await();
+  }
+
+  /** No thread could be started for its next step. */
+  @Test
+  void aSweepThatWasLostKeepsNoOtherFromAnything() throws Exception {
+    fill();
+    advance(MAX_AGE.multipliedBy(2));
+    BooleanSupplier lost = store.upkeep.sweep();
+    assertThat(lost.getAsBoolean()).isTrue();
+    assertThat(store.stats().entries()).isGreaterThan(0);
+    assertThat(sweepReads()).isTrue();
+    assertThat(store.stats().entries()).isEqualTo(0);
+    // What was put where the lost one had been.
+    fill();
+    advance(MAX_AGE.multipliedBy(2));
     TestStores.sweep(store);
     assertThat(store.stats().entries()).isEqualTo(0);
   }
