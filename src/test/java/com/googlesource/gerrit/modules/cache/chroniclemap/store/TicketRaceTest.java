@@ -15,9 +15,12 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.util.concurrent.Uninterruptibles.awaitUninterruptibly;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.primitives.Ints;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -44,9 +47,6 @@ class TicketRaceTest {
   private static final int CHANGES = Integer.getInteger("race.changes", 60_000);
   private static final int CHECKS = 8;
   private static final int LOADERS = 2;
-
-  /** Of a {@link StoreDirectory}. */
-  private static final int BACKGROUND_THREADS = 2;
 
   private static final byte[] KEY = "key".getBytes(UTF_8);
 
@@ -141,10 +141,15 @@ class TicketRaceTest {
 
   @Test
   void noLoadBringsAnOlderValueBackWhileTheFileIsBeingOpened() throws Exception {
-    for (int i = 0; i < BACKGROUND_THREADS; i++) {
-      var unused =
-          directory.openStore(settings("other" + i), Optional.empty(), report -> await(mayOpen));
-    }
+    directory.close();
+    Disk disk =
+        new FolderDisk(Disk.REAL) {
+          @Override
+          public void mapping(Path file) {
+            awaitUninterruptibly(mayOpen);
+          }
+        };
+    directory = StoreDirectory.open(temp.resolve("slow"), disk, System::currentTimeMillis);
     store = directory.openStore(settings("cache"));
     changeAgainAndAgain();
     assertThat(store.stats().state()).isEqualTo(StoreState.OPENING);
@@ -152,13 +157,5 @@ class TicketRaceTest {
     store.awaitOpened();
     store.flush();
     check(CHANGES, CHANGES % 3 == 0);
-  }
-
-  private static void await(CountDownLatch latch) {
-    try {
-      latch.await();
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
   }
 }
