@@ -207,7 +207,6 @@ class TierTest extends SiteTest {
         other.config().setString("cache", null, "directory", directory);
         other.restart();
         LoadingCache<String, String> cache = other.loading(def());
-        assertThat(cache).isNotInstanceOf(PersistentCache.class);
         assertThat(cache.get("a")).isEqualTo("loaded a");
         assertThat(other.inventory().directory()).isEmpty();
         assertThat(other.inventory().reports()).isEmpty();
