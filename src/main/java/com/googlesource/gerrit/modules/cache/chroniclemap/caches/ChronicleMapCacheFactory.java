@@ -402,8 +402,7 @@ final class ChronicleMapCacheFactory
       return;
     }
     try {
-      directory.get().discard(def.name(), def.version());
-      takeover.orElseThrow().moveAside(def.name());
+      directory.get().discard(def.name(), def.version(), takeover.orElseThrow().seed(def));
     } catch (IOException e) {
       if (directory().isPresent() || !distrust()) {
         log.warn("Cache " + def.name() + ": its file cannot be deleted: " + e.getMessage());

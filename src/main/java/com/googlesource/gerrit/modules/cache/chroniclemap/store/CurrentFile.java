@@ -538,11 +538,7 @@ final class CurrentFile {
   private boolean forgetIf(Optional<LostContentException> evidence) {
     lost = evidence;
     return evidence.isEmpty()
-        || orWarn(
-            () -> {
-              context.endSeed();
-              context.files.discard(evidence.get());
-            });
+        || orWarn(() -> context.files.discard(evidence.get(), context::endSeed));
   }
 
   private boolean orWarn(FolderDisk.Step step) {

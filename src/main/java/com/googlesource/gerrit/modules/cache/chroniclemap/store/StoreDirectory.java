@@ -346,15 +346,19 @@ public final class StoreDirectory implements AutoCloseable {
    * cache is open, as while a plugin is being replaced, only the files of this version are
    * affected.
    *
+   * @param seed is moved aside
    * @throws IOException if that fails
    */
-  public synchronized void discard(String name, int version) throws IOException {
+  public synchronized void discard(String name, int version, Optional<Seed> seed)
+      throws IOException {
+    FolderDisk.Step endSeed = seed.isPresent() ? seed.get()::moveAside : () -> {};
     StoreFiles files = files(name, version);
     if (stores.keySet().stream().anyMatch(open -> open.name().equals(name))) {
       // The open store is that of a plugin being replaced. Its files stay until it is closed.
       files.markers.mark();
+      endSeed.run();
     } else {
-      files.discardAllVersions();
+      files.discardAllVersions(endSeed);
     }
   }
 

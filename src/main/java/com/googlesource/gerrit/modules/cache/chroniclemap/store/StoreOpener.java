@@ -304,15 +304,17 @@ final class StoreOpener {
   }
 
   private Opened create(StartReport.Kind kind, LostContentException evidence) throws IOException {
-    if (first) {
-      files.deleteAll(evidence);
+    boolean isFilled = kind == StartReport.Kind.NEW && context.seed.isPresent();
+    if (isFilled) {
+      // Changes that are queued until the file is in use, which the seed misses, keep their marker.
+      files.delete(first, evidence);
     } else {
-      files.deleteThisVersion(evidence);
+      files.forget(first, evidence, context::endSeed);
     }
     untouched = false;
     String detail = kind == StartReport.Kind.NEW ? "" : evidence.getMessage();
     Generation made =
-        kind == StartReport.Kind.NEW && context.seed.isPresent()
+        isFilled
             ? filled(context.seed.get())
             : context.generations.first(context.settings.maxBytes());
     return new Opened(made, report(kind, detail, made.values.entries()));

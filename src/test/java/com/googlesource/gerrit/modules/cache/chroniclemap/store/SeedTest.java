@@ -172,7 +172,7 @@ class SeedTest {
     store.awaitOpened();
     assertThat(found(0, 100)).isEqualTo(30);
     restart();
-    directory.discard("cache", 1);
+    directory.discard("cache", 1, Optional.empty());
     beginAndWait(OldValues.PURE, seed(5000, 10_000));
     assertThat(found(0, 100)).isEqualTo(100);
     assertThat(store.stats().entries()).isAtLeast(600L);
@@ -285,7 +285,7 @@ class SeedTest {
         assertThat(found(0, COUNT)).isEqualTo(isNewer && !isPure ? COUNT : 0);
         assertThat(seed.isMoved).isTrue();
         restart();
-        directory.discard("cache", 1);
+        directory.discard("cache", 1, Optional.empty());
       }
     }
   }

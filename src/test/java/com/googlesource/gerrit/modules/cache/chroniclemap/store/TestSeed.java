@@ -47,6 +47,7 @@ final class TestSeed implements Seed {
   TestSeed copy() {
     TestSeed copy = new TestSeed(count, values);
     copy.created = created;
+    copy.changed = changed;
     copy.isMoved = isMoved;
     return copy;
   }

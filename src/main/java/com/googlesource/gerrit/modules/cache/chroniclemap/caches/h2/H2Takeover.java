@@ -196,13 +196,6 @@ public final class H2Takeover {
     }
   }
 
-  /** Moves H2's file of a cache aside, which misses the changes of this server. */
-  public void moveAside(String cache) throws IOException {
-    if (hasFile(cache)) {
-      moveAside(H2File.pathOf(folder, cache));
-    }
-  }
-
   static void moveAside(Path file) throws IOException {
     Path folder = file.toAbsolutePath().getParent();
     Path aside = Files.createDirectories(folder.resolve(ASIDE));

@@ -21,6 +21,7 @@ import com.google.common.base.CharMatcher;
 import com.google.common.hash.Hashing;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk.Step;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
@@ -234,14 +235,14 @@ public final class StoreFiles {
   }
 
   /**
-   * Deletes or else marks the files, so that nobody uses what they hold.
+   * Forgets or else marks the files, so that nobody uses what they hold.
    *
+   * @param endSeed see {@link #forget}
    * @throws IOException if neither can be done
    */
-  public void discard(LostContentException evidence) throws IOException {
+  public void discard(LostContentException evidence, Step endSeed) throws IOException {
     try {
-      deleteThisVersion(evidence);
-      disk.sync(directory);
+      forget(/* all= */ false, evidence, endSeed);
     } catch (IOException e) {
       try {
         markers.mark();
@@ -255,17 +256,17 @@ public final class StoreFiles {
   /**
    * Deletes the files of all versions.
    *
+   * @param endSeed see {@link #forget}
    * @throws IOException if some of them may still be there; those of this version are then marked,
    *     if that can be done
    */
-  public void discardAllVersions() throws IOException {
+  public void discardAllVersions(Step endSeed) throws IOException {
     if (list().isEmpty()) {
+      endSeed.run();
       return;
     }
     try {
-      deleteEach(list());
-      unmarkAfterDeletion();
-      disk.sync(directory);
+      forget(/* all= */ true, new LostContentException("it is not wanted"), endSeed);
     } catch (IOException e) {
       markers.mark();
       throw e;
@@ -371,29 +372,36 @@ public final class StoreFiles {
     disk.sync(directory);
   }
 
-  /** Deletes all files of the cache, of whatever version. */
-  public void deleteAll(LostContentException evidence) throws IOException {
-    requireNonNull(evidence);
-    deleteEach(list());
-    unmarkAfterDeletion();
-  }
-
-  private void unmarkAfterDeletion() throws IOException {
-    if (markers.evidence().isPresent()) {
-      // Otherwise a crash of the machine might undo the deletions but not that of the marker.
-      disk.sync(directory);
-    }
+  /**
+   * Deletes the files, ends the seed, and takes all marks back. The order is such that a kill or a
+   * crash of the machine leaves evidence against what is still there: a seed says that the files
+   * are older, and a marker that neither of them may be used.
+   *
+   * @param all see {@link #delete}
+   * @param endSeed moves the seed aside, if there is one
+   */
+  public void forget(boolean all, LostContentException evidence, Step endSeed) throws IOException {
+    delete(all, evidence);
+    endSeed.run();
     markers.unmark();
   }
 
-  /** Deletes the files of this version of the cache; those of another version may be in use. */
-  public void deleteThisVersion(LostContentException evidence) throws IOException {
+  /**
+   * Deletes the files, but no marker of this version, so that no crash of the machine brings them
+   * back.
+   *
+   * @param all whether also those of other versions, which may be in use
+   */
+  public void delete(boolean all, LostContentException evidence) throws IOException {
     requireNonNull(evidence);
-    deleteEach(
+    List<Path> doomed =
         list().stream()
-            .filter(file -> file.getFileName().toString().startsWith(versioned + "-g"))
-            .toList());
-    unmarkAfterDeletion();
+            .filter(file -> all || file.getFileName().toString().startsWith(versioned + "-g"))
+            .toList();
+    deleteEach(doomed);
+    if (!doomed.isEmpty() || markers.evidence().isPresent()) {
+      disk.sync(directory);
+    }
   }
 
   /** Deletes all but the markers, which go last: a marker counts while any generation is there. */
