@@ -124,7 +124,7 @@ public final class Store {
   public Value readUncounted(byte[] key) {
     current.awaitOpenBriefly();
     // Asked before the value, which may arrive at any time.
-    boolean mustStayMissing = context.isSeedAwaited();
+    boolean mustStayMissing = context.isSeedAwaited;
     // When it is over, queued writes may be out of date: changes are not noted any more.
     Value value = current.isOver() ? null : findNewest(key);
     if (value == null && mustStayMissing) {

@@ -75,6 +75,13 @@ final class StoreContext {
   /** What the file begins with; empty once that is done, or was given up. */
   volatile Optional<Seed> seed;
 
+  /**
+   * Whether no file that had to begin with secrets was in use yet. Callers wait for them, and what
+   * was reported as missing must stay missing: a sign-out from a session that is not found
+   * invalidates nothing.
+   */
+  volatile boolean isSeedAwaited;
+
   /** Until when callers wait for the file to be opened; on the clock of {@link System#nanoTime}. */
   final long openDeadline;
 
@@ -106,7 +113,8 @@ final class StoreContext {
     this.isDiscardedKnown = isKnown;
     this.maxAgeMillis = settings.maxAge().map(Duration::toMillis).orElse(Long.MAX_VALUE);
     this.seed = seed;
-    this.openDeadline = System.nanoTime() + OPEN_WAIT_NANOS + (isSeedAwaited() ? FILL_NANOS : 0);
+    this.isSeedAwaited = settings.oldValues() == OldValues.SECRET && seed.isPresent();
+    this.openDeadline = System.nanoTime() + OPEN_WAIT_NANOS + (isSeedAwaited ? FILL_NANOS : 0);
     this.usage = new Usage(clock, threads::maintain, files.disk, files.usage(), faults);
     this.generations =
         new GenerationFactory(
@@ -127,14 +135,6 @@ final class StoreContext {
    */
   boolean distrusts() {
     return settings.oldValues() != OldValues.PURE && folder.distrusts();
-  }
-
-  /**
-   * Whether the file is still to begin with secrets. Callers wait for them, and what was reported
-   * as missing must stay missing: a sign-out from a session that is not found invalidates nothing.
-   */
-  boolean isSeedAwaited() {
-    return settings.oldValues() == OldValues.SECRET && seed.isPresent();
   }
 
   /** Moves the seed aside, if there is one: the file has begun with it, or must not any more. */

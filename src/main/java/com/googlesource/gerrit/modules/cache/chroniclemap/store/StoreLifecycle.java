@@ -115,6 +115,7 @@ final class StoreLifecycle {
     context.lock.lock();
     try {
       file = current.use(result.file(), result.report());
+      context.isSeedAwaited = false;
       context.files.wasOpen = true;
       // Queued writes go into the file before any others, so that the early marker is not needed
       // afterwards.

@@ -366,7 +366,7 @@ final class StoreOpener {
       boolean isPut = isLeftOut || made.put(key, value, created, Evict.NONE);
       withoutRoom = isPut ? 0 : withoutRoom + 1;
       boolean isLate =
-          context.isSeedAwaited() && System.nanoTime() - filling > StoreContext.FILL_NANOS;
+          context.isSeedAwaited && System.nanoTime() - filling > StoreContext.FILL_NANOS;
       return withoutRoom < MAX_WITHOUT_ROOM && !isLate;
     }
   }

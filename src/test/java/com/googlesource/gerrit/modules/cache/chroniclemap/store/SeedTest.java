@@ -21,6 +21,9 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStore
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestSeed.Step;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -304,5 +307,42 @@ class SeedTest {
     begin(OldValues.SECRET, Optional.empty(), seed(COUNT, 1000));
     assertThat(found(0, COUNT)).isEqualTo(COUNT);
     mayGoOn.countDown();
+  }
+
+  /** A sign-out from a session that is not found invalidates nothing. */
+  @Test
+  void aSecretThatIsNotFoundJustBeforeItsFileIsInUseStaysMissing() throws Exception {
+    directory.close();
+    CountDownLatch moved = new CountDownLatch(1);
+    CountDownLatch mayGoOn = new CountDownLatch(1);
+    directory =
+        StoreDirectory.open(
+            temp.resolve("stores"),
+            new FolderDisk(Disk.REAL) {
+              @Override
+              public void move(Path from, Path to) throws IOException {
+                moved.countDown();
+                Uninterruptibles.awaitUninterruptibly(mayGoOn);
+                super.move(from, to);
+              }
+            },
+            System::currentTimeMillis);
+    TestSeed seed = seed(COUNT, 1000);
+    seed.hook =
+        step -> {
+          throw new IllegalStateException("on purpose");
+        };
+    beginAndWait(OldValues.SECRET, seed);
+    seed.hook = step -> {};
+    Thread healing = Thread.ofPlatform().start(store.lifecycle::heal);
+    moved.await();
+    assertThat(seed.isMoved).isTrue();
+    boolean isFound = store.read(key(1)) != null;
+    mayGoOn.countDown();
+    healing.join();
+    assertThat(store.stats().state()).isEqualTo(StoreState.READY);
+    assertThat(isFound).isFalse();
+    assertThat(store.read(key(1))).isNull();
+    assertThat(found(2, COUNT)).isEqualTo(COUNT - 2);
   }
 }
