@@ -417,8 +417,7 @@ public final class StoreDirectory implements AutoCloseable {
     other.ifPresent(Store::closeAndRelease);
     Runnable opening = () -> store.lifecycle.open().ifPresent(onOpened);
     boolean isLong = seed.isPresent() && settings.oldValues() != OldValues.SECRET;
-    // In memory only, the store has no file from the beginning, and nobody has to wait for one.
-    if (obstacle != null || !((isLong && threads.fill(opening)) || threads.open(opening))) {
+    if (!((isLong && threads.fill(opening)) || threads.open(opening))) {
       var unused = store.lifecycle.open();
     }
     return store;

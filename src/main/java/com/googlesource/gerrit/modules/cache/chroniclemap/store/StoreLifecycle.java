@@ -70,6 +70,9 @@ final class StoreLifecycle {
    */
   private long pauseMillis;
 
+  /** Whether a thread has begun to open the file for the first time. */
+  private final AtomicBoolean begun = new AtomicBoolean();
+
   /** The file that was closed properly; null before that, or if it could not be. */
   private volatile Generation closedCleanly;
 
@@ -82,23 +85,30 @@ final class StoreLifecycle {
   // ---- opening
 
   /**
-   * Opens the file; returns how it was found, once it is open or opening it has failed. Empty if
-   * nobody needs to know, as the store is about to be closed.
+   * Opens the file, unless another thread has begun to; returns how it was found, once it is open
+   * or opening it has failed. Empty if nobody needs to know, as the store is about to be closed, or
+   * no store can be opened, which is reported once.
    */
   Optional<StartReport> open() {
+    if (!begun.compareAndSet(false, true)) {
+      return Optional.empty();
+    }
     try {
       open(new StoreOpener(context, context.discarded, /* first= */ true), MIN_PAUSE_MILLIS);
     } finally {
       current.opened.countDown();
     }
-    return context.isClosing ? Optional.empty() : Optional.of(current.report());
+    boolean isTold = context.isClosing || context.folder.obstacle().isPresent();
+    return isTold ? Optional.empty() : Optional.of(current.report());
   }
 
   /**
    * Returns once the file is open or opening it has failed, without an import that may take long.
+   * If the opening is still queued, this thread does it, so that it waits for no other store.
    */
   void finishOpening() {
     context.isClosing = true;
+    var unused = open();
     Uninterruptibles.awaitUninterruptibly(current.opened);
   }
 
@@ -251,8 +261,9 @@ final class StoreLifecycle {
    * before the file opens is given up.
    */
   void close() {
-    finishOpening();
+    // An interrupt would close the channels through which a file is opened or closed.
     boolean interrupted = Thread.interrupted();
+    finishOpening();
     synchronized (healing) {
       closed = true;
     }

@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.key;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
@@ -30,6 +31,7 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
@@ -344,5 +346,74 @@ class SeedTest {
     assertThat(isFound).isFalse();
     assertThat(store.read(key(1))).isNull();
     assertThat(found(2, COUNT)).isEqualTo(COUNT - 2);
+  }
+
+  private Store openWithSeed(String name, Seed seed) throws Exception {
+    return directory.openStore(
+        new StoreSettings(name, 1, LIMIT, Optional.empty()), Optional.of(seed), report -> {});
+  }
+
+  /** More stores than are closed in parallel wait for their turn. */
+  @Test
+  void aStopWaitsForNoImport() throws Exception {
+    CountDownLatch begun = new CountDownLatch(1);
+    TestSeed endless = new TestSeed(Integer.MAX_VALUE, i -> value(i, 10));
+    endless.hook = step -> begun.countDown();
+    for (int i = 0; i < 40; i++) {
+      Store unused = openWithSeed("other" + i, i == 0 ? endless : seed(COUNT, 10));
+    }
+    begun.await();
+    restart();
+    beginAndWait(OldValues.MUTABLE, seed(COUNT, 10));
+    assertThat(found(0, COUNT)).isEqualTo(COUNT);
+  }
+
+  /** As when a plugin is loaded anew, with another limit or not at all. */
+  @Test
+  void whatIsClosedOrReplacedWaitsForNoOtherImport() throws Exception {
+    CountDownLatch mayGoOn = new CountDownLatch(1);
+    Store unused = openWithSeed("other", held(Step.BEGINS, new CountDownLatch(1), mayGoOn));
+    TestSeed seed = seed(COUNT, 10);
+    directory.closeStore(openWithSeed("cache", seed));
+    assertThat(seed.isMoved).isFalse();
+    Store replaced = openWithSeed("cache", seed);
+    store =
+        directory.openStore(
+            new StoreSettings("cache", 1, 2 * LIMIT, Optional.empty()),
+            Optional.of(seed),
+            report -> {});
+    assertThat(replaced.stats().state()).isEqualTo(StoreState.FAILED);
+    mayGoOn.countDown();
+    store.awaitOpened();
+    assertThat(found(0, COUNT)).isEqualTo(COUNT);
+  }
+
+  /** Its folder could not be opened before, and can be now. */
+  @Test
+  void whoOpensAStoreWaitsForNoImport() throws Exception {
+    directory.close();
+    AtomicBoolean isUsable = new AtomicBoolean();
+    directory =
+        StoreDirectory.unopened(
+            temp.resolve("stores"),
+            folder -> {
+              if (!isUsable.get()) {
+                throw new IOException("on purpose");
+              }
+            },
+            () -> false);
+    assertThrows(
+        StoreUnavailableException.class,
+        () -> directory.openWhenFree(Duration.ZERO, waiting -> {}));
+    isUsable.set(true);
+    directory.lastTry = 0;
+    CountDownLatch mayGoOn = new CountDownLatch(1);
+    begin(
+        OldValues.MUTABLE,
+        Optional.empty(),
+        held(Step.BEGINS, new CountDownLatch(1), mayGoOn));
+    mayGoOn.countDown();
+    store.awaitOpened();
+    assertThat(found(0, COUNT)).isEqualTo(COUNT);
   }
 }
