@@ -33,10 +33,15 @@ public interface Seed {
      * Takes a value, unless it is too old or too large, or has no room.
      *
      * @param created milliseconds since the epoch at which the value was made
-     * @return false if nothing more is taken
+     */
+    void take(byte[] key, byte[] value, long created);
+
+    /**
+     * Whether more is taken; to be asked after each value, also those that are left out.
+     *
      * @throws java.util.concurrent.CancellationException if the store is being closed
      */
-    boolean take(byte[] key, byte[] value, long created);
+    boolean goesOn();
   }
 
   /** Whether it is still where it was, and not aside. */

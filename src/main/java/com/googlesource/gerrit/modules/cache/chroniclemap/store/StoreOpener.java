@@ -357,14 +357,18 @@ final class StoreOpener {
     }
 
     @Override
-    public boolean take(byte[] key, byte[] value, long created) {
-      throwIfClosing();
+    public void take(byte[] key, byte[] value, long created) {
       boolean isLeftOut =
           key.length > context.settings.maxKey()
               || value.length > context.settings.maxValue()
               || context.isTooOld(created);
       boolean isPut = isLeftOut || made.put(key, value, created, Evict.NONE);
       withoutRoom = isPut ? 0 : withoutRoom + 1;
+    }
+
+    @Override
+    public boolean goesOn() {
+      throwIfClosing();
       boolean isLate =
           context.isSeedAwaited && System.nanoTime() - filling > StoreContext.FILL_NANOS;
       return withoutRoom < MAX_WITHOUT_ROOM && !isLate;

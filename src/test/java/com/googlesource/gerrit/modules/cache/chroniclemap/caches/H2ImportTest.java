@@ -27,6 +27,7 @@ import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.TestSite.Backend;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.H2Takeover;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Seed;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
@@ -42,6 +43,8 @@ import java.time.Instant;
 import java.util.Arrays;
 import java.util.Locale;
 import java.util.Properties;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.eclipse.jgit.lib.Config;
 import org.junit.jupiter.api.AfterEach;
@@ -722,5 +725,30 @@ class H2ImportTest {
     site = new TestSite(temp.resolve("node"), Backend.CHRONICLE);
     cache = site.build(def("c"));
     assertHasAll(100);
+  }
+
+  /** A stop, or users who wait, must not wait for many rows of another version either. */
+  @Test
+  void anImportEndsWhileRowsAreLeftOut() throws Exception {
+    withH2(def("c"), h2 -> putMany(h2, 10));
+    Seed seed =
+        new H2Takeover(temp.resolve("cache"), Set.of(), true, (level, message) -> {})
+            .seed(def("c").version(2))
+            .get();
+    AtomicInteger asked = new AtomicInteger();
+    seed.fill(
+        new Seed.Sink() {
+          @Override
+          public void take(byte[] key, byte[] value, long created) {
+            throw new AssertionError("of another version");
+          }
+
+          @Override
+          public boolean goesOn() {
+            return asked.incrementAndGet() < 3;
+          }
+        },
+        /* mayNotFit= */ false);
+    assertThat(asked.get()).isEqualTo(3);
   }
 }

@@ -75,7 +75,8 @@ final class TestSeed implements Seed {
       if (i == count / 2) {
         hook.accept(Step.HALF_READ);
       }
-      goesOn = sink.take(TestStores.key(i), values.apply(i), created - i * 60_000L);
+      sink.take(TestStores.key(i), values.apply(i), created - i * 60_000L);
+      goesOn = sink.goesOn();
     }
   }
 

@@ -80,12 +80,13 @@ final class H2Seed implements Seed {
     try (H2File h2 = H2File.open(file)) {
       h2.read(/* byUse= */ mayNotFit);
       boolean goesOn = true;
-      for (H2File.Row row = h2.next(); goesOn && row != null; row = h2.next()) {
+      for (H2File.Row row = h2.next(); row != null && goesOn; row = h2.next()) {
         byte[] key = keyOf(row);
         if (key != null) {
-          goesOn = sink.take(key, row.value(), row.created());
+          sink.take(key, row.value(), row.created());
           imported++;
         }
+        goesOn = sink.goesOn();
       }
       left = goesOn ? "" : lenientFormat(". The rest of %s has no room, or took too long", file);
     } catch (H2File.InUseException e) {
