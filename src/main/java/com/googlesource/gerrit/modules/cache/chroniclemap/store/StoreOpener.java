@@ -335,6 +335,10 @@ final class StoreOpener {
       filling.made.install();
       return filling.made;
     } catch (IOException | RuntimeException | Error e) {
+      if (context.seed.isEmpty()) {
+        // Nobody can tell later, as after a kill at this moment.
+        context.faults.tell(e, "starts empty: H2's file is in taken-over, but was not imported");
+      }
       context.generations.discard(filling.made);
       throw e;
     }

@@ -23,16 +23,22 @@ import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestSeed.Step;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FaultLog;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.IntStream;
+import org.apache.log4j.AppenderSkeleton;
+import org.apache.log4j.Logger;
+import org.apache.log4j.spi.LoggingEvent;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -414,6 +420,62 @@ class SeedTest {
         held(Step.BEGINS, new CountDownLatch(1), mayGoOn));
     mayGoOn.countDown();
     store.awaitOpened();
+    assertThat(found(0, COUNT)).isEqualTo(COUNT);
+  }
+
+  /** Moved aside, it is not found by the next attempt. */
+  @Test
+  void theLogNamesWhatWasMovedAsideButNotImported() throws Exception {
+    directory.close();
+    AtomicBoolean isFull = new AtomicBoolean(true);
+    directory =
+        StoreDirectory.open(
+            temp.resolve("stores"),
+            new FolderDisk(Disk.REAL) {
+              @Override
+              public void move(Path from, Path to) throws IOException {
+                if (isFull.get()) {
+                  throw new IOException("on purpose");
+                }
+                super.move(from, to);
+              }
+            },
+            System::currentTimeMillis);
+    List<String> said = new CopyOnWriteArrayList<>();
+    AppenderSkeleton log =
+        new AppenderSkeleton() {
+          @Override
+          protected void append(LoggingEvent event) {
+            said.add(event.getRenderedMessage());
+          }
+
+          @Override
+          public void close() {}
+
+          @Override
+          public boolean requiresLayout() {
+            return false;
+          }
+        };
+    Logger logger = Logger.getLogger(FaultLog.class);
+    logger.addAppender(log);
+    try {
+      beginAndWait(OldValues.MUTABLE, seed(COUNT, 10));
+    } finally {
+      logger.removeAppender(log);
+    }
+    assertThat(said.toString()).contains("taken-over");
+    isFull.set(false);
+    store.lifecycle.heal();
+    assertThat(store.stats().state()).isEqualTo(StoreState.READY);
+  }
+
+  /** Who waits for a secret waits for the end of another process, too. */
+  @Test
+  void secretsThatAreInUseElsewhereAreReadWhileTheirUsersWait() throws Exception {
+    TestSeed seed = seed(COUNT, 10);
+    seed.inUse = 2;
+    begin(OldValues.SECRET, Optional.empty(), seed);
     assertThat(found(0, COUNT)).isEqualTo(COUNT);
   }
 }

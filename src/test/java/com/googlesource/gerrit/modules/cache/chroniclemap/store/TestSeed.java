@@ -38,6 +38,9 @@ final class TestSeed implements Seed {
   Consumer<Step> hook = step -> {};
   volatile boolean isMoved;
 
+  /** How often it cannot be read yet. */
+  int inUse;
+
   TestSeed(int count, IntFunction<byte[]> values) {
     this.count = count;
     this.values = values;
@@ -49,6 +52,7 @@ final class TestSeed implements Seed {
     copy.created = created;
     copy.changed = changed;
     copy.isMoved = isMoved;
+    copy.inUse = inUse;
     return copy;
   }
 
@@ -68,7 +72,10 @@ final class TestSeed implements Seed {
   }
 
   @Override
-  public void fill(Sink sink, boolean mayNotFit) {
+  public void fill(Sink sink, boolean mayNotFit) throws IOException {
+    if (inUse-- > 0) {
+      throw new IOException("in use by another process");
+    }
     hook.accept(Step.BEGINS);
     boolean goesOn = true;
     for (int i = 0; i < count && goesOn; i++) {
