@@ -70,8 +70,8 @@ public final class StoreDirectory implements AutoCloseable {
   public static final Duration PATIENCE =
       Duration.ofSeconds(Long.getLong("cache-chroniclemap.patience.seconds", 60));
 
-  /** How often a folder that another process has locked is tried again. */
-  private static final Duration LOOK_AGAIN = Duration.ofMillis(100);
+  /** How often what another process has locked is tried again. */
+  static final Duration LOOK_AGAIN = Duration.ofMillis(100);
 
   /** The smallest limit of a store, bytes. */
   public static final long MIN_BYTES = Geometry.MIN_FILE_BYTES;

@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import static com.google.common.base.Strings.lenientFormat;
 
 import com.google.common.flogger.FluentLogger;
+import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEntryException;
@@ -330,7 +331,7 @@ final class StoreOpener {
     // From some moment on, it has its final name, and misses what is changed until it is in use.
     untouched = true;
     try {
-      seed.fill(filling, /* mayNotFit= */ seed.bytes() > context.settings.maxBytes() / 2);
+      fill(seed, filling);
       context.endSeed();
       filling.made.install();
       return filling.made;
@@ -341,6 +342,23 @@ final class StoreOpener {
       }
       context.generations.discard(filling.made);
       throw e;
+    }
+  }
+
+  /** Tries again what another process uses, as long as the users of secrets wait anyway. */
+  private void fill(Seed seed, Filling filling) throws IOException {
+    boolean mayNotFit = seed.bytes() > context.settings.maxBytes() / 2;
+    while (true) {
+      try {
+        seed.fill(filling, mayNotFit);
+        return;
+      } catch (IOException e) {
+        if (!context.isSeedAwaited || System.nanoTime() - context.openDeadline >= 0) {
+          throw e;
+        }
+      }
+      throwIfClosing();
+      Uninterruptibles.sleepUninterruptibly(StoreDirectory.LOOK_AGAIN);
     }
   }
 

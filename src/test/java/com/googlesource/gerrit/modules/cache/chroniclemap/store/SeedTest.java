@@ -414,10 +414,7 @@ class SeedTest {
     isUsable.set(true);
     directory.lastTry = 0;
     CountDownLatch mayGoOn = new CountDownLatch(1);
-    begin(
-        OldValues.MUTABLE,
-        Optional.empty(),
-        held(Step.BEGINS, new CountDownLatch(1), mayGoOn));
+    begin(OldValues.MUTABLE, Optional.empty(), held(Step.BEGINS, new CountDownLatch(1), mayGoOn));
     mayGoOn.countDown();
     store.awaitOpened();
     assertThat(found(0, COUNT)).isEqualTo(COUNT);

@@ -266,7 +266,7 @@ public final class StoreFiles {
       return;
     }
     try {
-      forget(/* all= */ true, new LostContentException("it is not wanted"), endSeed);
+      forget(/* all= */ true, DiscardMarkers.missedChange(), endSeed);
     } catch (IOException e) {
       markers.mark();
       throw e;
