@@ -33,8 +33,9 @@ public interface Seed {
      * Takes a value, unless it is too old or too large, or has no room.
      *
      * @param created milliseconds since the epoch at which the value was made
+     * @return whether it was taken
      */
-    void take(byte[] key, byte[] value, long created);
+    boolean take(byte[] key, byte[] value, long created);
 
     /**
      * Whether more is taken; to be asked after each value, also those that are left out.

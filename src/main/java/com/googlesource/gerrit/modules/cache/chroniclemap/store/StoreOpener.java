@@ -379,13 +379,14 @@ final class StoreOpener {
     }
 
     @Override
-    public void take(byte[] key, byte[] value, long created) {
+    public boolean take(byte[] key, byte[] value, long created) {
       boolean isLeftOut =
           key.length > context.settings.maxKey()
               || value.length > context.settings.maxValue()
               || context.isTooOld(created);
-      boolean isPut = isLeftOut || made.put(key, value, created, Evict.NONE);
-      withoutRoom = isPut ? 0 : withoutRoom + 1;
+      boolean isPut = !isLeftOut && made.put(key, value, created, Evict.NONE);
+      withoutRoom = isPut || isLeftOut ? 0 : withoutRoom + 1;
+      return isPut;
     }
 
     @Override

@@ -40,7 +40,9 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
 import java.util.Properties;
 import java.util.Set;
@@ -739,7 +741,7 @@ class H2ImportTest {
     seed.fill(
         new Seed.Sink() {
           @Override
-          public void take(byte[] key, byte[] value, long created) {
+          public boolean take(byte[] key, byte[] value, long created) {
             throw new AssertionError("of another version");
           }
 
@@ -750,5 +752,32 @@ class H2ImportTest {
         },
         /* mayNotFit= */ false);
     assertThat(asked.get()).isEqualTo(3);
+  }
+
+  @Test
+  void onlyValuesThatAreTakenCountAsImported() throws Exception {
+    withH2(def("c"), h2 -> putMany(h2, 10));
+    List<String> messages = new ArrayList<>();
+    Seed seed =
+        new H2Takeover(
+                temp.resolve("cache"), Set.of(), true, (level, message) -> messages.add(message))
+            .seed(def("c"))
+            .get();
+    AtomicInteger asked = new AtomicInteger();
+    seed.fill(
+        new Seed.Sink() {
+          @Override
+          public boolean take(byte[] key, byte[] value, long created) {
+            return asked.incrementAndGet() % 2 == 0;
+          }
+
+          @Override
+          public boolean goesOn() {
+            return true;
+          }
+        },
+        /* mayNotFit= */ false);
+    assertThat(messages).hasSize(1);
+    assertThat(messages.get(0)).contains("imported 5 values from H2");
   }
 }

@@ -82,7 +82,7 @@ final class TestSeed implements Seed {
       if (i == count / 2) {
         hook.accept(Step.HALF_READ);
       }
-      sink.take(TestStores.key(i), values.apply(i), created - i * 60_000L);
+      boolean unused = sink.take(TestStores.key(i), values.apply(i), created - i * 60_000L);
       goesOn = sink.goesOn();
     }
   }

@@ -82,8 +82,7 @@ final class H2Seed implements Seed {
       boolean goesOn = true;
       for (H2File.Row row = h2.next(); row != null && goesOn; row = h2.next()) {
         byte[] key = keyOf(row);
-        if (key != null) {
-          sink.take(key, row.value(), row.created());
+        if (key != null && sink.take(key, row.value(), row.created())) {
           imported++;
         }
         goesOn = sink.goesOn();
