@@ -155,7 +155,7 @@ final class ChronicleMapCacheFactory
     }
     Optional<Path> path = settings.directory();
     if (path.isEmpty()) {
-      return memoryOnly("cache.directory was not set in gerrit.config at the start");
+      return memoryOnly("cache.directory is not set in gerrit.config, which a start reads");
     }
     StoreDirectory made = StoreDirectory.unopened(path.get(), this::check, this::distrust);
     boolean isProgram = settings.isOfflineProgram();
