@@ -30,6 +30,11 @@ import java.util.concurrent.Callable;
  */
 public final class StoreUser implements Callable<String> {
   private static final int VALUES = 1000;
+  private static final int VALUE_BYTES = 1000;
+
+  /** Bytes of all its values. */
+  public static final long BYTES = (long) VALUES * VALUE_BYTES;
+
   private static final StoreSettings SETTINGS =
       new StoreSettings("neighbours", 1, 8 << 20, Optional.empty());
 
@@ -46,7 +51,7 @@ public final class StoreUser implements Callable<String> {
     withStore(
         store -> {
           for (int i = 0; i < VALUES; i++) {
-            store.put(key(i), new byte[1000], System.currentTimeMillis());
+            store.put(key(i), new byte[VALUE_BYTES], System.currentTimeMillis());
           }
           return VALUES;
         });
@@ -74,7 +79,7 @@ public final class StoreUser implements Callable<String> {
     int count = 0;
     for (int i = 0; i < VALUES; i++) {
       Value value = store.read(key(i));
-      count += value != null && value.bytes().length == 1000 ? 1 : 0;
+      count += value != null && value.bytes().length == VALUE_BYTES ? 1 : 0;
     }
     return count;
   }

@@ -368,12 +368,11 @@ class RealGerritIT {
     KeyPair key = SshKeys.generate();
     gerrit.createUser("stranger", key);
     SshUser stranger = new SshUser(site.sshPort(), "stranger", key);
-    assertNotPermitted(
-        stranger, "show", "refs", "shared", "import --dry-run", "verify", "verify --repair");
+    assertNotPermitted(stranger, "show", "refs", "shared", "verify", "verify --repair");
     // Who may look may check, and nothing else.
     gerrit.grant("stranger", "viewCaches");
     stranger.run("cache-chroniclemap verify change_notes");
-    assertNotPermitted(stranger, "import --dry-run", "verify --repair");
+    assertNotPermitted(stranger, "verify --repair");
     gerrit.grant("stranger", "maintainServer");
     stranger.run("cache-chroniclemap verify --repair change_notes");
   }
