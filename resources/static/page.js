@@ -188,7 +188,7 @@
     return SEVERITY.indexOf(problemsOf(cache.name)[0]?.level ?? 'fine');
   }
 
-  // A bar as wide as the limit, or as the file while a second one takes its place.
+  // A bar as wide as the limit, or as a file that exceeds it because the limit was lowered.
   function size(cache) {
     const all = Math.max(1, cache.limit_bytes, cache.disk_bytes) / 100;
     const part = (kind, value) => el('rect', {class: kind, width: value / all, height: 10});
@@ -567,7 +567,7 @@
       title,
       rowsOf.length > 0
         ? table(title, columns('Last seen|First seen|Where|#Count|What'), rowsOf)
-        : note('Nothing: no growth, recovery, eviction, flush, fault or damaged entry.'),
+        : note('Nothing: no recovery, eviction, flush, fault or damaged entry.'),
     );
   }
 

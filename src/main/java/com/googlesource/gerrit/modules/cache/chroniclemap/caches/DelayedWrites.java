@@ -79,7 +79,7 @@ final class DelayedWrites<K, V> {
   private final ConcurrentMap<K, Long> pauses = new ConcurrentHashMap<>();
 
   /** Whether {@link #writeAll} is not called again. */
-  private final AtomicBoolean isOver = new AtomicBoolean();
+  private volatile boolean isOver;
 
   /**
    * Makes the delayed writes of a store.
@@ -151,7 +151,7 @@ final class DelayedWrites<K, V> {
 
   /** Called when the value waits, so that either this or the last {@link #writeAll} meets it. */
   private void writeIfOver(DiskKey<K> key) {
-    if (isOver.get()) {
+    if (isOver) {
       write(waiting.get(key.key()));
     }
   }
@@ -200,8 +200,9 @@ final class DelayedWrites<K, V> {
    * @param isLast whether this is not called again, so that none may wait for longer
    */
   void writeAll(boolean isLast) {
-    // Once it is true it stays so, whichever of two callers is the later.
-    boolean unused = isOver.compareAndSet(false, isLast);
+    if (isLast) {
+      isOver = true;
+    }
     long now = System.nanoTime();
     pauses.values().removeIf(until -> now - until >= 0);
     for (Waiting<K, V> each : waiting.values()) {

@@ -186,8 +186,8 @@ final class CurrentFile {
   /**
    * Replaces the file by an empty one. Under the writer lock.
    *
-   * @return whether that was done, which it is not if the file was not in use; then the old one is
-   *     to be given to {@link #unmapLater}
+   * @return false if the file was not in use; otherwise the caller has to give it to {@link
+   *     #unmapLater}
    * @throws IOException if no file can be created
    */
   boolean clear(Generation cleared) throws IOException {
@@ -489,8 +489,8 @@ final class CurrentFile {
           && (all || context.settings.oldValues() != OldValues.PURE)) {
         lost = Optional.of(DiscardMarkers.missedChange());
         boolean wasNoted = missedNoted;
-        // Each time, as another process may have a folder that is not open, and delete the marker
-        // with what it finds. While the marker is there, this finds only that.
+        // At each change: while this process cannot open the folder, another one may, and deletes
+        // the marker with the files. While the marker is there, that is one failed creation.
         missedNoted = markOrForget();
         logger.at(missedNoted && !wasNoted ? Level.INFO : Level.FINE).log(
             "Cache %s was changed without its file and starts empty when that is opened next: it"

@@ -88,7 +88,10 @@ final class StoreContext {
   /** Whether the store is about to be closed, so that its file need not be filled. */
   volatile boolean isClosing;
 
-  /** Until when no disk is asked for, as there was none. Guarded by the writer lock. */
+  /**
+   * Until when no disk is asked for, as there was none. Guarded by the writer lock, or used by the
+   * one thread that opens the file.
+   */
   private long refusedUntil = System.nanoTime();
 
   StoreContext(
@@ -145,7 +148,7 @@ final class StoreContext {
     }
   }
 
-  /** Gives a segment more disk, unless the volume has none. Under the writer lock. */
+  /** Gives a segment more disk, unless the volume has none. For whoever may write to the file. */
   private boolean takeDisk(RecordMap map, int segment, int bytes) {
     try {
       return !isDiskRefused()
@@ -159,7 +162,7 @@ final class StoreContext {
     }
   }
 
-  /** Whether the volume had no room a while ago. Under the writer lock. */
+  /** Whether the volume had no room a while ago. For whoever may write to the file. */
   boolean isDiskRefused() {
     return System.nanoTime() - refusedUntil < 0;
   }

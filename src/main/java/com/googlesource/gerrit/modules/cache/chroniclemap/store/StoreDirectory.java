@@ -86,7 +86,6 @@ public final class StoreDirectory implements AutoCloseable {
   public volatile Optional<String> exposed = Optional.empty();
 
   private final DirectoryLock lock;
-
   private final FolderDisk disk;
   private final WhenLocked whenLocked;
   private final BooleanSupplier distrust;

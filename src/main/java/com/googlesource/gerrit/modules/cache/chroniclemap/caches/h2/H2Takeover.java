@@ -192,7 +192,8 @@ public final class H2Takeover {
           .toInstant()
           .isAfter(Instant.now().minus(RECENT));
     } catch (IOException e) {
-      return false;
+      // The import asks again, and names the reason.
+      return true;
     }
   }
 

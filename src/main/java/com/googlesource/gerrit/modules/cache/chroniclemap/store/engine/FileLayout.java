@@ -176,14 +176,6 @@ record FileLayout(
     return startOf(chunksIn(Math.toIntExact(Math.min(end - start, segmentBytes))));
   }
 
-  /** Ensures that the segments and their chunks are where another layout has them. */
-  void checkSamePlaces(FileLayout other) {
-    int last = segments - 1;
-    if (offsetOf(last) != other.offsetOf(last) || startOf(chunks) != other.startOf(chunks)) {
-      throw new IllegalStateException("disk was allocated elsewhere: " + other + " and " + this);
-    }
-  }
-
   /** Number of the first chunk of a slot's entry. */
   long chunkOf(long slot) {
     return (slot >>> keyBits) & mask(chunkBits);

@@ -29,6 +29,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Usage;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.HashSet;
@@ -283,11 +284,15 @@ public final class StoreFiles {
 
   /** When a generation was last changed, in milliseconds since the epoch. */
   public long changed(GenerationName generation) throws IOException {
-    return Math.max(
-        Files.getLastModifiedTime(generation.path()).toMillis(),
-        Files.exists(generation.statePath())
-            ? Files.getLastModifiedTime(generation.statePath()).toMillis()
-            : 0);
+    return Math.max(changed(generation.path()), changed(generation.statePath()));
+  }
+
+  private static long changed(Path file) throws IOException {
+    try {
+      return Files.getLastModifiedTime(file).toMillis();
+    } catch (NoSuchFileException e) {
+      return 0;
+    }
   }
 
   private Optional<GenerationName> parse(Path file) {
