@@ -20,8 +20,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.DiscardMarkers;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles.GenerationName;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFile;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
 import java.util.Optional;
@@ -41,7 +40,7 @@ final class CurrentFile {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   private final StoreContext context;
-  private final Consumer<Generation> whenFailed;
+  private final Consumer<StoreFile> whenFailed;
 
   /** To be counted down when the first file is open, or when opening it has failed. */
   final CountDownLatch opened = new CountDownLatch(1);
@@ -57,10 +56,10 @@ final class CurrentFile {
   private volatile StartReport start = StartReport.PENDING;
 
   /** Null unless the state is READY. A reader may see file and state disagree for a moment. */
-  private volatile Generation file;
+  private volatile StoreFile file;
 
   /** The last file that failed; null if none has. */
-  private volatile Generation givenUp;
+  private volatile StoreFile givenUp;
 
   /** The evidence against the last file that failed. Guarded by {@link #switching}. */
   private Optional<LostContentException> lost = Optional.empty();
@@ -71,6 +70,9 @@ final class CurrentFile {
   /** Whether the files are marked because they miss a change. Guarded by {@link #switching}. */
   private boolean missedNoted;
 
+  /** The segments that are checked in the background. */
+  private volatile OfInt checking;
+
   /** Whether all values were removed before the file was open. Guarded by the writer lock. */
   private boolean clearWhenOpen;
 
@@ -78,9 +80,9 @@ final class CurrentFile {
    * Starts without a file.
    *
    * @param whenFailed called with a file that failed, once it is not in use any more; on any
-   *     thread, even that of a reader inside the gate or one in the middle of a change
+   *     thread, even that of a reader or one in the middle of a change
    */
-  CurrentFile(StoreContext context, Consumer<Generation> whenFailed) {
+  CurrentFile(StoreContext context, Consumer<StoreFile> whenFailed) {
     this.context = context;
     this.whenFailed = whenFailed;
   }
@@ -88,12 +90,12 @@ final class CurrentFile {
   // ---- what there is
 
   /** The open file; null if there is none. */
-  Generation file() {
+  StoreFile file() {
     return file;
   }
 
   /** Whether the store still uses a file. */
-  boolean uses(Generation asked) {
+  boolean uses(StoreFile asked) {
     return file == asked;
   }
 
@@ -101,14 +103,14 @@ final class CurrentFile {
    * Like {@link #uses}, but waits for a thread that is giving the file up: that thread deletes it
    * before {@link #uses} returns false.
    */
-  boolean stillUses(Generation asked) {
+  boolean stillUses(StoreFile asked) {
     synchronized (switching) {
       return file == asked;
     }
   }
 
   /** The last file that failed; null if none has. */
-  Generation givenUp() {
+  StoreFile givenUp() {
     return givenUp;
   }
 
@@ -148,27 +150,21 @@ final class CurrentFile {
   // ---- files that come and go
 
   /**
-   * Takes a file into use. Under the writer lock.
-   *
-   * @return the file in use: this one, or an empty one if all values were removed meanwhile
+   * Takes a file into use, and clears it if all values were removed meanwhile. Under the writer
+   * lock.
    */
-  Generation use(Generation opening, StartReport report) throws IOException {
-    Generation used = opening;
+  void install(StoreFile opening, StartReport report) throws IOException {
     try {
       // An earlier store of these files may have been changed while this one was opening.
       boolean marked = context.files.markers.isMarked();
       if (clearWhenOpen || marked) {
-        used = replaceByEmpty(opening);
-        opening.unmap();
+        opening.clear();
         if (marked) {
           context.files.markers.unmark();
         }
       }
     } catch (IOException | RuntimeException | Error e) {
       opening.unmap();
-      if (used != opening) {
-        used.unmap();
-      }
       throw e;
     }
     clearWhenOpen = false;
@@ -176,104 +172,10 @@ final class CurrentFile {
       lost = Optional.empty();
       missedNoted = false;
       start = report;
-      file = used;
+      file = opening;
       state = StoreState.READY;
     }
-    used.values.expectEvictionIfDue();
-    return used;
-  }
-
-  /**
-   * Replaces the file by an empty one. Under the writer lock.
-   *
-   * @return false if the file was not in use; otherwise the caller has to give it to {@link
-   *     #unmapLater}
-   * @throws IOException if no file can be created
-   */
-  boolean clear(Generation cleared) throws IOException {
-    // An interrupt would close the channel through which the file is created.
-    boolean interrupted = Thread.interrupted();
-    try {
-      synchronized (switching) {
-        boolean isUsed = file == cleared;
-        if (isUsed) {
-          var unused = replaceByEmpty(cleared);
-        }
-        return isUsed;
-      }
-    } finally {
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
-    }
-  }
-
-  /** Unmaps an old generation on another thread, as a large one takes a second or more. */
-  void unmapLater(Generation old) {
-    context.generations.unmapLater(old);
-    if (!context.threads.maintain(context.generations::tidy)) {
-      context.generations.tidy();
-    }
-  }
-
-  private Generation replaceByEmpty(Generation old) throws IOException {
-    // Otherwise a crash of the machine could bring the old file back.
-    old.state().noteChange();
-    Generation made = makeEmpty(old, context.generations.nextName(context.settings.maxBytes()));
-    boolean isReplaced = false;
-    try {
-      replace(old, made);
-      isReplaced = true;
-    } finally {
-      if (!isReplaced) {
-        context.generations.discard(made);
-      }
-    }
-    context.generations.delete(old);
-    return made;
-  }
-
-  /**
-   * Makes the empty file; on a disk that has no room for two files, once the current one was
-   * deleted and unmapped.
-   *
-   * <p>No value comes back: readers find nothing in a file that is unmapped, and after a kill there
-   * is either the whole old file, as the clear has not returned, or none, or the empty one. If the
-   * machine stops, the old name may be there again as after any clear; but the old file's state,
-   * which is on disk, says that it was changed, and a changed file that was not closed is not used.
-   */
-  private Generation makeEmpty(Generation old, GenerationName name) throws IOException {
-    try {
-      return context.generations.create(name);
-    } catch (IOException | RuntimeException e) {
-      context.faults.warn(e, "cannot make an empty file beside the old one, which goes first");
-    }
-    context.generations.tidy();
-    // While there is no other, an older one that could not be deleted would be the newest.
-    context.files.deleteOlder(old.name);
-    context.generations.delete(old);
-    old.unmap();
-    return context.generations.create(name);
-  }
-
-  private void replace(Generation old, Generation made) throws IOException {
-    old.whileNobodyInvalidates(
-        () -> {
-          try {
-            // A start after a crash from here on takes the newer generation, which is complete.
-            made.install();
-          } catch (IOException | RuntimeException | Error e) {
-            if (made.isInstalled()) {
-              // Both may have their final names. Before anybody writes to the one that may not
-              // count.
-              fail(old, e);
-            }
-            throw e;
-          }
-          if (file == old) {
-            file = made;
-          }
-        });
+    opening.values.expectEvictionIfDue();
   }
 
   /**
@@ -309,17 +211,13 @@ final class CurrentFile {
   /**
    * Gives a file up after an error of the disk or of Chronicle-Map, if it is still in use. It is
    * deleted only if the error is evidence against its content. If not, it is opened again later; a
-   * change that it misses until then has to be reported to {@link #noteMissed}. A fault of a file
-   * that another one has replaced is only counted and logged.
+   * change that it misses until then has to be reported to {@link #noteMissed}.
    */
-  void fail(Generation failing, Throwable cause) {
-    if (!failIfUsed(failing, cause) && failing != null && file != null) {
-      // The disk fails nevertheless, and whoever watches the count has to see that.
-      context.faults.warn(cause, "its old file failed after another one had taken its place");
-    }
+  void fail(StoreFile failing, Throwable cause) {
+    boolean unused = failIfUsed(failing, cause);
   }
 
-  private boolean failIfUsed(Generation failing, Throwable cause) {
+  private boolean failIfUsed(StoreFile failing, Throwable cause) {
     boolean isLost;
     synchronized (switching) {
       if (failing == null || file != failing) {
@@ -375,34 +273,25 @@ final class CurrentFile {
    * Forces to disk what was written so far; for any thread. If the disk did not take it, the file
    * fails, as the system drops such pages from memory and older values would be read.
    *
-   * @param all see {@link Generation#force}
+   * @param all see {@link StoreFile#force}
    */
   void force(boolean all) {
-    Generation forced = file;
-    while (forced != null) {
-      forceOrFail(forced, all);
-      Generation now = file;
-      forced = now == forced ? null : now;
+    StoreFile forced = file;
+    if (forced == null) {
+      return;
     }
-  }
-
-  private void forceOrFail(Generation forced, boolean all) {
     try {
       forced.force(all);
     } catch (FileSystemException e) {
-      // A file that was replaced, failed or was closed meanwhile may be deleted, and only what the
-      // disk has refused matters.
+      // A file that failed or was closed meanwhile may be deleted, and only what the disk has
+      // refused matters.
       if (stillUses(forced)) {
         // Too many open files, for example. The disk has refused nothing so far.
         context.faults.warn(
             e, "cannot open its folder to force it to disk; tried again after a minute at most");
       }
     } catch (IOException | RuntimeException | InternalError | LinkageError e) {
-      boolean wasUsed;
-      synchronized (switching) {
-        wasUsed = failIfUsed(forced, e);
-      }
-      if (!wasUsed && isOver() && LostContentException.in(e).isPresent()) {
+      if (!failIfUsed(forced, e) && isOver() && LostContentException.in(e).isPresent()) {
         // The store was closed, or failed for another reason, while the disk was still writing.
         markForDiscard();
       }
@@ -411,27 +300,32 @@ final class CurrentFile {
 
   /** Saves how often values are used. */
   void saveUsage() {
-    Generation used = file;
+    StoreFile used = file;
     if (used != null) {
       context.usage.save(used.bytes(), /* closing= */ false);
     }
   }
 
-  /** Repairs, where needed, the segments that were not used yet; one at a time. */
+  /**
+   * Repairs or empties, where needed, the segments that were not used yet; one at a time. This
+   * takes the place of the last call, which may not have come to its end.
+   */
   void checkRest() {
-    Generation checked = file;
+    StoreFile checked = file;
     if (checked != null) {
       OfInt segments = IntStream.range(0, checked.state().counts.segments).iterator();
+      checking = segments;
       context.threads.inSteps(
           () ->
-              uses(checked)
+              checking == segments
+                  && uses(checked)
                   && checked.state().counts.unchecked() > 0
                   && segments.hasNext()
                   && check(checked, segments.nextInt()));
     }
   }
 
-  private boolean check(Generation checked, int segment) {
+  private boolean check(StoreFile checked, int segment) {
     try {
       checked.check(segment);
       return true;
@@ -449,13 +343,13 @@ final class CurrentFile {
    *
    * @return the file there was, for the caller to close; null if there was none
    */
-  Generation detach() {
+  StoreFile detach() {
     synchronized (switching) {
       if (state == StoreState.FAILED && lost.isPresent() && !missedNoted) {
         // What could not be recorded may be now.
         missedNoted = markOrForget();
       }
-      Generation last = file;
+      StoreFile last = file;
       if (state != StoreState.FAILED) {
         state = StoreState.CLOSED;
       }

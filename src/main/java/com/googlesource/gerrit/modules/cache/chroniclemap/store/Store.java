@@ -20,7 +20,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEn
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredKey;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredValue;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.HashedKey;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrite;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Evict;
@@ -97,7 +97,7 @@ public final class Store {
     this.upkeep = new StoreUpkeep(context, current);
   }
 
-  private void fileFailed(Generation failed) {
+  private void fileFailed(StoreFile failed) {
     lifecycle.replaceLater(failed);
   }
 
@@ -122,11 +122,16 @@ public final class Store {
 
   /** Like {@link #read}, for a caller whose read of a moment ago was counted. */
   public Value readUncounted(byte[] key) {
-    current.awaitOpenBriefly();
-    // Asked before the value, which may arrive at any time.
-    boolean mustStayMissing = context.isSeedAwaited;
-    // When it is over, queued writes may be out of date: changes are not noted any more.
-    Value value = current.isOver() ? null : findNewest(key);
+    boolean mustStayMissing = false;
+    boolean isOver = false;
+    if (!isOpen()) {
+      current.awaitOpenBriefly();
+      // Asked before the value, which may arrive at any time.
+      mustStayMissing = context.isSeedAwaited;
+      // Then queued writes may be out of date: changes are not noted any more.
+      isOver = current.isOver();
+    }
+    Value value = isOver ? null : findNewest(key);
     if (value == null && mustStayMissing) {
       remove(key);
     }
@@ -159,17 +164,9 @@ public final class Store {
   }
 
   private StoredValue findInFile(byte[] key) {
-    Generation file = current.file();
+    StoreFile file = current.file();
     try {
-      while (file != null) {
-        StoredValue value = file.read(key);
-        Generation read = file;
-        file = current.file();
-        // A file that was replaced may be unmapped.
-        if (value != null || file == read) {
-          return value;
-        }
-      }
+      return file == null ? null : file.values.read(key);
     } catch (DamagedEntryException e) {
       var unused = context.threads.write(() -> dropIfExpiredOrDamaged(key));
     } catch (StoreBusyException e) {
@@ -187,18 +184,18 @@ public final class Store {
   private void dropIfExpiredOrDamaged(byte[] key) {
     context.lock.lock();
     try {
-      Generation file = current.file();
+      StoreFile file = current.file();
       if (file == null) {
         return;
       }
       try {
-        StoredValue value = file.read(key);
+        StoredValue value = file.values.read(key);
         if (value != null && !value.isInvalidated() && context.isTooOld(value.created())) {
-          file.drop(key);
+          file.values.remove(key);
         }
       } catch (DamagedEntryException e) {
         // Under the lock, no change in progress explains the damage.
-        file.drop(key);
+        file.values.remove(key);
         var unused = file.noteDamaged(1, 1, /* isAll= */ false);
         logger.atWarning().atMostEvery(1, TimeUnit.MINUTES).log(
             "Cache %s: a damaged entry was found and is dropped: %s",
@@ -300,7 +297,7 @@ public final class Store {
             // dropped, and a crash could bring back what was to be invalidated.
             boolean conditional = before == null || before.conditional();
             PendingWrite write = new PendingWrite(value, created, conditional, ticket.removals);
-            Generation file = current.file();
+            StoreFile file = current.file();
             return mayWrite
                     && before == null
                     && file != null
@@ -324,13 +321,13 @@ public final class Store {
     current.awaitOpenBriefly();
     context.counts.invalidated.increment();
     Store next = null;
-    boolean isCleared = false;
-    Generation file = null;
+    StoreFile file = null;
     context.lock.lock();
     try {
       file = current.file();
       if (file != null) {
-        isCleared = current.clear(file);
+        file.clear();
+        current.checkRest();
       } else if (current.isOpening()) {
         current.clearWhenOpen();
       } else if (successor != null || current.noteMissed(/* all= */ true)) {
@@ -345,12 +342,10 @@ public final class Store {
         // It failed meanwhile, perhaps by another thread.
         boolean unused = current.noteMissed(/* all= */ true);
       }
-      // Last and under the lock, so that no writer considers a write current that this supersedes.
+      // Last: T1 would end the tickets, T2 take a new one and read what T1 is about to remove.
+      // Under the lock: T1 would unlock, T2 write what was computed before, T1 end the tickets.
       context.tickets.endAll();
       context.lock.unlock();
-    }
-    if (isCleared) {
-      current.unmapLater(file);
     }
     if (next != null) {
       next.clear();
@@ -394,7 +389,7 @@ public final class Store {
     context.lock.yieldToWaiters();
     context.lock.lock();
     try {
-      Generation file = current.file();
+      StoreFile file = current.file();
       if (file != null && context.settings.oldValues() == OldValues.PURE) {
         context.pending.change(
             new HashedKey(keyBytes),
@@ -417,11 +412,12 @@ public final class Store {
     return result[0];
   }
 
-  private ImportResult takeInto(Generation file, HashedKey key, byte[] value, long created) {
+  private ImportResult takeInto(StoreFile file, HashedKey key, byte[] value, long created) {
     if (writer.putIfFits(file, key, value, created)) {
       return ImportResult.STORED;
     }
-    return !file.values.isTooLarge(value) && file.put(key.bytes, value, created, Evict.NEVER_USED)
+    return !file.values.isTooLarge(value)
+            && file.values.put(key.bytes, value, created, Evict.NEVER_USED)
         ? ImportResult.STORED
         : ImportResult.NO_ROOM;
   }
@@ -442,9 +438,9 @@ public final class Store {
     return value != null && !context.isTooOld(value.created());
   }
 
-  private boolean isThere(Generation file, byte[] key) {
+  private boolean isThere(StoreFile file, byte[] key) {
     try {
-      StoredValue there = file.read(key);
+      StoredValue there = file.values.read(key);
       return there != null && (there.isInvalidated() || !context.isTooOld(there.created()));
     } catch (DamagedEntryException e) {
       // The new value is better than a damaged one.
@@ -496,27 +492,10 @@ public final class Store {
       this.write = write;
     }
 
-    void make(HashedKey key) {
-      // Only tried, as a thread that waits for the lock would wait for the writes of others.
-      boolean mayWrite = context.lock.tryLock();
-      try {
-        context.pending.change(
-            key,
-            (k, before) ->
-                // A change that replaces a queued one is queued too: in the file, it could be read
-                // before the queued one is gone.
-                makeAlone(k, mayWrite && before == null));
-      } finally {
-        if (mayWrite) {
-          context.lock.unlock();
-        }
-      }
-    }
-
-    /** Returns what is queued for the key from now on. */
-    private PendingWrite makeAlone(HashedKey key, boolean mayWrite) {
+    /** Makes it while the key is locked; returns what is queued for the key from now on. */
+    PendingWrite make(HashedKey key, boolean mayWrite) {
       ticket = context.tickets.begin(key);
-      Generation file;
+      StoreFile file;
       do {
         file = current.file();
         if (mayWrite && file != null && writer.apply(file, key, write, /* mayEvict= */ false)) {
@@ -526,7 +505,7 @@ public final class Store {
         }
         // If the file failed meanwhile, it may miss the change.
       } while (current.file() != file);
-      // Asked last, so that a file that came or went meanwhile is noticed.
+      // Last: T1 finds no file, T2 gives the opening up and drops what is queued, T1 queues.
       if (current.isOver()) {
         outcome = Outcome.NO_FILE;
       }
@@ -536,7 +515,9 @@ public final class Store {
   }
 
   private Ticket change(HashedKey key, PendingWrite write) {
-    current.awaitOpenBriefly();
+    if (!isOpen()) {
+      current.awaitOpenBriefly();
+    }
     boolean hasRoom =
         write.value() == null
             ? context.pending.hasRoomToRemove()
@@ -547,8 +528,18 @@ public final class Store {
     }
     Change change = new Change(fitting);
     boolean isMade = false;
+    // Only tried, as a thread that waits for the lock would wait for the writes of others.
+    boolean mayWrite = context.lock.tryLock();
     try {
-      change.make(key);
+      try {
+        // A change that replaces a queued one is queued too: in the file, it could be read before
+        // the queued one is gone.
+        context.pending.change(key, (k, before) -> change.make(k, mayWrite && before == null));
+      } finally {
+        if (mayWrite) {
+          context.lock.unlock();
+        }
+      }
       finish(change, key, write, hasRoom);
       isMade = true;
       return change.ticket;
@@ -611,10 +602,10 @@ public final class Store {
   }
 
   private boolean isGone(HashedKey key) {
-    Generation file = current.file();
+    StoreFile file = current.file();
     try {
-      StoredValue older = file == null ? null : file.read(key.bytes);
-      // A file that was replaced may be unmapped.
+      StoredValue older = file == null ? null : file.values.read(key.bytes);
+      // A file that failed may be unmapped.
       return older == null ? current.file() == file : older.isInvalidated();
     } catch (DamagedEntryException e) {
       return e.certain;
@@ -626,9 +617,9 @@ public final class Store {
     }
   }
 
-  private Outcome invalidateOlder(Generation file, HashedKey key) {
+  private Outcome invalidateOlder(StoreFile file, HashedKey key) {
     try {
-      file.invalidate(key.bytes);
+      file.values.invalidate(key.bytes);
       return Outcome.QUEUED;
     } catch (StoreBusyException e) {
       return Outcome.BUSY;
@@ -727,7 +718,7 @@ public final class Store {
 
   /** The store's figures. */
   public StoreStats stats() {
-    Generation file = current.file();
+    StoreFile file = current.file();
     return new StoreStats(
         current.state(),
         current.report(),

@@ -18,7 +18,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.Ol
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FaultLog;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.GenerationFactory;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrites;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Usage;
@@ -26,6 +26,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueTabl
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
@@ -70,7 +71,7 @@ final class StoreContext {
   final long maxAgeMillis;
 
   final Usage usage;
-  final GenerationFactory generations;
+  final ValueTable.Rules rules;
 
   /** What the file begins with; empty once that is done, or was given up. */
   volatile Optional<Seed> seed;
@@ -119,17 +120,13 @@ final class StoreContext {
     this.isSeedAwaited = settings.oldValues() == OldValues.SECRET && seed.isPresent();
     this.openDeadline = System.nanoTime() + OPEN_WAIT_NANOS + (isSeedAwaited ? FILL_NANOS : 0);
     this.usage = new Usage(clock, threads::maintain, files.disk, files.usage(), faults);
-    this.generations =
-        new GenerationFactory(
-            files,
-            faults,
-            new ValueTable.Rules(
-                settings.maxValue(),
-                settings.oldValues() == OldValues.PURE,
-                usage,
-                counts.evicted,
-                this::takeDisk),
-            counts.damaged);
+    this.rules =
+        new ValueTable.Rules(
+            settings.maxValue(),
+            settings.oldValues() == OldValues.PURE,
+            usage,
+            counts.evicted,
+            this::takeDisk);
   }
 
   /**
@@ -145,6 +142,21 @@ final class StoreContext {
     if (seed.isPresent()) {
       seed.get().moveAside();
       seed = Optional.empty();
+    }
+  }
+
+  void throwIfClosing() {
+    if (isClosing) {
+      throw new CancellationException("the store is being closed; the next opening begins again");
+    }
+  }
+
+  /** Unmaps a file that is not used any more; for any thread. */
+  void unmap(StoreFile old) {
+    try {
+      old.unmap();
+    } catch (RuntimeException | InternalError | LinkageError e) {
+      faults.warn(e, "cannot unmap a file that is not in use any more");
     }
   }
 

@@ -19,7 +19,7 @@ import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FileReplacedException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFile;
 import java.io.IOException;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
@@ -74,7 +74,7 @@ final class StoreLifecycle {
   private final AtomicBoolean begun = new AtomicBoolean();
 
   /** The file that was closed properly; null before that, or if it could not be. */
-  private volatile Generation closedCleanly;
+  private volatile StoreFile closedCleanly;
 
   StoreLifecycle(StoreContext context, CurrentFile current, StoreWriter writer) {
     this.context = context;
@@ -121,10 +121,10 @@ final class StoreLifecycle {
   }
 
   private void takeOver(StoreOpener.Opened result) throws IOException {
-    Generation file;
+    StoreFile file = result.file();
     context.lock.lock();
     try {
-      file = current.use(result.file(), result.report());
+      current.install(file, result.report());
       context.isSeedAwaited = false;
       context.files.wasOpen = true;
       // Queued writes go into the file before any others, so that the early marker is not needed
@@ -175,12 +175,12 @@ final class StoreLifecycle {
   // ---- a file that failed
 
   /** Unmaps a failed file in the background; {@link #healIfDue} opens or replaces it later. */
-  void replaceLater(Generation failed) {
-    // Not on this thread, which may be a reader inside the gate or in the middle of a change.
+  void replaceLater(StoreFile failed) {
+    // Not on this thread, which may be a reader of it or in the middle of a change.
     var unused = context.threads.write(() -> unmap(failed));
   }
 
-  private void unmap(Generation file) {
+  private void unmap(StoreFile file) {
     context.lock.lock();
     try {
       if (current.isOver()) {
@@ -190,8 +190,7 @@ final class StoreLifecycle {
       context.lock.unlock();
     }
     // Writers hold the lock, so each of them has seen by now that this file is not used any more.
-    context.generations.unmap(file);
-    context.generations.tidy();
+    context.unmap(file);
   }
 
   /**
@@ -301,7 +300,7 @@ final class StoreLifecycle {
   }
 
   private void detachFile(boolean inOrder) throws IOException {
-    Generation file = current.detach();
+    StoreFile file = current.detach();
     context.pending.close();
     if (file == null) {
       if (current.givenUp() != null) {
@@ -315,7 +314,6 @@ final class StoreLifecycle {
       closedCleanly = file;
     } else {
       file.unmap();
-      context.generations.tidy();
     }
   }
 
@@ -324,10 +322,8 @@ final class StoreLifecycle {
    * and, if it is called at all, after {@link #settle}.
    */
   void release() {
-    Generation closedFile = closedCleanly;
+    StoreFile closedFile = closedCleanly;
     if (closedFile != null) {
-      // Another file of the same name must not be created while one is mapped.
-      context.generations.tidy();
       closedFile.release();
       context.usage.close();
     }
@@ -337,10 +333,10 @@ final class StoreLifecycle {
    * Forces the closed file to disk, so that it is known to be whole even if the machine stops. To
    * be called after {@link #close}.
    *
-   * @param ours see {@link Generation#settle}
+   * @param ours see {@link StoreFile#settle}
    */
   void settle(AtomicBoolean ours) {
-    Generation closedFile = closedCleanly;
+    StoreFile closedFile = closedCleanly;
     if (closedFile != null) {
       try {
         closedFile.settle(ours);

@@ -17,26 +17,16 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import static com.google.common.base.Strings.lenientFormat;
 
 import com.google.common.flogger.FluentLogger;
-import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEntryException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileVerdict;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentReader;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredKey;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredValue;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.GenerationFactory;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles.GenerationName;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Evict;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles.FileName;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.CancellationException;
 
 /**
  * Opens a store's file as it was left, or replaces it with an empty one if there is evidence that
@@ -46,14 +36,12 @@ import java.util.concurrent.CancellationException;
 final class StoreOpener {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  /** The file counts as full after so many values in a row found no room in their segments. */
-  private static final int MAX_WITHOUT_ROOM = 256;
-
   /** An open file and how it was found. */
-  record Opened(Generation file, StartReport report) {}
+  record Opened(StoreFile file, StartReport report) {}
 
   private final StoreContext context;
   private final StoreFiles files;
+  private final FileMaker maker;
   private final long begun = System.nanoTime();
   private final boolean first;
   private final Optional<LostContentException> known;
@@ -72,6 +60,7 @@ final class StoreOpener {
     this.known = known;
     this.first = first;
     this.files = context.files;
+    this.maker = new FileMaker(context);
   }
 
   /**
@@ -111,7 +100,7 @@ final class StoreOpener {
     if (lost.isPresent()) {
       return replace(lost.get());
     }
-    Optional<GenerationName> newest = files.newest();
+    Optional<FileName> newest = files.newest();
     if (context.seed.isPresent() && context.settings.oldValues() != OldValues.PURE) {
       // What was in use elsewhere was changed there.
       boolean isNewer =
@@ -125,7 +114,7 @@ final class StoreOpener {
           StartReport.Kind.NEW,
           new LostContentException("there is none of this version and layout"));
     }
-    GenerationName found = newest.get();
+    FileName found = newest.get();
     if (first) {
       deleteAllBut(found);
     }
@@ -153,10 +142,10 @@ final class StoreOpener {
     }
   }
 
-  private Opened open(GenerationName found, FileState state) throws IOException {
+  private Opened open(FileName found, FileState state) throws IOException {
     FileVerdict verdict;
     boolean isCopy;
-    Generation file;
+    StoreFile file;
     try {
       verdict = state.judge(found.path());
       isCopy = !state.isSameFile(found.path());
@@ -171,7 +160,7 @@ final class StoreOpener {
                         + " and on disk, or the file is a copy"));
       }
       state.takeOver(found.path(), verdict);
-      file = context.generations.open(found, state);
+      file = maker.open(found, state);
     } catch (IOException | RuntimeException | Error e) {
       state.release();
       throw e;
@@ -205,98 +194,8 @@ final class StoreOpener {
       kind = StartReport.Kind.COPY;
       detail = "its values are checked when they are first used";
     }
-    Generation fitting = fitting(file);
+    StoreFile fitting = maker.fitting(file);
     return new Opened(fitting, report(kind, detail, fitting.values.entries()));
-  }
-
-  /**
-   * Returns the file, or a copy of it that has the limit's size: a file never gets another one, but
-   * its limit may have changed, and version 1.0.0 began with small ones, or with few slots. Its
-   * cost grows with the number of values. What cannot be copied now is tried again at the next
-   * start.
-   */
-  private Generation fitting(Generation file) throws IOException {
-    boolean fits = file.bytes() == context.settings.maxBytes();
-    if (fits && (file.hasDefaultSlots() || !file.values.isShortOfSlots())) {
-      return file;
-    }
-    Generation made = null;
-    try {
-      made = context.generations.create(context.generations.nextName(context.settings.maxBytes()));
-      copyAll(file, made);
-      if (context.settings.oldValues() == OldValues.SECRET) {
-        made.force(/* all= */ false);
-      }
-      made.install();
-    } catch (IOException | RuntimeException | Error e) {
-      if (made != null && made.isInstalled()) {
-        // Both may have their final names, and nothing may be written to the one that counts not.
-        context.generations.unmap(made);
-        context.generations.unmap(file);
-        throw e;
-      }
-      if (!context.isClosing && !context.isDiskRefused()) {
-        context.faults.warn(e, "its file cannot be made anew for another limit: it stays as it is");
-      }
-      if (made != null) {
-        context.generations.discard(made);
-      }
-      return file;
-    }
-    context.generations.delete(file);
-    context.generations.unmap(file);
-    return made;
-  }
-
-  private void copyAll(Generation from, Generation to) throws IOException {
-    if (from.state().isChanged()) {
-      to.state().noteChange();
-    }
-    try (SegmentReader reader = from.reader()) {
-      for (int i = 0; i < from.state().counts.segments; i++) {
-        from.check(i);
-        List<byte[]> keys = new ArrayList<>();
-        context.counts.damaged.add(
-            reader.read(
-                i,
-                record -> {
-                  if (!record.isPart()) {
-                    keys.add(StoredKey.keyOf(record.storedKey()));
-                  }
-                }));
-        for (byte[] key : keys) {
-          copy(key, from, to);
-        }
-        reader.giveBack();
-      }
-    }
-  }
-
-  private void copy(byte[] key, Generation from, Generation to) throws IOException {
-    try {
-      StoredValue value = from.read(key);
-      if (value != null
-          && !value.isInvalidated()
-          && !context.isTooOld(value.created())
-          && !take(to, key, value)) {
-        context.counts.notStored.increment();
-      }
-    } catch (DamagedEntryException e) {
-      context.counts.damaged.increment();
-    }
-  }
-
-  /** Puts a value into a file that nobody else uses yet; returns false if it is left out. */
-  private boolean take(Generation made, byte[] key, StoredValue value) throws IOException {
-    byte[] bytes = value.payload();
-    if (made.values.isTooLarge(bytes)) {
-      return false;
-    }
-    boolean fits = made.put(key, bytes, value.created(), Evict.NONE);
-    if (context.isClosing || context.isDiskRefused()) {
-      throw new IOException(context.isClosing ? "the store is being closed" : "no room for a copy");
-    }
-    return fits || made.put(key, bytes, value.created(), Evict.LEAST_USED);
   }
 
   private Opened replace(LostContentException evidence) throws IOException {
@@ -312,97 +211,20 @@ final class StoreOpener {
     } else {
       files.forget(first, evidence, context::endSeed);
     }
-    untouched = false;
+    // A file that is filled has its final name from some moment on, and misses what is changed
+    // until
+    // it is in use.
+    untouched = isFilled;
     String detail = kind == StartReport.Kind.NEW ? "" : evidence.getMessage();
-    Generation made =
-        isFilled
-            ? filled(context.seed.get())
-            : context.generations.first(context.settings.maxBytes());
+    StoreFile made = isFilled ? maker.filled(context.seed.get()) : maker.empty();
     return new Opened(made, report(kind, detail, made.values.entries()));
-  }
-
-  /**
-   * Creates a file that begins with a seed. Until it has all of that, it has a temporary name,
-   * which the next start ignores.
-   */
-  private Generation filled(Seed seed) throws IOException {
-    throwIfClosing();
-    Filling filling = new Filling(context.generations);
-    // From some moment on, it has its final name, and misses what is changed until it is in use.
-    untouched = true;
-    try {
-      fill(seed, filling);
-      context.endSeed();
-      filling.made.install();
-      return filling.made;
-    } catch (IOException | RuntimeException | Error e) {
-      if (context.seed.isEmpty()) {
-        // Nobody can tell later, as after a kill at this moment.
-        context.faults.tell(e, "starts empty: H2's file is in taken-over, but was not imported");
-      }
-      context.generations.discard(filling.made);
-      throw e;
-    }
-  }
-
-  /** Tries again what another process uses, as long as the users of secrets wait anyway. */
-  private void fill(Seed seed, Filling filling) throws IOException {
-    boolean mayNotFit = seed.bytes() > context.settings.maxBytes() / 2;
-    while (true) {
-      try {
-        seed.fill(filling, mayNotFit);
-        return;
-      } catch (IOException e) {
-        if (!context.isSeedAwaited || System.nanoTime() - context.openDeadline >= 0) {
-          throw e;
-        }
-      }
-      throwIfClosing();
-      Uninterruptibles.sleepUninterruptibly(StoreDirectory.LOOK_AGAIN);
-    }
-  }
-
-  private void throwIfClosing() {
-    if (context.isClosing) {
-      throw new CancellationException("the store is being closed; the next opening begins again");
-    }
-  }
-
-  /** A file that is being filled, and that nobody else uses yet. */
-  private final class Filling implements Seed.Sink {
-    final Generation made;
-    private final long filling = System.nanoTime();
-    private int withoutRoom;
-
-    Filling(GenerationFactory generations) throws IOException {
-      made = generations.create(generations.nextName(context.settings.maxBytes()));
-    }
-
-    @Override
-    public boolean take(byte[] key, byte[] value, long created) {
-      boolean isLeftOut =
-          key.length > context.settings.maxKey()
-              || value.length > context.settings.maxValue()
-              || context.isTooOld(created);
-      boolean isPut = !isLeftOut && made.put(key, value, created, Evict.NONE);
-      withoutRoom = isPut || isLeftOut ? 0 : withoutRoom + 1;
-      return isPut;
-    }
-
-    @Override
-    public boolean goesOn() {
-      throwIfClosing();
-      boolean isLate =
-          context.isSeedAwaited && System.nanoTime() - filling > StoreContext.FILL_NANOS;
-      return withoutRoom < MAX_WITHOUT_ROOM && !isLate;
-    }
   }
 
   private StartReport report(StartReport.Kind kind, String detail, long entries) {
     return new StartReport(kind, detail, entries, (System.nanoTime() - begun) / 1_000_000);
   }
 
-  private void deleteAllBut(GenerationName found) {
+  private void deleteAllBut(FileName found) {
     try {
       for (Path deleted : files.deleteAllBut(found)) {
         logger.atInfo().log(
@@ -410,8 +232,7 @@ final class StoreOpener {
             context.settings.name(), deleted.getFileName());
       }
     } catch (IOException e) {
-      // The newest generation counts. A clear that has to delete that one first deletes these
-      // before.
+      // The newest file counts.
       context.faults.warn(e, "cannot delete files that are not needed any more");
     }
   }

@@ -19,7 +19,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FileReplace
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentReader;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueTable.VerifyCounts;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
@@ -67,7 +67,7 @@ final class StoreUpkeep {
     long begun = System.nanoTime();
     current.opened.await();
     VerifyCounts counts = new VerifyCounts();
-    Generation file = current.file();
+    StoreFile file = current.file();
     boolean complete = file != null && verifyAll(file, progress, counts, repair);
     note(file, counts, complete);
     boolean repaired = complete && counts.dropped > 0 && counts.dropped == counts.damaged;
@@ -81,7 +81,7 @@ final class StoreUpkeep {
         counts.values, counts.bytes, counts.damaged, repaired, complete, millis);
   }
 
-  private void note(Generation file, VerifyCounts counts, boolean complete) {
+  private void note(StoreFile file, VerifyCounts counts, boolean complete) {
     long known = 0;
     context.lock.lock();
     try {
@@ -101,7 +101,7 @@ final class StoreUpkeep {
 
   /** Returns whether all segments were checked. */
   private boolean verifyAll(
-      Generation file, Progress progress, VerifyCounts counts, boolean repair) {
+      StoreFile file, Progress progress, VerifyCounts counts, boolean repair) {
     try (SegmentReader reader = file.reader()) {
       if (!whileInUse(file, () -> file.values.verifyHeader(counts))) {
         return false;
@@ -134,7 +134,7 @@ final class StoreUpkeep {
    *
    * @return false if it is not any more, or the file has failed
    */
-  private boolean whileInUse(Generation file, FolderDisk.Step step) throws IOException {
+  private boolean whileInUse(StoreFile file, FolderDisk.Step step) throws IOException {
     context.lock.lock();
     try {
       if (!current.uses(file)) {
@@ -164,7 +164,7 @@ final class StoreUpkeep {
       lastSweep = now;
       sweepExpired();
     }
-    Generation file = current.file();
+    StoreFile file = current.file();
     if (file != null) {
       discardIfReplaced(file);
       // Not when the file is opened: that would cost each start some processor time.
@@ -178,7 +178,7 @@ final class StoreUpkeep {
   }
 
   /** The values of another file may have been invalidated since. */
-  private void discardIfReplaced(Generation file) {
+  private void discardIfReplaced(StoreFile file) {
     try {
       file.state().checkInPlace(file.name.path());
     } catch (NoSuchFileException e) {
@@ -211,7 +211,7 @@ final class StoreUpkeep {
    * even if none ever comes to its end.
    */
   BooleanSupplier sweep() {
-    Generation file = current.file();
+    StoreFile file = current.file();
     if (context.maxAgeMillis == Long.MAX_VALUE || file == null) {
       return () -> false;
     }
@@ -222,7 +222,7 @@ final class StoreUpkeep {
   }
 
   /** Returns false if the sweep has to end. */
-  private boolean sweepNext(Generation file, OfInt segments) {
+  private boolean sweepNext(StoreFile file, OfInt segments) {
     context.lock.yieldToWaiters();
     try (SegmentReader reader = file.reader()) {
       LongAdder expired = context.counts.expired;

@@ -19,7 +19,7 @@ import static com.google.common.base.Strings.lenientFormat;
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredKey;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.HashedKey;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrite;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrites;
@@ -133,7 +133,7 @@ final class StoreWriter {
   boolean write(HashedKey key) {
     context.lock.lock();
     try {
-      Generation file = current.file();
+      StoreFile file = current.file();
       if (file == null) {
         return true;
       }
@@ -158,10 +158,11 @@ final class StoreWriter {
    * @param mayEvict whether others may be evicted for it, which takes a while
    * @return false if the write has to wait; the older value may then still be in the file
    */
-  boolean apply(Generation file, HashedKey key, PendingWrite write, boolean mayEvict) {
+  boolean apply(StoreFile file, HashedKey key, PendingWrite write, boolean mayEvict) {
     try {
       if (write.value() == null) {
-        file.remove(key.bytes);
+        file.values.invalidate(key.bytes);
+        file.values.remove(key.bytes);
         return true;
       }
       if (write.isSuperseded(context.tickets.removals())) {
@@ -181,7 +182,7 @@ final class StoreWriter {
       }
       int length = write.value().length;
       if (!file.values.isTooLarge(write.value())
-          && file.put(
+          && file.values.put(
               key.bytes,
               write.value(),
               write.created(),
@@ -209,9 +210,9 @@ final class StoreWriter {
   }
 
   /** Stores a value that has room. */
-  boolean putIfFits(Generation file, HashedKey key, byte[] value, long created) {
+  boolean putIfFits(StoreFile file, HashedKey key, byte[] value, long created) {
     file.values.expectEvictionIfDue();
-    return file.put(key.bytes, value, created, Evict.NONE);
+    return file.values.put(key.bytes, value, created, Evict.NONE);
   }
 
   /** The reason why a value does not fit that is larger than the limit allows. */

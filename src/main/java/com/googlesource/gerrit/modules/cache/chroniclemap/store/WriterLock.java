@@ -14,7 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrites;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
@@ -32,7 +31,6 @@ import java.util.concurrent.locks.ReentrantLock;
  *   <li>this one
  *   <li>that of a key in {@link PendingWrites}, held while the key's write is changed
  *   <li>the one of {@link CurrentFile}, under which the file and the state change
- *   <li>the one of {@link Generation#invalidate}, which a change only tries to take
  * </ol>
  */
 final class WriterLock extends ReentrantLock {

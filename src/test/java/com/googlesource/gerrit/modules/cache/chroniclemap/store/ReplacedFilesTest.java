@@ -74,10 +74,14 @@ class ReplacedFilesTest {
   }
 
   private void open(OldValues kind, Disk disk) throws Exception {
+    open(kind, disk, 4 << 20);
+  }
+
+  private void open(OldValues kind, Disk disk, long limit) throws Exception {
     directory = StoreDirectory.open(folder, disk, System::currentTimeMillis);
     store =
         TestStores.open(
-            directory, new StoreSettings("web_sessions", 1, 4 << 20, Optional.empty(), kind));
+            directory, new StoreSettings("web_sessions", 1, limit, Optional.empty(), kind));
   }
 
   /** Alice signs in, a clean stop, a backup, a start, and she signs out. */
@@ -258,9 +262,11 @@ class ReplacedFilesTest {
             super.move(from, to);
           }
         };
-    signOut(OldValues.SECRET, disk);
+    signOut(OldValues.SECRET, Disk.REAL);
+    directory.close();
     armed.set(true);
-    store.clear();
+    // Another limit has it copied.
+    open(OldValues.SECRET, disk, 8 << 20);
     assertThat(armed.get()).isFalse();
     assertThat(store.read(ALICE)).isNull();
     assertSignedOutAfter(OldValues.SECRET);

@@ -14,7 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
-import com.google.common.primitives.Ints;
 import java.nio.ByteBuffer;
 import java.util.BitSet;
 import net.openhft.chronicle.algo.hashing.LongHashFunction;
@@ -210,15 +209,6 @@ record FileLayout(
   boolean isPlace(int segment, long slot, RecordView record) {
     long hash = HASH.hashBytes(record.bytes, record.keyAt, record.keyLength);
     return segmentOf(hash) == segment && slotKey(hash) == keyOf(slot);
-  }
-
-  /** A key of at most 4 bytes that belongs to a segment. */
-  byte[] keyIn(int segment) {
-    byte[] key = new byte[Integer.BYTES];
-    for (int i = 0; segmentOf(hash(key)) != segment; i++) {
-      key = Ints.toByteArray(i);
-    }
-    return key;
   }
 
   private static long mask(int bits) {

@@ -430,23 +430,6 @@ public final class FileState {
     open = false;
   }
 
-  /**
-   * Ensures that no start opens the store's file again, which another one has replaced: an open
-   * file of no known boot that was changed is LOST, see {@link #judge}.
-   *
-   * @throws IOException if the disk does not take that; a kill of the process takes nothing back
-   */
-  public synchronized void noteReplaced() throws IOException {
-    if (buffer != null) {
-      open = true;
-      changed = true;
-      putText(BOOT_AT, "");
-      buffer.putInt(CHANGED_AT, 1);
-      buffer.putInt(CLOSED_AT, 0);
-      force();
-    }
-  }
-
   private void checkMapped() {
     if (buffer == null) {
       throw new IllegalStateException("the store file's state is unmapped");

@@ -150,6 +150,11 @@ public final class FullFileAdvice {
     }
   }
 
+  /** To be called after all values were removed. */
+  public void forget() {
+    before.clear();
+  }
+
   /** Whether the segment that was to be evicted from last was not in memory. */
   public boolean isCold() {
     return isCold;

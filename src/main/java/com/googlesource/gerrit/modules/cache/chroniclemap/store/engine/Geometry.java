@@ -95,7 +95,7 @@ public record Geometry(int segments, int chunkSize, long chunksPerSegment, long 
    * Bytes of payload above which a value is split. At most a sixteenth of a segment, so that the
    * parts spread evenly over the segments, and so that a segment of which scattered records, an
    * eighth of its bytes, were evicted has a free run of this length. The same for all files of
-   * several segments, so that a record of one generation fits in the next.
+   * several segments, so that a record of one file fits in a copy.
    */
   public int maxPayload() {
     return (int) Math.min(MAX_PAYLOAD, chunksPerSegment * chunkSize / 16);

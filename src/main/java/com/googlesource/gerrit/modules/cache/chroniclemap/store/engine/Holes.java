@@ -58,6 +58,21 @@ final class Holes {
   }
 
   /**
+   * Makes holes of the whole pages of a part of a file that nobody uses any more, where the system
+   * can do that.
+   *
+   * @param address where the part is mapped
+   */
+  static void giveBack(long address, int bytes) {
+    long from = OS.pageAlign(address);
+    long pages = (address + bytes - from) / OS.pageSize();
+    LibC libC = LibC.get();
+    if (libC != null && pages > 0) {
+      int unused = libC.madvise(from, pages * OS.pageSize(), LibC.REMOVE);
+    }
+  }
+
+  /**
    * Allocates disk for what lacks it of a part of a file, and leaves the content as it is.
    *
    * @return false without native code: then the content has to be written again

@@ -23,6 +23,9 @@ public interface LibC {
   /** POSIX_FADV_DONTNEED on Linux, except on s390x. */
   int DONT_NEED = 4;
 
+  /** MADV_REMOVE on Linux: gives back the disk of pages of a mapped file, which are zeros then. */
+  int REMOVE = 9;
+
   /** MADV_PAGEOUT, since Linux 5.4. An older one refuses it, with no effect. */
   int PAGE_OUT = 21;
 

@@ -25,6 +25,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Envelope.
 import java.io.File;
 import java.io.IOException;
 import java.io.RandomAccessFile;
+import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
@@ -32,7 +33,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.Lock;
 import java.util.function.Function;
-import java.util.function.IntSupplier;
 import java.util.function.Supplier;
 import net.openhft.chronicle.core.OS;
 import net.openhft.chronicle.hash.Data;
@@ -61,9 +61,9 @@ import net.openhft.chronicle.map.VanillaChronicleMap;
  * <p>Chronicle-Map makes all changes but the marks of invalidated records. Reads find records by
  * the file's layout, under Chronicle-Map's locks: see {@link MappedRecord}.
  *
- * <p>Any number of threads may read while one thread writes. The caller ensures that no method runs
- * during or after {@link #close}, which would kill the process. Access to records may throw {@link
- * StoreBusyException}.
+ * <p>Any number of threads may read while one thread writes. Once the file is unmapped, reads find
+ * nothing. The caller ensures that no thread writes then, which would kill the process. Access to
+ * records may throw {@link StoreBusyException}.
  */
 public final class RecordMap {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
@@ -126,10 +126,8 @@ public final class RecordMap {
   /** Whether {@link #file} was given back, which must be done once: others may have it by then. */
   private final AtomicBoolean released = new AtomicBoolean();
 
-  /** Held by code that uses the mapping without Chronicle-Map. */
-  private final Object unmapping = new Object();
-
-  private volatile boolean unmapped;
+  /** Entered by whoever uses the mapping, but for the writer. */
+  private final Gate gate = new Gate();
 
   /** Whether {@link #expectRandomAccess} was called. */
   private final AtomicBoolean advised = new AtomicBoolean();
@@ -225,7 +223,7 @@ public final class RecordMap {
 
   private MappedRecord.Copy copy(byte[] storedKey, byte[] target, int from)
       throws DamagedEntryException {
-    MappedRecord.Copy copy = ask(storedKey, record -> record.copy(target, from), null);
+    MappedRecord.Copy copy = withRecord(storedKey, record -> record.copy(target, from), null);
     if (copy == null || Envelope.isInvalidated(copy.kind())) {
       return copy;
     }
@@ -247,18 +245,17 @@ public final class RecordMap {
     return copy;
   }
 
-  /** To be called before a segment is used, which repairs it if it is unchecked. */
+  /** To be called before the writer uses a segment, which repairs it if it is unchecked. */
   private void beginUse(int segment) {
     touching.run();
-    if (unmapped) {
+    if (gate.isShut()) {
       throw new IllegalStateException("the file is closed");
     }
-    check(segment);
+    checkInside(segment);
   }
 
   /** Begins a query by Chronicle-Map. */
   private ExternalMapQueryContext<byte[], byte[], ?> query(byte[] storedKey, int segment) {
-    beginUse(segment);
     if (!used[segment]) {
       checkTiers(segment);
     }
@@ -278,11 +275,11 @@ public final class RecordMap {
    * Runs a step in one segment. If the content of the segment makes it fail, the segment is
    * repaired and the step runs again.
    */
-  public <T> T repairing(IntSupplier segment, Supplier<T> step) {
+  public <T> T repairing(int segment, Supplier<T> step) {
     try {
       return step.get();
     } catch (RuntimeException | AssertionError e) {
-      repair(segment.getAsInt(), e);
+      repair(segment, e);
       return step.get();
     }
   }
@@ -296,7 +293,7 @@ public final class RecordMap {
     if (cause instanceof StoreBusyException
         || cause.getCause() instanceof IOException
         || channel == null
-        || unmapped) {
+        || gate.isShut()) {
       Throwables.throwIfUnchecked(cause);
     }
     damaged.add(dropDamaged(segment));
@@ -320,41 +317,56 @@ public final class RecordMap {
 
   /** Runs a step while nobody reads or writes a segment. */
   private void whileLocked(int segment, Runnable step) {
-    try (ExternalMapQueryContext<byte[], byte[], ?> query =
-        map.queryContext(new ArrayData(layout.keyIn(segment)))) {
-      SegmentLocks.lockForUpdate(query);
-      SegmentLocks.lockForWrite(query);
+    SegmentLocks.lockForWrite(headers, segment);
+    try {
       step.run();
+    } finally {
+      headers.unlockWrite(segment);
     }
   }
 
   /** Whether there is a record, invalidated or not. */
   public boolean contains(byte[] storedKey) {
-    return ask(storedKey, record -> true, false);
+    return withRecord(storedKey, record -> true, false);
   }
 
-  private <T> T ask(byte[] storedKey, Function<MappedRecord, T> question, T ifAbsent) {
+  /** Asks about a record; nobody moves or overwrites it meanwhile. */
+  private <T> T withRecord(byte[] storedKey, Function<MappedRecord, T> question, T ifAbsent) {
+    long stamp = gate.enter();
+    if (stamp == 0) {
+      return ifAbsent;
+    }
     long hash = FileLayout.hash(storedKey);
     int segment = layout.segmentOf(hash);
-    return repairing(
-        () -> segment,
-        () -> {
-          beginUse(segment);
-          if (isUnused(segment)) {
-            return ifAbsent;
-          }
-          SegmentLocks.lockForRead(headers, segment);
-          try {
-            if (counts.isUnchecked(segment)) {
-              // A repair has begun since, and was not ended: an invalidation would find nothing.
-              throw new StoreBusyException();
-            }
-            MappedRecord record = find(storedKey, hash);
-            return record == null ? ifAbsent : question.apply(record);
-          } finally {
-            headers.unlockRead(segment);
-          }
-        });
+    try {
+      return withRecord(storedKey, hash, segment, question, ifAbsent);
+    } catch (RuntimeException | AssertionError e) {
+      repair(segment, e);
+      return withRecord(storedKey, hash, segment, question, ifAbsent);
+    } finally {
+      gate.leave(stamp);
+    }
+  }
+
+  private <T> T withRecord(
+      byte[] storedKey, long hash, int segment, Function<MappedRecord, T> question, T ifAbsent) {
+    touching.run();
+    if (counts.isToBeEmptied(segment)) {
+      // No reader waits for that.
+      return ifAbsent;
+    }
+    checkInside(segment);
+    SegmentLocks.lockForRead(headers, segment);
+    try {
+      if (counts.isUnchecked(segment)) {
+        // A repair has begun since, and was not ended: an invalidation would find nothing.
+        throw new StoreBusyException();
+      }
+      MappedRecord record = isUnused(segment) ? null : find(storedKey, hash);
+      return record == null ? ifAbsent : question.apply(record);
+    } finally {
+      headers.unlockRead(segment);
+    }
   }
 
   /** Finds a record; null if there is none. The caller holds a lock of the segment. */
@@ -369,7 +381,7 @@ public final class RecordMap {
 
   /** The record of a key if it is the head of a split value, invalidated or not; otherwise null. */
   public byte[] headOf(byte[] storedKey) {
-    return ask(storedKey, MappedRecord::head, null);
+    return withRecord(storedKey, MappedRecord::head, null);
   }
 
   /** The segment to which a key belongs. */
@@ -396,7 +408,9 @@ public final class RecordMap {
    */
   public Put put(byte[] storedKey, NewRecord record, boolean same) {
     insertedEnd = 0;
-    Put put = repairing(() -> segmentOf(storedKey), () -> putOnce(storedKey, record, same));
+    long hash = FileLayout.hash(storedKey);
+    int segment = layout.segmentOf(hash);
+    Put put = repairing(segment, () -> putOnce(storedKey, hash, segment, record, same));
     if (insertedEnd != 0) {
       // Not under the lock of the segment, for which readers wait.
       advice.inserted(insertedEnd, storedKey.length + record.length());
@@ -404,10 +418,8 @@ public final class RecordMap {
     return put;
   }
 
-  private Put putOnce(byte[] storedKey, NewRecord record, boolean same) {
-    long hash = FileLayout.hash(storedKey);
-    int segment = layout.segmentOf(hash);
-    check(segment);
+  private Put putOnce(byte[] storedKey, long hash, int segment, NewRecord record, boolean same) {
+    beginUse(segment);
     if (isUnused(segment)) {
       return new Put(false, null);
     }
@@ -484,13 +496,13 @@ public final class RecordMap {
    * @throws StoreBusyException if a lock was not free in time; then nothing has changed
    */
   public boolean remove(byte[] storedKey) {
-    return repairing(() -> segmentOf(storedKey), () -> removeOnce(storedKey));
-  }
-
-  private boolean removeOnce(byte[] storedKey) {
     long hash = FileLayout.hash(storedKey);
     int segment = layout.segmentOf(hash);
-    check(segment);
+    return repairing(segment, () -> removeOnce(storedKey, hash, segment));
+  }
+
+  private boolean removeOnce(byte[] storedKey, long hash, int segment) {
+    beginUse(segment);
     if (isUnused(segment)) {
       return false;
     }
@@ -517,7 +529,7 @@ public final class RecordMap {
     // Also without a record: one that was removed could be back after a crash of the machine.
     noteChange();
     boolean unused =
-        ask(
+        withRecord(
             storedKey,
             record -> {
               if (!record.isInvalidated()) {
@@ -531,25 +543,32 @@ public final class RecordMap {
 
   // ---- whole segments
 
-  /** Repairs a segment if it is unchecked. */
+  /** Repairs or empties a segment if it is unchecked; for any thread. */
   public void check(int segment) {
+    whileMapped(() -> checkInside(segment));
+  }
+
+  private void checkInside(int segment) {
     checkIndex(segment, layout.segments());
     if (counts.isUnchecked(segment)) {
-      damaged.add(repairUnchecked(segment));
+      whileLocked(segment, () -> damaged.add(repairUnchecked(segment)));
     }
   }
 
   /**
-   * Repairs a segment if it is unchecked, before its first use after a kill or a crash of the
-   * machine. No thread uses the segment meanwhile, since each first asks whether it was checked. A
-   * repair reads the whole segment, 1 to 2 MB. If the process is killed during a repair, the
-   * segment still counts as unchecked. Threads that need the same segment wait for each other.
+   * Repairs a segment under its locks, if it is unchecked, before its first use after a kill or a
+   * crash of the machine; or empties it, if that is due. A repair reads the whole segment, 1 to 2
+   * MB. If the process is killed meanwhile, the segment still counts as unchecked.
    *
    * @return how many damaged records were dropped
    * @throws IllegalStateException if the file cannot be read or written
    * @throws StoreBusyException if there is too little memory
    */
   private int repairUnchecked(int segment) {
+    if (counts.isToBeEmptied(segment)) {
+      empty(segment);
+      return 0;
+    }
     Lock lock = REPAIRS.get(path.hashCode() + segment);
     lock.lock();
     try {
@@ -571,6 +590,26 @@ public final class RecordMap {
     }
   }
 
+  /**
+   * Empties a segment under its locks, and gives its disk back. Where the system cannot do that,
+   * the disk stays where it is until the segment takes it again.
+   */
+  private void empty(int segment) {
+    state.beforeWrite();
+    long start = layout.offsetOf(segment);
+    int bytes = Math.max(counts.room(segment), layout.chunksOffset());
+    try {
+      // Not through the mapping: of a segment that was not checked, it is not known what has disk.
+      SegmentReader.writeFully(channel, start, ByteBuffer.allocate(layout.chunksOffset()));
+    } catch (IOException e) {
+      throw new IllegalStateException("cannot empty segment " + segment, e);
+    }
+    headers.setEntries(segment, 0);
+    state.wrote();
+    counts.emptied(segment);
+    Holes.giveBack(address + start, bytes);
+  }
+
   /** The callback of {@link #scanSegment}. */
   public interface Scan {
     /**
@@ -590,7 +629,6 @@ public final class RecordMap {
    */
   public void scanSegment(int index, Scan scan) {
     // Memory beyond the last segment is not mapped.
-    checkIndex(index, layout.segments());
     beginUse(index);
     if (isUnused(index)) {
       return;
@@ -640,7 +678,7 @@ public final class RecordMap {
    * @throws IOException if the volume has no room; then nothing has changed
    */
   public boolean takeDisk(int segment, int bytes, long spared) throws IOException {
-    check(segment);
+    checkInside(segment);
     int before = counts.room(segment);
     if (before == layout.fullRoom()) {
       return false;
@@ -694,7 +732,7 @@ public final class RecordMap {
    */
   public void expectRandomAccess() {
     if (advised.compareAndSet(false, true)) {
-      ChronicleRuntime.expectRandomAccess(address, mappedBytes);
+      whileMapped(() -> ChronicleRuntime.expectRandomAccess(address, mappedBytes));
       // Readers and evictions need it, and should not load it under the writer's lock.
       BorrowedPages.prepareFor(mappedBytes);
     }
@@ -702,16 +740,24 @@ public final class RecordMap {
 
   /** Runs the action unless the file is unmapped. An unmapping waits for the action. */
   void whileMapped(Runnable action) {
-    synchronized (unmapping) {
-      if (!unmapped) {
+    long stamp = gate.enter();
+    if (stamp != 0) {
+      try {
         action.run();
+      } finally {
+        gate.leave(stamp);
       }
     }
   }
 
   /** Whether the file is unmapped, or a thread is waiting to do that. */
   boolean isEnding() {
-    return unmapped;
+    return gate.isShut();
+  }
+
+  /** Turns all users but the writer away, and waits for those that use the mapping. */
+  public void shut() {
+    gate.shut();
   }
 
   /**
@@ -739,10 +785,7 @@ public final class RecordMap {
 
   /** Unmaps the file, which stays open until {@link #release}. */
   public void unmap() {
-    unmapped = true;
-    // Waits for the thread that is using the mapping.
-    synchronized (unmapping) {
-    }
+    shut();
     try {
       map.close();
     } finally {

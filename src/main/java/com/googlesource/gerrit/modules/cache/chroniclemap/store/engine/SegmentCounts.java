@@ -37,7 +37,8 @@ import java.util.function.LongPredicate;
  *
  * <p>The lowest bit of the flags is 1 if the segment is unchecked. The bits above are the minute,
  * since the epoch, before which no value of the segment was made: 0 if that is not known, as in
- * files of older versions; all ones if the segment is empty.
+ * files of older versions; all ones if the segment is empty. With all bits set, whatever is in the
+ * segment was removed with all other values, and the segment is emptied before it is used.
  *
  * <p>The room of a segment are the bytes, from its start, that have disk and may be used: 0 before
  * its first use. In files of version 1.0.0 each segment has all of its disk.
@@ -56,6 +57,7 @@ public final class SegmentCounts {
   private static final int FLAGS = 12;
   private static final int UNCHECKED = 1;
   private static final int EMPTY = 0xFFFF_FFFE;
+  private static final int TO_BE_EMPTIED = EMPTY | UNCHECKED;
   private static final int MAX_MINUTE = (EMPTY >>> 1) - 1;
   private static final long MINUTE_MILLIS = 60_000;
 
@@ -124,11 +126,42 @@ public final class SegmentCounts {
   }
 
   /** Requires a segment to be checked before it is used; forgets the age of its values. */
-  void mark(int segment) {
+  synchronized void mark(int segment) {
+    if (get(segment, FLAGS) != TO_BE_EMPTIED) {
+      mark(segment, UNCHECKED);
+    }
+  }
+
+  private void mark(int segment, int flags) {
     if ((get(segment, FLAGS) & UNCHECKED) == 0) {
       unchecked.incrementAndGet();
     }
-    put(segment, FLAGS, UNCHECKED);
+    INT.setRelease(buffer, row(segment) + FLAGS, flags);
+  }
+
+  /**
+   * Has all segments emptied before they are used. From then on, nothing of what they hold is
+   * found, even if the process is killed. Costs a write to memory for each segment; for the writer.
+   */
+  public synchronized void emptyAll() {
+    for (int i = 0; buffer != null && i < segments; i++) {
+      if (room(i) != 0 || isUnchecked(i)) {
+        mark(i, TO_BE_EMPTIED);
+        setCounts(i, 0, 0, 0);
+      }
+    }
+  }
+
+  /** Whether a segment is to be emptied, so that nothing of what it holds counts. */
+  boolean isToBeEmptied(int segment) {
+    return unchecked.get() != 0 && get(segment, FLAGS) == TO_BE_EMPTIED;
+  }
+
+  /** Notes that a segment was emptied, and has no disk any more. */
+  synchronized void emptied(int segment) {
+    setCounts(segment, 0, 0, 0);
+    setRoom(segment, 0);
+    endCheck(segment, EMPTY);
   }
 
   /** Like {@link #mark}, for all segments. Does nothing after {@link #unmapped}. */
@@ -185,14 +218,24 @@ public final class SegmentCounts {
     return unchecked.get();
   }
 
-  /** Notes that a segment was checked, and its counts. */
-  void checked(int segment, int newRecords, int newValues, int newBytes) {
+  /** Notes that a segment was checked, and its counts, unless it is to be emptied by now. */
+  synchronized void checked(int segment, int newRecords, int newValues, int newBytes) {
+    if (!isToBeEmptied(segment)) {
+      setCounts(segment, newRecords, newValues, newBytes);
+      endCheck(segment, 0);
+    }
+  }
+
+  private void setCounts(int segment, int newRecords, int newValues, int newBytes) {
     add(
         segment,
         newRecords - get(segment, RECORDS),
         newValues - get(segment, VALUES),
         newBytes - get(segment, BYTES));
-    INT.setRelease(buffer, row(segment) + FLAGS, 0);
+  }
+
+  private void endCheck(int segment, int flags) {
+    INT.setRelease(buffer, row(segment) + FLAGS, flags);
     unchecked.decrementAndGet();
   }
 

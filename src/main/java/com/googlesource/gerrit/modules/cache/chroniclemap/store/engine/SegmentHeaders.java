@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import net.openhft.chronicle.core.OS;
 import net.openhft.chronicle.hash.impl.BigSegmentHeader;
@@ -80,6 +81,15 @@ final class SegmentHeaders {
 
   void unlockRead(int segment) {
     BigSegmentHeader.INSTANCE.readUnlock(header(segment));
+  }
+
+  /** Takes the lock that excludes all others, as Chronicle-Map's writers do. */
+  boolean tryLockForWrite(int segment, long time, TimeUnit unit) throws InterruptedException {
+    return BigSegmentHeader.INSTANCE.tryWriteLock(header(segment), time, unit);
+  }
+
+  void unlockWrite(int segment) {
+    BigSegmentHeader.INSTANCE.writeUnlock(header(segment));
   }
 
   /** Sets the number of entries of a segment, which no other thread may use meanwhile. */

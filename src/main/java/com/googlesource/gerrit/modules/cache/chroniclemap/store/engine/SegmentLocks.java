@@ -80,9 +80,21 @@ final class SegmentLocks {
   /** Takes the write lock, once all readers have left the segment. */
   static void lockForWrite(ExternalMapQueryContext<byte[], byte[], ?> query) {
     InterProcessLock lock = query.writeLock();
-    if (lock.tryLock()) {
-      return;
+    if (!lock.tryLock()) {
+      lockForWrite(lock::tryLock);
     }
+  }
+
+  /** The same without a query, for a thread that holds no lock of the segment. */
+  static void lockForWrite(SegmentHeaders headers, int segment) {
+    lockForWrite((time, unit) -> headers.tryLockForWrite(segment, time, unit));
+  }
+
+  private interface TimedLock {
+    boolean tryLock(long time, TimeUnit unit) throws InterruptedException;
+  }
+
+  private static void lockForWrite(TimedLock lock) {
     boolean[] interrupted = {Thread.interrupted()};
     try {
       await(

@@ -49,9 +49,9 @@ import java.util.stream.IntStream;
  * The files of a store on disk, by their names:
  *
  * <pre>
- *   NAME-vVERSION-gNUMBER-BYTES-SLOT-FINGERPRINT.chm           a generation
+ *   NAME-vVERSION-gNUMBER-BYTES-SLOT-FINGERPRINT.chm           the values: {@link StoreFile}
  *   NAME-vVERSION-gNUMBER-BYTES-SLOT-FINGERPRINT.chm.state     its state: {@link FileState}
- *   NAME-vVERSION-gNUMBER-BYTES-SLOT-FINGERPRINT.chm.N.growing a generation that is not complete
+ *   NAME-vVERSION-gNUMBER-BYTES-SLOT-FINGERPRINT.chm.N.growing the same, not complete
  *   NAME-vVERSION.use                                          how often keys were asked for: {@link Usage}
  *   NAME-vVERSION.discard, NAME-vVERSION.discard.early         see {@link DiscardMarkers}
  * </pre>
@@ -73,19 +73,19 @@ public final class StoreFiles {
   /** That of version 1.0.0, whose files are used as they are. */
   private static final int FORMAT_BEFORE = 2;
 
-  private static final Pattern GENERATION =
+  private static final Pattern AFTER_VERSION =
       Pattern.compile("-g(\\d{1,9})-(\\d{1,15})-(\\d{1,6})-([0-9a-f]{8})\\.chm");
 
   /**
    * A file of any store; group 2 is the cache, group 1 the cache and version. Earlier versions
-   * named generations in the digits of the server's locale. Those are listed, hence deleted with
-   * what is not needed any more, but never opened: the values may have been invalidated since.
+   * named files in the digits of the server's locale. Those are listed, hence deleted with what is
+   * not needed any more, but never opened: the values may have been invalidated since.
    */
   private static final Pattern ANY =
       Pattern.compile(
           "(([-_.%0-9A-Za-z]+)-v-?\\d{1,10})(-g[-0-9a-f\\P{ASCII}]+)?\\.(chm|use|import|discard).*");
 
-  /** Sorts markers last: a marker counts while any generation is there. */
+  /** Sorts markers last: a marker counts while any values are there. */
   private static final Comparator<Path> MARKERS_LAST =
       Comparator.comparing(file -> file.getFileName().toString().contains(FolderDisk.MARKER));
 
@@ -126,41 +126,46 @@ public final class StoreFiles {
   }
 
   /**
-   * The name of one generation of the store, and what the name says.
+   * The name of a store's file, and what the name says.
    *
    * @param path of its file
-   * @param number increases with each generation
+   * @param number larger in a file that takes the place of another
    * @param bytes the most its file may take
    * @param bytesPerSlot see {@link Geometry#forFileOf}
    * @param made differs for any two names of this process, so that a file that is still being
    *     created when its folder is given back is never mixed up with the next one of its number
    */
-  public record GenerationName(Path path, int number, long bytes, int bytesPerSlot, int made) {
+  public record FileName(Path path, int number, long bytes, int bytesPerSlot, int made) {
     public Geometry geometry() {
       return Geometry.forFileOf(bytes, bytesPerSlot);
     }
 
-    /** The path of the file until the generation is complete. */
-    Path growingPath() {
+    /** The path of the file until it is complete. */
+    public Path growingPath() {
       return path.resolveSibling(path.getFileName() + "." + made + ".growing");
     }
 
-    /** The path of the state file, whether the generation is complete or not. */
+    /** The path of the state file, whether the file is complete or not. */
     public Path statePath() {
       return FileState.pathOf(path);
     }
   }
 
-  GenerationName generation(int number, long bytes) {
-    return generation(number, bytes, Geometry.DEFAULT_BYTES_PER_SLOT, FORMAT);
+  /**
+   * The name of a new file.
+   *
+   * @param number larger than that of any file that is there
+   */
+  public FileName name(int number, long bytes) {
+    return name(number, bytes, Geometry.DEFAULT_BYTES_PER_SLOT, FORMAT);
   }
 
-  private GenerationName generation(int number, long bytes, int bytesPerSlot, int format) {
+  private FileName name(int number, long bytes, int bytesPerSlot, int format) {
     String name =
         lenientFormat("%s-g%s-%s-%s-", versioned, number, bytes, bytesPerSlot)
             + HexFormat.of().toHexDigits(fingerprint(bytes, bytesPerSlot, format))
             + ".chm";
-    return new GenerationName(
+    return new FileName(
         directory.resolve(name), number, bytes, bytesPerSlot, MADE.incrementAndGet());
   }
 
@@ -274,17 +279,17 @@ public final class StoreFiles {
     }
   }
 
-  /** The newest generation of this version, if there is one. */
-  public Optional<GenerationName> newest() throws IOException {
+  /** The newest file of this version, if there is one. */
+  public Optional<FileName> newest() throws IOException {
     return list().stream()
         .map(this::parse)
         .flatMap(Optional::stream)
-        .max(Comparator.comparingInt(GenerationName::number));
+        .max(Comparator.comparingInt(FileName::number));
   }
 
-  /** When a generation was last changed, in milliseconds since the epoch. */
-  public long changed(GenerationName generation) throws IOException {
-    return Math.max(changed(generation.path()), changed(generation.statePath()));
+  /** When a file was last changed, in milliseconds since the epoch. */
+  public long changed(FileName name) throws IOException {
+    return Math.max(changed(name.path()), changed(name.statePath()));
   }
 
   private static long changed(Path file) throws IOException {
@@ -295,12 +300,12 @@ public final class StoreFiles {
     }
   }
 
-  private Optional<GenerationName> parse(Path file) {
+  private Optional<FileName> parse(Path file) {
     String name = file.getFileName().toString();
     if (!name.startsWith(versioned)) {
       return Optional.empty();
     }
-    Matcher matcher = GENERATION.matcher(name.substring(versioned.length()));
+    Matcher matcher = AFTER_VERSION.matcher(name.substring(versioned.length()));
     if (!matcher.matches()) {
       return Optional.empty();
     }
@@ -312,8 +317,8 @@ public final class StoreFiles {
     // Rebuilt from its numbers, the name differs if the fingerprint does.
     int number = Integer.parseInt(matcher.group(1));
     return IntStream.of(FORMAT, FORMAT_BEFORE)
-        .mapToObj(format -> generation(number, bytes, bytesPerSlot, format))
-        .filter(generation -> generation.path().equals(file))
+        .mapToObj(format -> name(number, bytes, bytesPerSlot, format))
+        .filter(known -> known.path().equals(file))
         .findAny();
   }
 
@@ -341,28 +346,14 @@ public final class StoreFiles {
   }
 
   /**
-   * Deletes all files of the cache except those of one generation, the usage and the markers;
-   * returns the generations deleted.
+   * Deletes all files of the cache except one with its state, the usage and the markers; returns
+   * those with values.
    */
-  public List<Path> deleteAllBut(GenerationName kept) throws IOException {
+  public List<Path> deleteAllBut(FileName kept) throws IOException {
     Set<Path> staying = Set.of(kept.path(), kept.statePath(), usage());
     List<Path> others = list().stream().filter(file -> !staying.contains(file)).toList();
     deleteEach(others);
     return others.stream().filter(file -> file.toString().endsWith(".chm")).toList();
-  }
-
-  /**
-   * Deletes what earlier deletions have left of this version: the generations that are older than
-   * the current one. Files of another version may be in use.
-   */
-  public void deleteOlder(GenerationName current) throws IOException {
-    for (Path file : list()) {
-      Optional<GenerationName> older = parse(file).filter(each -> each.number() < current.number());
-      if (older.isPresent()) {
-        disk.delete(older.get().path());
-        disk.delete(older.get().statePath());
-      }
-    }
   }
 
   /**
@@ -409,7 +400,7 @@ public final class StoreFiles {
     }
   }
 
-  /** Deletes all but the markers, which go last: a marker counts while any generation is there. */
+  /** Deletes all but the markers, which go last: a marker counts while any values are there. */
   private void deleteEach(List<Path> doomed) throws IOException {
     IOException failed = null;
     for (Path file : doomed) {

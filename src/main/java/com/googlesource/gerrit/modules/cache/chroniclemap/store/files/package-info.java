@@ -17,6 +17,6 @@
  * made.
  *
  * <p>Start reading at {@link
- * com.googlesource.gerrit.modules.cache.chroniclemap.store.files.Generation}.
+ * com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFile}.
  */
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.files;

@@ -429,35 +429,29 @@ public final class ValueTable {
    * @return false if there was no room; then any older record of the key is gone as well
    */
   private boolean putRecord(byte[] storedKey, NewRecord record, Evict evict, boolean same) {
-    if (putAsItIs(storedKey, record, same)) {
-      return true;
-    }
-    int segment = map.segmentOf(storedKey);
-    while (rules.moreDisk().take(map, segment, storedKey.length + record.length())) {
-      if (putAsItIs(storedKey, record, same)) {
+    double share = 0;
+    while (true) {
+      RecordMap.Put put = map.put(storedKey, record, same);
+      if (put.replaced() != null) {
+        replaced = payload(storedKey, put.replaced());
+      }
+      if (put.fitted()) {
         return true;
       }
-    }
-    if (evict == Evict.NONE) {
-      return false;
-    }
-    boolean more = evict == Evict.LEAST_USED_IN_HASTE && map.advice.isCold();
-    double share = more ? COLD_EVICTED_SHARE : EVICTED_SHARE;
-    while (evict(segment, share, evict)) {
-      if (putAsItIs(storedKey, record, same)) {
-        return true;
+      int segment = map.segmentOf(storedKey);
+      if (share == 0 && rules.moreDisk().take(map, segment, storedKey.length + record.length())) {
+        continue;
       }
-      share = Math.min(1, share * 2);
+      share = share == 0 ? firstShare(evict) : Math.min(1, share * 2);
+      if (evict == Evict.NONE || !evict(segment, share, evict)) {
+        return false;
+      }
     }
-    return false;
   }
 
-  private boolean putAsItIs(byte[] storedKey, NewRecord record, boolean same) {
-    RecordMap.Put put = map.put(storedKey, record, same);
-    if (put.replaced() != null) {
-      replaced = payload(storedKey, put.replaced());
-    }
-    return put.fitted();
+  private double firstShare(Evict evict) {
+    boolean more = evict == Evict.LEAST_USED_IN_HASTE && map.advice.isCold();
+    return more ? COLD_EVICTED_SHARE : EVICTED_SHARE;
   }
 
   /** Returns whether anything was evicted, or could be if a larger share were asked for. */
@@ -465,7 +459,7 @@ public final class ValueTable {
     long before = state.counts.records();
     List<byte[]> victims =
         map.repairing(
-            () -> segment,
+            segment,
             () ->
                 eviction.victims(
                     segment,

@@ -12,7 +12,7 @@
 // See the License for the specific language governing permissions and
 // limitations under the License.
 
-package com.googlesource.gerrit.modules.cache.chroniclemap.store.files;
+package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
 import static com.google.common.truth.Truth.assertThat;
 

@@ -15,16 +15,11 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.files;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEntryException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentReader;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredValue;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles.GenerationName;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Evict;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles.FileName;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueTable;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
@@ -32,35 +27,21 @@ import java.nio.file.NoSuchFileException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.concurrent.locks.StampedLock;
 
 /**
- * A generation: one file of a store while it is mapped, and the gate that keeps it mapped while
- * anyone reads it. Another one takes its place when all values are removed, or when a store is
- * opened with another limit.
+ * The file of a store while it is mapped. It is opened once, used and closed once; only a store
+ * that is opened with another limit, or whose file failed, gets another one.
  *
- * <p>Any thread may read and {@link #invalidate} at any time. After the file was unmapped, reads
- * find nothing. Writes are for the holder of the store's writer lock.
+ * <p>Any thread may read and invalidate {@link #values} at any time. After the file was unmapped,
+ * reads find nothing. Writes are for the holder of the store's writer lock.
  */
-public final class Generation {
+public final class StoreFile {
   private final Disk disk;
-  public final GenerationName name;
+  public final FileName name;
 
-  /** The values, for the writer. */
   public final ValueTable values;
 
-  private final Gate gate = new Gate();
-
-  /**
-   * Held for reading while a value is invalidated, and for writing while another file replaces this
-   * one. So each invalidation is in the file that has the name: a kill brings back nothing.
-   */
-  private final StampedLock invalidating = new StampedLock();
-
-  /** Whether invalidations are refused, so that those under way end. */
-  private volatile boolean refusing;
-
-  /** Counts the damaged records of all generations. */
+  /** Counts the damaged records of all files of the store. */
   private final LongAdder damaged;
 
   /** How many damaged entries are known. Changed under the writer lock. */
@@ -87,8 +68,8 @@ public final class Generation {
    * @param installed whether the file has its final name; if not, {@link #install} gives it that
    *     name
    */
-  Generation(
-      Disk disk, GenerationName name, ValueTable values, LongAdder damaged, boolean installed) {
+  public StoreFile(
+      Disk disk, FileName name, ValueTable values, LongAdder damaged, boolean installed) {
     this.disk = disk;
     this.name = name;
     this.values = values;
@@ -111,81 +92,6 @@ public final class Generation {
     return values.map.diskBytes();
   }
 
-  // ---- values
-
-  /**
-   * Returns null if there is no value or the file was unmapped. An invalidated value is returned
-   * without its content.
-   */
-  public StoredValue read(byte[] key) throws DamagedEntryException {
-    long stamp = gate.enter();
-    if (stamp == 0) {
-      return null;
-    }
-    try {
-      return values.read(key);
-    } finally {
-      gate.leave(stamp);
-    }
-  }
-
-  /**
-   * Invalidates a value, if there is one; for any thread. If another file has replaced this one by
-   * then, the value has to be invalidated in that one, too.
-   *
-   * @throws StoreBusyException if another file is taking the place of this one; never for the
-   *     holder of the writer lock
-   */
-  public void invalidate(byte[] key) {
-    long stamp = refusing ? 0 : invalidating.tryReadLock();
-    if (stamp == 0) {
-      throw new StoreBusyException("the file is being replaced");
-    }
-    try {
-      whileMapped(() -> values.invalidate(key));
-    } finally {
-      invalidating.unlockRead(stamp);
-    }
-  }
-
-  /**
-   * Stores a value in place of any older one.
-   *
-   * @param evict what may be evicted to make room
-   * @return false if there was no room; then the older value is gone as well
-   */
-  public boolean put(byte[] key, byte[] value, long created, Evict evict) {
-    return values.put(key, value, created, evict);
-  }
-
-  /** Removes a value that must not be found again, even after a crash. */
-  public void remove(byte[] key) {
-    invalidate(key);
-    drop(key);
-  }
-
-  /** Removes a useless value, which does no harm if a crash brings it back. */
-  public void drop(byte[] key) {
-    values.remove(key);
-  }
-
-  // ---- another file in place of this one
-
-  /**
-   * Runs a step while nobody invalidates a value. Waits for the invalidations under way, hence
-   * perhaps for the disk.
-   */
-  public void whileNobodyInvalidates(FolderDisk.Step step) throws IOException {
-    refusing = true;
-    long stamp = invalidating.writeLock();
-    try {
-      step.run();
-    } finally {
-      invalidating.unlockWrite(stamp);
-      refusing = false;
-    }
-  }
-
   /**
    * Notes how many damaged entries were found, and counts those that were not known. Under the
    * writer lock.
@@ -201,6 +107,20 @@ public final class Generation {
     return known;
   }
 
+  /**
+   * Removes all values. Once this returns, none of them is found, even after a kill, or after a
+   * crash of the machine, which a changed file does not survive. The segments are emptied when they
+   * are used next, or {@linkplain #check checked}. Under the writer lock.
+   *
+   * @throws IOException if the disk does not take the note of the change; then nothing is removed
+   */
+  public void clear() throws IOException {
+    state().noteChange();
+    state().counts.emptyAll();
+    values.map.advice.forget();
+    unrepaired = 0;
+  }
+
   /** How many damaged entries were found, and are still there. */
   public long unrepaired() {
     return unrepaired;
@@ -208,20 +128,9 @@ public final class Generation {
 
   // ---- the file
 
-  private void whileMapped(Runnable task) {
-    long stamp = gate.enter();
-    if (stamp != 0) {
-      try {
-        task.run();
-      } finally {
-        gate.leave(stamp);
-      }
-    }
-  }
-
-  /** Waits for the readers inside the gate, then unmaps the file and its state file. */
+  /** Waits for the readers, then unmaps the file and its state file. */
   public synchronized void unmap() {
-    gate.shut();
+    values.map.shut();
     try {
       // Whatever failed may have left a segment half written.
       state().counts.markAll();
@@ -248,7 +157,7 @@ public final class Generation {
         e.addSuppressed(left);
         // Both files have the same values, and nothing more may be written to either.
         installed = true;
-        throw new IllegalStateException("both generations may have the final name", e);
+        throw new IllegalStateException("both files may have their final names", e);
       }
       throw e;
     }
@@ -268,12 +177,12 @@ public final class Generation {
 
   /** Repairs a segment if needed, unless the file was unmapped; for any thread. */
   public void check(int segment) {
-    whileMapped(() -> values.map.check(segment));
+    values.map.check(segment);
   }
 
   /** See {@link RecordMap#expectRandomAccess}. */
   public void expectRandomAccess() {
-    whileMapped(values.map::expectRandomAccess);
+    values.map.expectRandomAccess();
   }
 
   /** The state of the file. */
@@ -338,7 +247,7 @@ public final class Generation {
    * @throws FileReplacedException if another file was put in the place of one of them
    */
   public void closeCleanly() throws IOException {
-    gate.shut();
+    values.map.shut();
     try {
       // A newer version of a plugin's cache may have deleted the file.
       if (disk.exists(name.path())) {

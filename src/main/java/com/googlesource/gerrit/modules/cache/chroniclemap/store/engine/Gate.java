@@ -12,15 +12,15 @@
 // See the License for the specific language governing permissions and
 // limitations under the License.
 
-package com.googlesource.gerrit.modules.cache.chroniclemap.store.files;
+package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
 import java.util.Arrays;
 import java.util.concurrent.locks.StampedLock;
 
 /**
- * The gate of a mapped file, which keeps the file mapped while anyone reads it. Readers enter and
- * leave. The thread that unmaps the file shuts the gate, which waits for the readers inside and
- * turns later ones away.
+ * The gate of a mapped file, which keeps the file mapped while anyone uses it. Users enter and
+ * leave. The thread that unmaps the file shuts the gate, which waits for the users inside and turns
+ * later ones away.
  *
  * <p>A read of unmapped memory kills the whole process, so this does not rely on Chronicle-Map
  * noticing. The gate is striped by thread, so that readers do not share a cache line.
@@ -35,18 +35,10 @@ final class Gate {
     Arrays.setAll(locks, i -> new StampedLock());
   }
 
-  /** Enters; returns a stamp for {@link #leave}, or 0 if the gate is shut. */
+  /** Enters; returns a stamp for {@link #leave}, or 0 if the gate is shut. Never waits. */
   long enter() {
-    if (shut) {
-      return 0;
-    }
-    StampedLock lock = mine();
-    long stamp = lock.readLock();
-    if (shut) {
-      lock.unlockRead(stamp);
-      return 0;
-    }
-    return stamp;
+    // Only a thread that shuts the gate takes a lock for itself, and keeps it.
+    return shut ? 0 : mine().tryReadLock();
   }
 
   /** Leaves; to be called by the thread that entered. */
@@ -54,11 +46,17 @@ final class Gate {
     mine().unlockRead(stamp);
   }
 
+  boolean isShut() {
+    return shut;
+  }
+
   /** Shuts the gate for good and returns when nobody is inside. */
-  void shut() {
+  synchronized void shut() {
     shut = true;
     for (StampedLock lock : locks) {
-      lock.unlockWrite(lock.writeLock());
+      if (!lock.isWriteLocked()) {
+        long unused = lock.writeLock();
+      }
     }
   }
 

@@ -1,0 +1,276 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import com.google.common.util.concurrent.Uninterruptibles;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEntryException;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMapBuilder;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentReader;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredKey;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredValue;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFile;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles.FileName;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Evict;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueTable;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The maker of a store's file, before the store uses it: opens the one that is there, or creates an
+ * empty one, one that begins with a {@link Seed}, or a copy of one of another limit. Until such a
+ * file is complete, it has a temporary name, which the next start ignores.
+ *
+ * <p>For the one thread that opens the store's file.
+ */
+record FileMaker(StoreContext context) {
+  /** The file counts as full after so many values in a row found no room in their segments. */
+  private static final int MAX_WITHOUT_ROOM = 256;
+
+  /**
+   * Opens a file.
+   *
+   * @param state after {@link FileState#takeOver}
+   */
+  StoreFile open(FileName name, FileState state) throws IOException {
+    return storeFile(
+        name,
+        RecordMapBuilder.open(disk(), name.path(), name.geometry(), state, context.counts.damaged),
+        /* installed= */ true);
+  }
+
+  /** Creates an empty file under its final name. */
+  StoreFile empty() throws IOException {
+    FileName name = name(1);
+    return create(name, name.path());
+  }
+
+  private Disk disk() {
+    return context.files.disk;
+  }
+
+  private FileName name(int number) {
+    return context.files.name(number, context.settings.maxBytes());
+  }
+
+  private StoreFile next(int number) throws IOException {
+    // A smaller file keeps the values used most.
+    context.usage.load();
+    FileName name = name(number);
+    disk().delete(name.growingPath());
+    return create(name, name.growingPath());
+  }
+
+  private StoreFile create(FileName name, Path path) throws IOException {
+    return storeFile(
+        name,
+        RecordMapBuilder.create(disk(), path, name.statePath(), name.geometry()),
+        path.equals(name.path()));
+  }
+
+  private StoreFile storeFile(FileName name, RecordMap map, boolean installed) {
+    ValueTable values = new ValueTable(map, context.rules);
+    return new StoreFile(disk(), name, values, context.counts.damaged, installed);
+  }
+
+  /**
+   * Returns the file, or a copy of it that has the limit's size: a file never gets another one, but
+   * its limit may have changed, and version 1.0.0 began with small ones, or with few slots. Its
+   * cost grows with the number of values. What cannot be copied now is tried again at the next
+   * start.
+   */
+  StoreFile fitting(StoreFile file) throws IOException {
+    boolean fits = file.bytes() == context.settings.maxBytes();
+    if (fits && (file.hasDefaultSlots() || !file.values.isShortOfSlots())) {
+      return file;
+    }
+    StoreFile made = null;
+    try {
+      made = next(file.name.number() + 1);
+      copyAll(file, made);
+      if (context.settings.oldValues() == OldValues.SECRET) {
+        made.force(/* all= */ false);
+      }
+      made.install();
+    } catch (IOException | RuntimeException | Error e) {
+      if (made != null && made.isInstalled()) {
+        // Both may have their final names, and nothing may be written to the one that counts not.
+        context.unmap(made);
+        context.unmap(file);
+        throw e;
+      }
+      if (!context.isClosing && !context.isDiskRefused()) {
+        context.faults.warn(e, "its file cannot be made anew for another limit: it stays as it is");
+      }
+      if (made != null) {
+        discard(made);
+      }
+      return file;
+    }
+    delete(file);
+    context.unmap(file);
+    return made;
+  }
+
+  private void copyAll(StoreFile from, StoreFile to) throws IOException {
+    if (from.state().isChanged()) {
+      to.state().noteChange();
+    }
+    try (SegmentReader reader = from.reader()) {
+      for (int i = 0; i < from.state().counts.segments; i++) {
+        from.check(i);
+        List<byte[]> keys = new ArrayList<>();
+        context.counts.damaged.add(
+            reader.read(
+                i,
+                record -> {
+                  if (!record.isPart()) {
+                    keys.add(StoredKey.keyOf(record.storedKey()));
+                  }
+                }));
+        for (byte[] key : keys) {
+          copy(key, from, to);
+        }
+        reader.giveBack();
+      }
+    }
+  }
+
+  private void copy(byte[] key, StoreFile from, StoreFile to) throws IOException {
+    try {
+      StoredValue value = from.values.read(key);
+      if (value != null
+          && !value.isInvalidated()
+          && !context.isTooOld(value.created())
+          && !take(to, key, value)) {
+        context.counts.notStored.increment();
+      }
+    } catch (DamagedEntryException e) {
+      context.counts.damaged.increment();
+    }
+  }
+
+  /** Puts a value into a file that nobody else uses yet; returns false if it is left out. */
+  private boolean take(StoreFile made, byte[] key, StoredValue value) throws IOException {
+    byte[] bytes = value.payload();
+    if (made.values.isTooLarge(bytes)) {
+      return false;
+    }
+    boolean fits = made.values.put(key, bytes, value.created(), Evict.NONE);
+    if (context.isClosing || context.isDiskRefused()) {
+      throw new IOException(context.isClosing ? "the store is being closed" : "no room for a copy");
+    }
+    return fits || made.values.put(key, bytes, value.created(), Evict.LEAST_USED);
+  }
+
+  /** Creates a file that begins with a seed. */
+  StoreFile filled(Seed seed) throws IOException {
+    context.throwIfClosing();
+    Filling filling = new Filling(context, next(1));
+    try {
+      fill(seed, filling);
+      context.endSeed();
+      filling.made.install();
+      return filling.made;
+    } catch (IOException | RuntimeException | Error e) {
+      if (context.seed.isEmpty()) {
+        // Nobody can tell later, as after a kill at this moment.
+        context.faults.tell(e, "starts empty: H2's file is in taken-over, but was not imported");
+      }
+      discard(filling.made);
+      throw e;
+    }
+  }
+
+  /** Tries again what another process uses, as long as the users of secrets wait anyway. */
+  private void fill(Seed seed, Filling filling) throws IOException {
+    boolean mayNotFit = seed.bytes() > context.settings.maxBytes() / 2;
+    while (true) {
+      try {
+        seed.fill(filling, mayNotFit);
+        return;
+      } catch (IOException e) {
+        if (!context.isSeedAwaited || System.nanoTime() - context.openDeadline >= 0) {
+          throw e;
+        }
+      }
+      context.throwIfClosing();
+      Uninterruptibles.sleepUninterruptibly(StoreDirectory.LOOK_AGAIN);
+    }
+  }
+
+  /** A file that is being filled, and that nobody else uses yet. */
+  private static final class Filling implements Seed.Sink {
+    final StoreFile made;
+    private final StoreContext context;
+    private final long filling = System.nanoTime();
+    private int withoutRoom;
+
+    Filling(StoreContext context, StoreFile made) {
+      this.context = context;
+      this.made = made;
+    }
+
+    @Override
+    public boolean take(byte[] key, byte[] value, long created) {
+      boolean isLeftOut =
+          key.length > context.settings.maxKey()
+              || value.length > context.settings.maxValue()
+              || context.isTooOld(created);
+      boolean isPut = !isLeftOut && made.values.put(key, value, created, Evict.NONE);
+      withoutRoom = isPut || isLeftOut ? 0 : withoutRoom + 1;
+      return isPut;
+    }
+
+    @Override
+    public boolean goesOn() {
+      context.throwIfClosing();
+      boolean isLate =
+          context.isSeedAwaited && System.nanoTime() - filling > StoreContext.FILL_NANOS;
+      return withoutRoom < MAX_WITHOUT_ROOM && !isLate;
+    }
+  }
+
+  /** Deletes a file that another one has replaced. */
+  private void delete(StoreFile old) {
+    try {
+      disk().delete(old.name.path());
+      disk().delete(old.name.statePath());
+    } catch (IOException e) {
+      // The newer file counts while it is there, and the next start deletes this one.
+      context.faults.warn(e, "cannot delete a file whose values count no more:", old.name.path());
+    }
+  }
+
+  /** Unmaps and deletes a file that never came into use. */
+  private void discard(StoreFile made) {
+    try {
+      disk().delete(made.name.growingPath());
+      if (!made.isInstalled()) {
+        disk().delete(made.name.statePath());
+      }
+    } catch (IOException e) {
+      // A file of a temporary name is never used, and the next start deletes it.
+      context.faults.warn(e, "cannot delete", made.name.growingPath());
+    }
+    // Last: only now the system frees the disk, and the names need not wait for that.
+    context.unmap(made);
+  }
+}
