@@ -74,7 +74,7 @@ record FileMaker(StoreContext context) {
     // A smaller file keeps the values used most.
     context.usage.load();
     FileName name = name(number);
-    disk().delete(name.growingPath());
+    context.files.deleteUnfinished(name, /* withState= */ false);
     return create(name, name.growingPath());
   }
 
@@ -251,8 +251,7 @@ record FileMaker(StoreContext context) {
   /** Deletes a file that another one has replaced. */
   private void delete(StoreFile old) {
     try {
-      disk().delete(old.name.path());
-      disk().delete(old.name.statePath());
+      context.files.deleteReplaced(old.name);
     } catch (IOException e) {
       // The newer file counts while it is there, and the next start deletes this one.
       context.faults.warn(e, "cannot delete a file whose values count no more:", old.name.path());
@@ -262,10 +261,7 @@ record FileMaker(StoreContext context) {
   /** Unmaps and deletes a file that never came into use. */
   private void discard(StoreFile made) {
     try {
-      disk().delete(made.name.growingPath());
-      if (!made.isInstalled()) {
-        disk().delete(made.name.statePath());
-      }
+      context.files.deleteUnfinished(made.name, /* withState= */ !made.isInstalled());
     } catch (IOException e) {
       // A file of a temporary name is never used, and the next start deletes it.
       context.faults.warn(e, "cannot delete", made.name.growingPath());

@@ -356,6 +356,20 @@ public final class StoreFiles {
     return others.stream().filter(file -> file.toString().endsWith(".chm")).toList();
   }
 
+  /** Deletes a file, in the place of which another one is complete. */
+  public void deleteReplaced(FileName old) throws IOException {
+    disk.delete(old.path());
+    disk.delete(old.statePath());
+  }
+
+  /** Deletes what there is of a file that has not got its final name. */
+  public void deleteUnfinished(FileName made, boolean withState) throws IOException {
+    disk.delete(made.growingPath());
+    if (withState) {
+      disk.delete(made.statePath());
+    }
+  }
+
   /**
    * Deletes the files of all caches in a folder except some, so that no crash of the machine brings
    * them back.
