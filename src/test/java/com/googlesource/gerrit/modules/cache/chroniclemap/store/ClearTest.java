@@ -104,7 +104,7 @@ class ClearTest {
       }
       try {
         for (int round = 1; round <= 40; round++) {
-          while (put.get(0) < 50 * round) {
+          while (put.get(0) < 50 * round && !all.get(0).isDone()) {
             Thread.onSpinWait();
           }
           int[] before = {put.get(0), put.get(1)};
@@ -334,7 +334,7 @@ class ClearTest {
   void whatWasNotUsedSinceIsGoneAfterAStart() throws Exception {
     open(Disk.REAL, OldValues.MUTABLE);
     fill(0);
-    // Of a closed folder, no thread empties anything in the background.
+    // So nothing is emptied in the background.
     directory.threads.stop(System.nanoTime());
     store.clear();
     directory.close();

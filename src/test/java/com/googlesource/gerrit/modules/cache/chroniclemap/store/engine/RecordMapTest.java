@@ -82,6 +82,31 @@ class RecordMapTest {
     assertThat(file.read(key(count))).isNull();
   }
 
+  /** T1 repairs a segment, T2 removes all values, T1 notes what it has found and kept. */
+  @Test
+  void aRepairBringsNothingBackThatIsRemovedMeanwhile() throws Exception {
+    put(0);
+    int segment = file.segmentOf(key(0));
+    for (boolean isMarkedAfter : new boolean[] {false, true}) {
+      file.counts.mark(segment);
+      file.counts.emptyAll();
+      if (isMarkedAfter) {
+        file.counts.mark(segment);
+      }
+      file.counts.checked(segment, 1, 1, RECORD_BYTES);
+      assertThat(file.counts.records()).isEqualTo(0);
+      assertThat(file.read(key(0))).isNull();
+      for (int i = 0; i < file.counts.segments; i++) {
+        file.check(i);
+      }
+      assertThat(file.counts.unchecked()).isEqualTo(0);
+      assertThat(file.diskBytes()).isLessThan(1 << 20);
+      assertThat(file.takeDisk(segment, 2 * RECORD_BYTES, 0)).isTrue();
+      put(0);
+      check(1);
+    }
+  }
+
   /** Each attempt to make a file on a full disk, say, once a minute. */
   @Test
   void aFileThatCannotBeMadeTakesNoHandle() throws Exception {
