@@ -421,7 +421,7 @@ final class CurrentFile {
     try {
       context.files.markers.unmarkEarly();
     } catch (IOException e) {
-      context.faults.warn(e, "will start empty: cannot delete", context.files.markers.early());
+      context.faults.warn(e, "will start empty: cannot take a note back in the file lock");
     }
   }
 

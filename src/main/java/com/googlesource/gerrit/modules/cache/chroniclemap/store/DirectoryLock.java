@@ -29,7 +29,9 @@ import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
@@ -42,7 +44,7 @@ import java.util.concurrent.ConcurrentHashMap;
  * and has its blocks on disk, so that a line can be written even if no file can be created or
  * deleted any more.
  */
-final class DirectoryLock implements AutoCloseable, DiscardMarkers.LastResort {
+final class DirectoryLock implements AutoCloseable, DiscardMarkers.Notes {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
   private static final int MAX_BYTES = 64 << 10;
 
@@ -62,8 +64,8 @@ final class DirectoryLock implements AutoCloseable, DiscardMarkers.LastResort {
   private FileLock lock;
   private String owner;
 
-  /** Stores that the next start must discard. Guarded by this. */
-  private final Set<String> discarded = new TreeSet<>();
+  /** Stores that the next start must discard, by who noted that. Guarded by this. */
+  private final Map<Object, String> discarded = new HashMap<>();
 
   /**
    * Makes a lock that is not held yet.
@@ -159,35 +161,38 @@ final class DirectoryLock implements AutoCloseable, DiscardMarkers.LastResort {
   }
 
   @Override
-  public synchronized void discard(String store) throws IOException {
-    if (discarded.add(store)) {
+  public synchronized void add(Object by, String store) throws IOException {
+    if (discarded.put(by, store) == null) {
       try {
         writeDiscarded();
       } catch (Throwable e) {
-        // Not written, so isDiscarded must not report it.
-        discarded.remove(store);
+        // Not written, so isNoted must not report it.
+        discarded.remove(by);
         throw e;
       }
     }
   }
 
   @Override
-  public synchronized void keep(String store) throws IOException {
-    if (discarded.remove(store)) {
+  public synchronized void remove(Object by, String store) throws IOException {
+    if (discarded
+        .entrySet()
+        .removeIf(note -> note.getValue().equals(store) && (by == null || note.getKey() == by))) {
       writeDiscarded();
     }
   }
 
   @Override
-  public synchronized boolean isDiscarded(String store) {
-    return discarded.contains(store);
+  public synchronized boolean isNoted(String store, Object except) {
+    return discarded.entrySet().stream()
+        .anyMatch(note -> note.getValue().equals(store) && note.getKey() != except);
   }
 
   private void writeDiscarded() throws IOException {
     if (channel == null) {
       throw new IOException("not locked: " + directory);
     }
-    write(channel, owner + String.join("\n", discarded) + "\n");
+    write(channel, owner + String.join("\n", new TreeSet<>(discarded.values())) + "\n");
   }
 
   @Override

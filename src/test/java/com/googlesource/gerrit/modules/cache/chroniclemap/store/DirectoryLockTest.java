@@ -57,7 +57,7 @@ class DirectoryLockTest {
                   + " since "
                   + process.info().startInstant().orElseThrow()
                   + "\n");
-      lock.discard("cache-v1");
+      lock.add("by", "cache-v1");
     }
     acquire().close();
     assertThat(Files.exists(folder.resolve("cache-v1.discard"))).isTrue();
@@ -67,20 +67,36 @@ class DirectoryLockTest {
   void anInterruptedThreadDoesNotLoseTheLock() throws Exception {
     try (DirectoryLock lock = acquire()) {
       Thread.currentThread().interrupt();
-      lock.discard("cache-v1");
+      lock.add("by", "cache-v1");
       assertThat(Thread.interrupted()).isTrue();
-      lock.discard("cache-v2");
+      lock.add("another", "cache-v2");
       assertThat(Files.readString(folder.resolve("lock"))).contains("\ncache-v1\ncache-v2\n");
+    }
+  }
+
+  /** The old store of a plugin that is replaced, and the new one. */
+  @Test
+  void whoTakesANoteBackLeavesThoseOfOthers() throws Exception {
+    try (DirectoryLock lock = acquire()) {
+      lock.add("old", "cache-v1");
+      lock.add("new", "cache-v1");
+      lock.add("new of another", "cache-v2");
+      lock.remove("new", "cache-v1");
+      assertThat(lock.isNoted("cache-v1", "new")).isTrue();
+      assertThat(lock.isNoted("cache-v1", "old")).isFalse();
+      lock.remove(null, "cache-v1");
+      assertThat(lock.isNoted("cache-v1", null)).isFalse();
+      assertThat(Files.readString(folder.resolve("lock"))).endsWith("\ncache-v2\n");
     }
   }
 
   @Test
   void nobodyIsToldThatAStoreIsNotedWhenItIsNot() throws Exception {
     DirectoryLock lock = new DirectoryLock(folder, Disk.REAL);
-    assertThrows(IOException.class, () -> lock.discard("cache-v1"));
+    assertThrows(IOException.class, () -> lock.add("by", "cache-v1"));
     lock.acquire();
     lock.close();
-    assertThrows(IOException.class, () -> lock.discard("cache-v1"));
-    assertThrows(IOException.class, () -> lock.discard("cache-v1"));
+    assertThrows(IOException.class, () -> lock.add("by", "cache-v1"));
+    assertThrows(IOException.class, () -> lock.add("by", "cache-v1"));
   }
 }

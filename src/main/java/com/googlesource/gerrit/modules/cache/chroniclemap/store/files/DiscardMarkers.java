@@ -20,24 +20,21 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContent
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Pattern;
 
 /**
- * The markers of one store for discard. While one exists, the store's files must not be used,
- * because something that had to be removed may still be in them. There are two, which are empty
- * files beside the others:
+ * The marks of one store for discard. While there is one, the store's files must not be used,
+ * because something that had to be removed may still be in them. There are two:
  *
- * <pre>
- *   NAME-vVERSION.discard        something was removed, and the files miss that
- *   NAME-vVERSION.discard.early  the same, unless the store that makes it brings its changes into
- *                                the files; it makes them before it has opened the files
- * </pre>
- *
- * <p>On a disk that takes no new file, the store is noted in a file that is there already: the last
- * resort.
+ * <ul>
+ *   <li>The marker, an empty file {@code NAME-vVERSION.discard} beside the others: something was
+ *       removed, and the files miss that.
+ *   <li>A note in a file that is there already, and has its disk: see {@link Notes}. It is taken
+ *       back by a store that brings its changes into the files, but makes them before it has opened
+ *       these. It is also the last resort on a disk that takes no new file.
+ * </ul>
  *
  * <p>Safe for any thread.
  */
@@ -46,37 +43,36 @@ public final class DiscardMarkers {
 
   private final Disk disk;
   private final String store;
-  private final LastResort lastResort;
+  private final Notes notes;
   private final Path marker;
+
+  /** That of version 1.0.0 in place of a note that is taken back. */
   private final Path early;
 
-  /** Markers that this store has forced to disk. */
-  private final Set<Path> onDisk = ConcurrentHashMap.newKeySet();
+  /** Whether this store has forced the marker to disk. */
+  private volatile boolean onDisk;
 
-  /** Whether {@link #markEarly} had to use the last resort. */
-  private volatile boolean noted;
+  /** Notes of stores whose files the next start marks, each made by somebody. */
+  public interface Notes {
+    /** Makes a note. */
+    void add(Object by, String store) throws IOException;
 
-  /** Where to note a store that cannot be marked for discard. */
-  public interface LastResort {
-    /** Makes the next start discard the files of a store. */
-    void discard(String store) throws IOException;
+    /** Takes the notes of a store back that somebody has made; all of them if {@code by} is null. */
+    void remove(Object by, String store) throws IOException;
 
-    /** Takes {@link #discard} back. */
-    void keep(String store) throws IOException;
-
-    /** Whether the next start will discard the files of a store. */
-    boolean isDiscarded(String store);
+    /** Whether there is a note of a store, but for those that somebody has made. */
+    boolean isNoted(String store, Object except);
   }
 
   /**
-   * The markers of a store.
+   * The marks of a store.
    *
    * @param store the store, as {@link StoreFiles#storeOf(String, int)} names it
    */
-  DiscardMarkers(Disk disk, Path directory, String store, LastResort lastResort) {
+  DiscardMarkers(Disk disk, Path directory, String store, Notes notes) {
     this.disk = disk;
     this.store = store;
-    this.lastResort = lastResort;
+    this.notes = notes;
     this.marker = marker(directory, store);
     this.early = directory.resolve(store + FolderDisk.MARKER + ".early");
   }
@@ -85,28 +81,23 @@ public final class DiscardMarkers {
     return directory.resolve(store + FolderDisk.MARKER);
   }
 
-  /** The marker of a store that makes changes before it has opened the files. */
-  public Path early() {
-    return early;
-  }
-
-  /** Whether a file is one of the two. */
+  /** Whether a file is a marker of this store. */
   boolean include(Path file) {
     return file.equals(marker) || file.equals(early);
   }
 
   /** Whether the files must not be used, not even by a store that has opened them. */
   public boolean isMarked() throws IOException {
-    return disk.exists(marker) || (!noted && lastResort.isDiscarded(store));
+    return disk.exists(marker) || notes.isNoted(store, this);
   }
 
   /**
-   * The evidence that the markers give before the files are opened.
+   * The evidence that the marks give before the files are opened.
    *
    * @throws IOException if that is not known
    */
   public Optional<LostContentException> evidence() throws IOException {
-    return isMarked() || noted || disk.exists(early)
+    return isMarked() || notes.isNoted(store, /* except= */ null) || disk.exists(early)
         ? Optional.of(missedChange())
         : Optional.empty();
   }
@@ -120,27 +111,25 @@ public final class DiscardMarkers {
 
   /** Ensures that the next start does not use what the files hold now. */
   public void mark() throws IOException {
-    mark(marker);
-  }
-
-  /** Like {@link #mark}, until {@link #unmarkEarly}. */
-  void markEarly() throws IOException {
-    boolean before = lastResort.isDiscarded(store);
-    mark(early);
-    noted |= !before && lastResort.isDiscarded(store);
-  }
-
-  private void mark(Path file) throws IOException {
     try {
-      mark(disk, file, onDisk.contains(file));
-      onDisk.add(file);
+      mark(disk, marker, onDisk);
+      onDisk = true;
     } catch (IOException e) {
       try {
-        lastResort.discard(store);
+        notes.add(store, store);
       } catch (IOException last) {
         e.addSuppressed(last);
         throw e;
       }
+    }
+  }
+
+  /** Like {@link #mark}, until {@link #unmarkEarly}. */
+  void markEarly() throws IOException {
+    try {
+      notes.add(this, store);
+    } catch (IOException e) {
+      mark();
     }
   }
 
@@ -168,24 +157,17 @@ public final class DiscardMarkers {
 
   /** Takes all marks back: the files may be used again. */
   public void unmark() throws IOException {
-    unmark(marker);
-    unmarkEarly();
-    lastResort.keep(store);
+    onDisk = false;
+    for (Path file : List.of(marker, early)) {
+      if (disk.exists(file)) {
+        disk.delete(file);
+      }
+    }
+    notes.remove(/* by= */ null, store);
   }
 
   /** Takes {@link #markEarly} back. */
   public void unmarkEarly() throws IOException {
-    unmark(early);
-    if (noted) {
-      noted = false;
-      lastResort.keep(store);
-    }
-  }
-
-  private void unmark(Path file) throws IOException {
-    onDisk.remove(file);
-    if (disk.exists(file)) {
-      disk.delete(file);
-    }
+    notes.remove(this, store);
   }
 }

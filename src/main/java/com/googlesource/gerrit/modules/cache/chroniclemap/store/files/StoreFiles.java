@@ -53,7 +53,7 @@ import java.util.stream.IntStream;
  *   NAME-vVERSION-gNUMBER-BYTES-SLOT-FINGERPRINT.chm.state     its state: {@link FileState}
  *   NAME-vVERSION-gNUMBER-BYTES-SLOT-FINGERPRINT.chm.N.growing the same, not complete
  *   NAME-vVERSION.use                                          how often keys were asked for: {@link Usage}
- *   NAME-vVERSION.discard, NAME-vVERSION.discard.early         see {@link DiscardMarkers}
+ *   NAME-vVERSION.discard                                      see {@link DiscardMarkers}
  * </pre>
  *
  * <p>BYTES and SLOT (bytes per slot) fix the geometry. FINGERPRINT is 8 hexadecimal digits over all
@@ -116,13 +116,13 @@ public final class StoreFiles {
    * @param version of its keys and values
    */
   public StoreFiles(
-      Disk disk, Path directory, DiscardMarkers.LastResort lastResort, String cache, int version) {
+      Disk disk, Path directory, DiscardMarkers.Notes notes, String cache, int version) {
     this.disk = disk;
     this.directory = directory;
     this.prefix = escape(cache);
     this.version = version;
     this.versioned = storeOf(cache, version);
-    this.markers = new DiscardMarkers(disk, directory, versioned, lastResort);
+    this.markers = new DiscardMarkers(disk, directory, versioned, notes);
   }
 
   /**

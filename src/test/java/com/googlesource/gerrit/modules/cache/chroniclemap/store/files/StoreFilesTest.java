@@ -75,26 +75,26 @@ class StoreFilesTest {
     }
   }
 
-  private static final DiscardMarkers.LastResort NO_LAST_RESORT =
-      new DiscardMarkers.LastResort() {
+  private static final DiscardMarkers.Notes NO_NOTES =
+      new DiscardMarkers.Notes() {
         @Override
-        public boolean isDiscarded(String store) {
+        public boolean isNoted(String store, Object except) {
           return false;
         }
 
         @Override
-        public void discard(String store) throws IOException {
+        public void add(Object by, String store) throws IOException {
           throw new IOException("a test");
         }
 
         @Override
-        public void keep(String store) {}
+        public void remove(Object by, String store) {}
       };
 
   @Test
   void aMarkForDiscardStaysIfTheMachineStops() throws Exception {
     NotingDisk disk = new NotingDisk();
-    StoreFiles files = new StoreFiles(disk, temp, NO_LAST_RESORT, "cache", 1);
+    StoreFiles files = new StoreFiles(disk, temp, NO_NOTES, "cache", 1);
     files.markers.mark();
     files.markers.mark();
     assertThat(disk.calls).containsExactly("create", "sync", "create").inOrder();
