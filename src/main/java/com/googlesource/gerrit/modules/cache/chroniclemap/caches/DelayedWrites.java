@@ -19,10 +19,13 @@ import com.google.common.flogger.FluentLogger;
 import com.google.gerrit.common.Nullable;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Ticket;
+import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.ReadWriteLock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
 
@@ -74,6 +77,9 @@ final class DelayedWrites<K, V> {
 
   /** In so many bins, a write of one key seldom delays the put of another. */
   private final ConcurrentMap<K, Waiting<K, V>> waiting = new ConcurrentHashMap<>(512);
+
+  /** Held by who brings a loaded value, and briefly by who removes all. */
+  private final ReadWriteLock loading = new ReentrantReadWriteLock();
 
   /** Until when the values of some keys are not written again, as {@link System#nanoTime}. */
   private final ConcurrentMap<K, Long> pauses = new ConcurrentHashMap<>();
@@ -128,10 +134,15 @@ final class DelayedWrites<K, V> {
   /** Like {@link Store#putIfCurrent}. If too many keys wait, this thread writes the value. */
   void putIfCurrent(DiskKey<K> key, V value, long created, Ticket ticket) {
     if (mayWait(key)) {
-      var unused =
-          waiting.compute(
-              key.key(),
-              (k, before) -> ticket.hasEnded() ? before : next(key, value, created, before));
+      loading.readLock().lock();
+      try {
+        var unused =
+            waiting.compute(
+                key.key(),
+                (k, before) -> ticket.hasEnded() ? before : next(key, value, created, before));
+      } finally {
+        loading.readLock().unlock();
+      }
       writeIfOver(key);
       return;
     }
@@ -185,11 +196,18 @@ final class DelayedWrites<K, V> {
    * the tickets of values that were computed before.
    */
   void clear() {
-    // Each with its older value on disk, which would be found once it does not wait any more.
-    waiting.values().forEach(each -> remove(each.key()).close());
-    // T1, a load, finds its ticket current; T2 begins the removal, and misses the value above, as
-    // T1 is about to bring it. This waits for T1, and those that come later find no ticket current.
-    waiting.clear();
+    List<Waiting<K, V>> before;
+    loading.writeLock().lock();
+    try {
+      // T1, a load, finds its ticket current; T2 begins the removal, and would miss the value here,
+      // as T1 is about to bring it. This has waited for T1, and later ones find no ticket current.
+      before = List.copyOf(waiting.values());
+    } finally {
+      loading.writeLock().unlock();
+    }
+    // Each with its older value on disk, which would be found once it does not wait any more. What
+    // is put from now on waits until the store is empty, and hides its older value until then.
+    before.forEach(each -> remove(each.key()).close());
     store.clear();
   }
 

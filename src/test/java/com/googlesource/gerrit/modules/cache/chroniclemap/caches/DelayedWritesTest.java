@@ -493,6 +493,34 @@ class DelayedWritesTest extends CacheContract {
     }
   }
 
+  /**
+   * While a flush is under way, a put is not dropped from what waits: until the flush comes to the
+   * file, that has the older value, which would be found again.
+   */
+  @Test
+  void aPutDuringAFlushUncoversNoOlderValue() {
+    Store store = storeOf(plain());
+    AtomicReference<Runnable> during = new AtomicReference<>(() -> {});
+    DelayedWrites<Object, String> writes =
+        new DelayedWrites<>(store, serializer::serialize, new AtomicBoolean(), () -> {});
+    DiskKey<Object> late = new DiskKey<>(1, new byte[] {1}, /* isStored= */ true);
+    Object flushed =
+        new Object() {
+          @Override
+          public int hashCode() {
+            during.getAndSet(() -> {}).run();
+            return 500;
+          }
+        };
+    writes.put(late, "older", 1).close();
+    writes.writeAll(/* isLast= */ false);
+    writes.put(new DiskKey<>(flushed, new byte[] {2}, true), "v", 1).close();
+    during.set(() -> writes.put(late, "newer", 2).close());
+    writes.clear();
+    assertThat(writes.get(late, store.ticket(late.bytes())).value).isEqualTo("newer");
+    assertThat(store.read(late.bytes())).isNull();
+  }
+
   private static DiskKey<Integer> key(int id) {
     return new DiskKey<>(id, new byte[] {(byte) id}, /* isStored= */ true);
   }
