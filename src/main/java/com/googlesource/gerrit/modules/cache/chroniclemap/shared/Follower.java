@@ -17,18 +17,16 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.shared;
 import com.google.common.flogger.FluentLogger;
 import com.google.gerrit.common.Nullable;
 import com.googlesource.gerrit.modules.cache.chroniclemap.counting.Counter;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.ImportResult;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import java.io.IOException;
 import java.time.Duration;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 
 /**
  * The thread that reads the log and puts into the local stores what they lack.
@@ -38,12 +36,8 @@ import java.util.concurrent.TimeUnit;
  * thread starts at the lowest of these places, and goes back to that of a store that is opened
  * later, or again.
  *
- * <p>A store that cannot take a value in now, as it has no file or grows, keeps its note, and the
- * thread goes on with the values of others. It tries that value again after a pause, whatever else
- * comes. Once the store has taken it in, the thread goes back to its place, so a store that is busy
- * for long costs no more than one reading of what it has missed. If the store is busy again, the
- * thread first reads what it had read already, and then goes on for a pause that doubles each time:
- * so others go on, and get half of the time or more unless ten seconds are less than one reading.
+ * <p>What a store cannot take in is left out there: for want of room, or as its disk is busy. What it
+ * missed while it had no file it gets once it is open again, as its note is from before.
  *
  * <p>Notes are written once a minute, and are then two minutes old, because stores are forced to
  * disk once a minute. If a slow disk needs longer, a crash of the machine may leave a note of what
@@ -65,11 +59,6 @@ final class Follower implements Runnable {
 
   /** How long stores may take to be opened before the first record is read. */
   private static final long OPENING_NANOS = TimeUnit.SECONDS.toNanos(30);
-
-  /** The pauses after which a store is tried again that could not take a value in. */
-  private static final long MIN_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
-
-  private static final long MAX_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(10);
 
   /** For how long a record with a wrong seal is reported. */
   private static final long REFUSAL_NANOS = TimeUnit.HOURS.toNanos(1);
@@ -96,45 +85,11 @@ final class Follower implements Runnable {
     /** The opening that the note was read after; null if it was not opened yet. */
     @Nullable StartReport start;
 
-    /** The place before the first record it has missed a value of; its note stays meanwhile. */
-    @Nullable volatile Checkpoint missedFrom;
-
-    /** The place of that record. */
-    volatile StreamId missedAt = StreamId.START;
-
-    /** The first value that it has missed. */
-    @Nullable SharedValue missed;
-
-    /** When to try that value again. */
-    long nextTry;
-
-    /** From one try to the next, until a note says that nothing is missed. */
-    long pause = MIN_PAUSE_NANOS;
-
     /** The number of values in a row that found no room. */
     int withoutRoom;
 
     Target(SharedCache cache) {
       this.cache = cache;
-    }
-
-    void miss(SharedValue value, Checkpoint from, StreamId at) {
-      if (missedFrom == null) {
-        missedAt = at;
-        missedFrom = from;
-        missed = value;
-        postpone();
-      }
-    }
-
-    void postpone() {
-      nextTry = System.nanoTime() + pause;
-      pause = Math.min(2 * pause, MAX_PAUSE_NANOS);
-    }
-
-    void missesNothing() {
-      missedFrom = null;
-      missed = null;
     }
   }
 
@@ -156,9 +111,6 @@ final class Follower implements Runnable {
 
   /** How many records were appended up to the position; below 0 if that is not known. */
   private volatile long index = -1;
-
-  /** The place from which the thread went back for a busy store; null once it is there again. */
-  @Nullable private StreamId wentBackFrom;
 
   /** Own records are needed up to here, as a store lacks them; null if that is not known yet. */
   @Nullable private StreamId rereadOwnUpTo = StreamId.START;
@@ -227,33 +179,16 @@ final class Follower implements Runnable {
     begun.countDown();
   }
 
-  /** The place from which records have to be read, for the store that is most behind. */
-  private Checkpoint behind() {
-    return targets.values().stream()
-        .map(target -> target.missedFrom)
-        .filter(Objects::nonNull)
-        .min(Comparator.comparing(Checkpoint::position))
-        .orElseGet(() -> new Checkpoint(position, index));
-  }
-
   /** How many records there are to read; 0 if that is not known. */
   long behindRecords() {
-    long read = behind().index();
+    long read = index;
     return read < 0 ? 0 : Math.max(0, state.appended() - read);
   }
 
-  /**
-   * How much newer the newest record of the log is than the last one read, or than the first that a
-   * store has missed; 0 before the first.
-   */
+  /** How much newer the newest record of the log is than the last one read; 0 before the first. */
   long behindMillis() {
     StreamId last = state.last();
-    StreamId read =
-        targets.values().stream()
-            .filter(target -> target.missedFrom != null)
-            .map(target -> target.missedAt)
-            .min(Comparator.naturalOrder())
-            .orElse(position);
+    StreamId read = position;
     return read == null || read.equals(StreamId.START) || last.compareTo(read) <= 0
         ? 0
         : Math.max(0, last.millis() - read.millis());
@@ -327,10 +262,6 @@ final class Follower implements Runnable {
     }
     if (entries.isEmpty()) {
       allRead(seen);
-    }
-    if (wentBackFrom != null && (entries.isEmpty() || position.compareTo(wentBackFrom) >= 0)) {
-      wentBackFrom = null;
-      targets.values().stream().filter(each -> each.missedFrom != null).forEach(Target::postpone);
     }
     writeNotesIfDue();
     if (entries.size() < most) {
@@ -425,16 +356,13 @@ final class Follower implements Runnable {
 
   // ---- places of stores
 
-  /** Goes back to the place of a store that was opened since, or has missed values. */
+  /** Goes back to the place of a store that was opened since. */
   @SuppressWarnings("ReferenceEquality") // Each opening has a report, which may equal another one.
   private void goBackForStores() {
-    long now = System.nanoTime();
     for (Target target : targets.values()) {
       StartReport start = target.cache.start();
-      boolean isOpened = start != target.start;
-      if (isOpened && target.cache.isOpen()) {
+      if (start != target.start && target.cache.isOpen()) {
         target.start = start;
-        target.missesNothing();
         target.withoutRoom = 0;
         if (isEmpty(start)) {
           // A note that was being written meanwhile would be that of the file before.
@@ -443,27 +371,6 @@ final class Follower implements Runnable {
         } else {
           goBackTo(Checkpoint.ofText(target.cache.resumePoint(), log));
         }
-      } else if (target.missedFrom != null && wentBackFrom == null && now - target.nextTry >= 0) {
-        tryAgain(target);
-      }
-    }
-  }
-
-  /** Goes back to what a store has missed, if it takes in the first of it, or fails to. */
-  private void tryAgain(Target target) {
-    boolean isBusy = false;
-    try {
-      isBusy = takeIn(target.cache, target.missed) == ImportResult.LATER;
-    } finally {
-      if (isBusy) {
-        target.postpone();
-      } else {
-        Checkpoint from = target.missedFrom;
-        target.missesNothing();
-        target.withoutRoom = 0;
-        StreamId read = position;
-        goBackTo(from);
-        wentBackFrom = read;
       }
     }
   }
@@ -482,7 +389,6 @@ final class Follower implements Runnable {
       // Perhaps what this run has published itself is missing, too.
       rereadOwnUpTo = null;
     }
-    wentBackFrom = null;
     position = place.position();
     index = place.index();
     minuteAgo = place;
@@ -498,9 +404,9 @@ final class Follower implements Runnable {
     nextNote = System.nanoTime() + noteNanos;
     byte[] note = twoMinutesAgo.toText(log);
     for (Target target : targets.values()) {
-      if (target.start == target.cache.start() && target.missedFrom == null) {
+      // Without a file, a store misses values that it is to get when it has one again.
+      if (target.start == target.cache.start() && target.cache.isOpen()) {
         target.cache.setResumePoint(note);
-        target.pause = MIN_PAUSE_NANOS;
       }
     }
     twoMinutesAgo = minuteAgo;
@@ -556,8 +462,7 @@ final class Follower implements Runnable {
     Target target = targets.get(value.cache());
     if (target == null
         || target.cache.version() != value.version()
-        || flushes.covers(value)
-        || target.missedFrom != null) { // then the value will be read again
+        || flushes.covers(value)) {
       counts.skipped.increment();
       return;
     }
@@ -565,31 +470,18 @@ final class Follower implements Runnable {
       counts.noRoom.increment();
       return;
     }
-    switch (takeIn(target.cache, value)) {
+    BooleanSupplier isWanted = () -> !flushes.covers(value);
+    switch (target.cache.takeIn(value.key(), value.value(), value.created(), isWanted)) {
       case STORED -> {
         counts.takenIn.increment();
         target.withoutRoom = 0;
       }
-      case KNOWN, TOO_OLD -> counts.skipped.increment();
       case TOO_LARGE -> counts.noRoom.increment();
       case NO_ROOM -> {
         counts.noRoom.increment();
         target.withoutRoom++;
       }
-      case LATER, OVER -> {
-        counts.skipped.increment();
-        target.miss(value, new Checkpoint(position, index), taking);
-      }
+      case KNOWN, TOO_OLD, OVER -> counts.skipped.increment();
     }
-  }
-
-  /** Returns LATER also if the store has no file; a value that was flushed meanwhile is known. */
-  private ImportResult takeIn(SharedCache cache, SharedValue value) {
-    ImportResult result =
-        cache.takeIn(value.key(), value.value(), value.created(), () -> !flushes.covers(value));
-    if (result == ImportResult.OVER) {
-      return flushes.covers(value) ? ImportResult.KNOWN : ImportResult.LATER;
-    }
-    return result;
   }
 }

@@ -24,10 +24,8 @@ public enum ImportResult {
   TOO_OLD,
   /** The key or value is too large for any file of the store. */
   TOO_LARGE,
-  /** The file may grow, or the disk is busy: try again. */
-  LATER,
-  /** There is no room for the value and the file cannot grow; other values may fit. */
+  /** There is no room for the value; other values may fit. */
   NO_ROOM,
-  /** The store has no file, or the key was changed meanwhile. */
+  /** The store has no file or is busy, or the key was changed meanwhile. */
   OVER
 }

@@ -403,7 +403,8 @@ public final class Store {
             });
       }
     } catch (StoreBusyException e) {
-      return ImportResult.LATER;
+      // Left out, and computed here when it is needed.
+      logger.atFine().withCause(e).log("Cache %s", context.settings.name());
     } catch (RuntimeException | InternalError | LinkageError e) {
       current.fail(current.file(), e);
     } finally {

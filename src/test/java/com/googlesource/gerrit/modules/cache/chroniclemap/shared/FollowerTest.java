@@ -62,9 +62,6 @@ class FollowerTest {
     /** The millisecond of the first record is one later. */
     volatile long clock;
 
-    /** How many records a read brings at most. */
-    volatile int most = Integer.MAX_VALUE;
-
     @Override
     public void append(byte[] record) {
       last = new StreamId(clock + appended.incrementAndGet(), 0);
@@ -77,7 +74,7 @@ class FollowerTest {
       reads.add(after);
       List<Entry> entries =
           records.tailMap(after, false).entrySet().stream()
-              .limit(Math.min(most, this.most))
+              .limit(most)
               .map(each -> new Entry(each.getKey(), each.getValue()))
               .toList();
       if (entries.stream().anyMatch(each -> each.position().equals(tooLarge))) {
@@ -99,14 +96,10 @@ class FollowerTest {
   }
 
   private void publish(int from, int to) {
-    publish(MemoryCache.NAME, from, to);
-  }
-
-  private void publish(String cache, int from, int to) {
     for (int i = from; i < to; i++) {
-      SharedValue value =
-          new SharedValue(
-              cache, 1, ("key" + i).getBytes(UTF_8), ("value" + i).getBytes(UTF_8), 1000L + i);
+      byte[] key = ("key" + i).getBytes(UTF_8);
+      byte[] bytes = ("value" + i).getBytes(UTF_8);
+      SharedValue value = new SharedValue(MemoryCache.NAME, 1, key, bytes, 1000L + i);
       log.append(publisher.close(Batch.encode(List.of(value))));
     }
   }
@@ -286,33 +279,6 @@ class FollowerTest {
     assertThat(counts.skipped.sum()).isEqualTo(1);
   }
 
-  /** A log in which something is always new. */
-  @Test
-  void aBusyStoreIsServedWhenItIsReadyAndStopsNoOther() {
-    MemoryCache busy = new MemoryCache("change_notes", 1, StartReport.Kind.CLEAN);
-    MemoryCache other = new MemoryCache(1, StartReport.Kind.CLEAN);
-    busy.isBusy = true;
-    AtomicInteger next = new AtomicInteger(100);
-    log.aboutToRead = () -> publish(next.get(), next.incrementAndGet());
-    for (int i = 0; i < 100; i++) {
-      publish(i, i + 1);
-      publish("change_notes", i, i + 1);
-    }
-    Follower follower = follower(NAME, busy, other);
-    await(() -> other.values.size() > 200);
-    assertThat(busy.values).isEmpty();
-    assertThat(busy.note).isNull();
-    assertThat(follower.behindRecords()).isAtLeast(99L);
-    assertThat(follower.behindMillis()).isGreaterThan(0L);
-    assertThat(counts.rereads.sum()).isEqualTo(0);
-    busy.isBusy = false;
-    awaitAll(busy, 100);
-    assertThat(counts.rereads.sum()).isEqualTo(1);
-    // Once, from before the first value that it missed, which is in the second record.
-    assertThat(log.reads.stream().filter(new StreamId(1, 0)::equals).count()).isEqualTo(1);
-    assertThat(counts.missed.sum()).isEqualTo(0);
-  }
-
   /** Where something is always new, what was dropped is counted all the same. */
   @Test
   void theIndexIsCorrectedInABusyLog() {
@@ -361,50 +327,6 @@ class FollowerTest {
     assertThat(counts.missed.sum()).isEqualTo(2);
   }
 
-  /** A value that waited for its store is no better than others: after some tries it is passed. */
-  @Test
-  void aMissedValueThatCannotBeHandledIsPassed() {
-    MemoryCache cache = new MemoryCache(1, StartReport.Kind.CLEAN);
-    cache.isBusy = true;
-    publish(0, 10);
-    follow(cache, NAME);
-    await(() -> counts.skipped.sum() >= 10);
-    cache.poison = "key0";
-    cache.isBusy = false;
-    awaitAll(cache, 9);
-  }
-
-  /** A store that takes one value at a time, and is busy again, must not hold up the others. */
-  @Test
-  void betweenTwoWaysBackAllIsReadAgain() {
-    MemoryCache busy = new MemoryCache("change_notes", 1, StartReport.Kind.CLEAN);
-    MemoryCache other = new MemoryCache(1, StartReport.Kind.CLEAN);
-    busy.isBusy = true;
-    log.most = 1; // and a rest after each
-    for (int i = 0; i < 15; i++) {
-      publish("change_notes", i, i + 1);
-      publish(i, i + 1);
-    }
-    var unused = follower(NAME, busy, other);
-    awaitAll(other, 15);
-    log.reads.clear();
-    busy.isBusyAfterEach = true;
-    busy.isBusy = false;
-    await(() -> busy.values.size() >= 3);
-    StreamId furthest = log.last;
-    StreamId before = log.last;
-    boolean isBehind = false;
-    for (StreamId read : List.copyOf(log.reads)) {
-      if (read.compareTo(before) < 0) {
-        assertThat(isBehind).isFalse();
-        isBehind = true;
-      }
-      isBehind &= read.compareTo(furthest) < 0;
-      furthest = read.compareTo(furthest) > 0 ? read : furthest;
-      before = read;
-    }
-  }
-
   /** Nothing tells where the log begins if its first record can't be read. */
   @Test
   void afterAFirstRecordThatCannotBeReadOnlyWhatIsNewIsRead() {
@@ -416,17 +338,6 @@ class FollowerTest {
     await(() -> counts.missed.sum() == 1);
     publish(1, 10);
     awaitAll(cache, 9);
-    assertThat(counts.missed.sum()).isEqualTo(1);
-  }
-
-  @Test
-  void aRecordThatIsLargerThanAnyIsIgnoredAlone() {
-    MemoryCache cache = new MemoryCache(1, StartReport.Kind.CLEAN);
-    publish(0, 5);
-    log.append(new byte[4 << 20]);
-    publish(5, 10);
-    follow(cache, NAME);
-    awaitAll(cache, 10);
     assertThat(counts.missed.sum()).isEqualTo(1);
   }
 

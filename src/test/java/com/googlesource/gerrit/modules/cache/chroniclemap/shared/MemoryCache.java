@@ -27,36 +27,22 @@ final class MemoryCache implements SharedCache {
   static final String NAME = "change_kind";
 
   final Map<String, String> values = new ConcurrentHashMap<>();
-  final String name;
   final int version;
   volatile StartReport start;
   volatile boolean isOpen = true;
   volatile byte[] note;
 
-  /** Whether it cannot take in anything now, as a file that grows. */
-  volatile boolean isBusy;
-
-  /** Whether it is busy at each second value. */
-  volatile boolean isBusyAfterEach;
-
-  private boolean tookLast;
-
   /** The key of a value that cannot be handled. */
   volatile String poison = "";
 
   MemoryCache(int version, StartReport.Kind kind) {
-    this(NAME, version, kind);
-  }
-
-  MemoryCache(String name, int version, StartReport.Kind kind) {
-    this.name = name;
     this.version = version;
     this.start = new StartReport(kind, "", 0, 0);
   }
 
   @Override
   public String name() {
-    return name;
+    return NAME;
   }
 
   @Override
@@ -100,11 +86,6 @@ final class MemoryCache implements SharedCache {
     if (!isOpen || !isWanted.getAsBoolean()) {
       return ImportResult.OVER;
     }
-    if (isBusy || (isBusyAfterEach && tookLast && !values.containsKey(text))) {
-      tookLast = false;
-      return ImportResult.LATER;
-    }
-    tookLast = true;
     return values.putIfAbsent(text, new String(value, UTF_8)) == null
         ? ImportResult.STORED
         : ImportResult.KNOWN;
