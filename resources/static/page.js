@@ -487,9 +487,9 @@
     return !asked.cache || asked.cache === cache;
   }
 
-  // Who did work, and what came of it, as its event tells.
-  function outcome({text: told}) {
-    return (/^\S+ by (.*?): (.*)$/s.exec(told) ?? ['', '', told]).slice(1);
+  // What came of work, as its event tells.
+  function outcome({result: {result, detail}}) {
+    return detail ? `${result}: ${detail}` : result;
   }
 
   function tasks() {
@@ -505,10 +505,16 @@
         button('Cancel', what, {cancel: id}, `Cancel ${what}? What is done so far stays.`);
       return [work, cache, by, time(begun), '', [`${now} ${progress} `, cancel]];
     });
-    const done = ends.slice(0, ENDS).map((event) => {
-      const [by, result] = outcome(event);
-      return [event.kind, event.subject, by, time(event.from), time(event.to), result];
-    });
+    const done = ends
+      .slice(0, ENDS)
+      .map((event) => [
+        event.kind,
+        event.subject,
+        event.by,
+        time(event.from),
+        time(event.to),
+        outcome(event),
+      ]);
     return section(
       'tasks',
       'Tasks',
@@ -838,7 +844,7 @@
         // Gerrit may have restarted, and knows nothing of it.
         if (end || (!goesOn && task.seen)) {
           waiting.delete(id);
-          result = end ? outcome(end)[1] : result;
+          result = end ? outcome(end) : result;
           if (result !== 'sound') {
             others.push(`${task.cache}: ${result}`);
           }

@@ -403,13 +403,13 @@ class PageIT {
     browser.open(signInLink() + "?account_id=" + Gerrit.ADMIN_ID);
     assertThat(browser.url()).isEqualTo(page + "?cache=persisted_projects");
     browser.await("#cache-charts canvas");
-    click("verify", "The verify of persisted_projects has ended: DAMAGED");
+    click("verify", "The verify of persisted_projects has ended: damaged");
     assertThat(browser.await("#state .badge").getText()).isEqualTo("Wrong now");
     assertThat(browser.one("#state").getText()).containsMatch("\\d damaged entr");
-    assertThat(browser.one("#tasks tbody tr").getText()).contains("DAMAGED");
+    assertThat(browser.one("#tasks tbody tr").getText()).contains("damaged");
     // Among all caches, the page names the damaged one.
     browser.open(page);
-    click("verify", "caches has ended: persisted_projects: DAMAGED");
+    click("verify", "caches has ended: persisted_projects: damaged");
     browser.open(page + "?cache=persisted_projects");
     click("repair", "The repair of persisted_projects has ended: repaired");
     assertThat(browser.one("#tasks tbody tr").getText()).startsWith("repair persisted_projects");

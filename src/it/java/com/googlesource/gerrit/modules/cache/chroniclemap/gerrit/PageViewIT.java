@@ -167,7 +167,7 @@ class PageViewIT {
         json("{'level': 'now', 'repairable': true, 'paragraph': 'state', 'last': 1}");
     JsonObject task = json("{'state': 'running', 'progress': '3%', 'start': 1}");
     JsonObject event = json("{'from': 1, 'to': 2, 'count': 1}");
-    JsonObject ended = json("{'from': 1, 'to': 2, 'count': 1, 'task': 'x'}");
+    JsonObject ended = json("{'from': 1, 'to': 2, 'count': 1, 'task': 'x', 'result': {}}");
     for (String name : List.of("subject", "text", "meaning")) {
       problem.addProperty(name, MARKUP);
     }
@@ -178,7 +178,10 @@ class PageViewIT {
       event.addProperty(name, MARKUP);
       ended.addProperty(name, MARKUP);
     }
-    ended.addProperty("text", "verify by " + MARKUP + ": " + MARKUP);
+    ended.addProperty("by", MARKUP);
+    for (String name : List.of("result", "detail")) {
+      ended.getAsJsonObject("result").addProperty(name, MARKUP);
+    }
     all.getAsJsonArray("problems").add(problem);
     all.getAsJsonArray("tasks").add(task);
     all.getAsJsonArray("events").add(event);
@@ -282,9 +285,12 @@ class PageViewIT {
   void theLastEndsAreShown() {
     JsonObject all = overview(cache("a", 1, 0));
     for (int i = 0; i < 30; i++) {
-      JsonObject end = json("{'from': 1, 'to': 2, 'subject': 'a', 'kind': 'verify', 'count': 1}");
+      JsonObject end =
+          json(
+              "{'from': 1, 'to': 2, 'subject': 'a', 'kind': 'verify', 'count': 1, 'by': 'admin',"
+                  + " 'text': '', 'result': {'result': 'incomplete'}}");
       end.addProperty("task", "t" + i);
-      end.addProperty("text", "verify by admin: sound, " + i);
+      end.getAsJsonObject("result").addProperty("detail", "part " + i);
       all.getAsJsonArray("events").add(end);
     }
     // One that ends just now is seen once.
@@ -295,7 +301,7 @@ class PageViewIT {
                     + " 'state': 'running', 'progress': '99%'}"));
     open(all, "");
     assertThat(browser.all("#tasks tbody tr")).hasSize(20);
-    assertThat(browser.one("#tasks tbody tr").getText()).endsWith("sound, 0");
+    assertThat(browser.one("#tasks tbody tr").getText()).endsWith("incomplete: part 0");
   }
 
   /** A server whose refs module alone is installed. */

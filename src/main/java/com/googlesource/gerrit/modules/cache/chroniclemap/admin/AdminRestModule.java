@@ -50,7 +50,7 @@ final class AdminRestModule extends RestApiModule {
     get(CachesApi.KIND).toInstance(new RestCollection.GetOne<>());
     get(CachesApi.KIND, "history").to(CachesApi.GetHistory.class);
     post(CachesApi.KIND, "verify").to(CachesApi.Verify.class);
-    install(lifecycle(UpkeepQueue.class));
+    install(lifecycle(VerifyQueue.class));
   }
 
   private static LifecycleModule lifecycle(Class<? extends LifecycleListener> type) {

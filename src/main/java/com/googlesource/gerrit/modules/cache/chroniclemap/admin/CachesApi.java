@@ -97,9 +97,8 @@ final class CachesApi {
       boolean repair;
     }
 
-    @Inject private CacheInventory inventory;
     @Inject private Rights rights;
-    @Inject private UpkeepQueue queue;
+    @Inject private VerifyQueue queue;
     @Inject private Provider<CurrentUser> user;
 
     @Override
@@ -110,8 +109,7 @@ final class CachesApi {
         rights.require(Rights.MAINTAIN);
       }
       String by = user.get().getLoggableName();
-      UpkeepWork work = VerifyWork.of(inventory, repair);
-      return Response.withStatusCode(202, queue.start(work, resource.report().name(), by).info());
+      return Response.withStatusCode(202, queue.start(repair, resource.report().name(), by).info());
     }
   }
 }

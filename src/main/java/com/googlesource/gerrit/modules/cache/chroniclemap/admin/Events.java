@@ -85,7 +85,8 @@ final class Events {
    * @param kind the name of the figure that rose, how a file was found, or the name of the work
    * @param text the kind, for people
    * @param count by how much the figure rose
-   * @param result the figures of work; null for other events
+   * @param by the user who started work; null for other events
+   * @param result of work; null for other events
    * @param task the id of the work's task; null for other events
    */
   record Event(
@@ -95,11 +96,12 @@ final class Events {
       String kind,
       String text,
       long count,
+      @Nullable String by,
       @Nullable JsonObject result,
       @Nullable String task) {
     /** An event that is no end of work. */
     Event(long from, long to, String subject, String kind, String text, long count) {
-      this(from, to, subject, kind, text, count, null, null);
+      this(from, to, subject, kind, text, count, null, null, null);
     }
 
     /** Returns this rise and a later one as one event. */

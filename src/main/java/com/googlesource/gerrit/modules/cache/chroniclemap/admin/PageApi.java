@@ -43,7 +43,7 @@ final class PageApi {
     private static final int MAX_PROJECTS = 100;
 
     @Inject private Optional<CacheInventory> inventory;
-    @Inject private Provider<UpkeepQueue> queue;
+    @Inject private Provider<VerifyQueue> queue;
     @Inject private VisibleRefs refs;
     @Inject private History history;
     @Inject private Rights rights;
@@ -53,7 +53,7 @@ final class PageApi {
     public Response<JsonObject> apply(ConfigResource server) throws RestApiException {
       rights.require(Rights.VIEW);
       // Before the figures and the events, which so have what came of the work that has ended.
-      List<UpkeepQueue.Queued> tasks =
+      List<VerifyQueue.Run> tasks =
           inventory.isPresent() ? queue.get().queued() : ImmutableList.of();
       Optional<String> noRefs = refs.whyNone();
       @Nullable RefsTotals totals = noRefs.isPresent() ? null : refs.totals();
@@ -61,7 +61,7 @@ final class PageApi {
       List<CacheReport> caches = inventory.map(CacheInventory::reports).orElse(List.of());
       Problems problems = Problems.find(history, inventory, caches, totals, figures);
       JsonObject out = CachesJson.of(inventory, caches, problems);
-      out.add("tasks", CachesJson.array(tasks, UpkeepQueue.Queued::json));
+      out.add("tasks", CachesJson.array(tasks, VerifyQueue.Run::json));
       out.add("events", CachesJson.GSON.toJsonTree(history.events()));
       if (totals == null) {
         out.addProperty("no_refs_reason", noRefs.orElseThrow());

@@ -16,29 +16,65 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import static com.google.gerrit.sshd.CommandMetaData.Mode.MASTER_OR_SLAVE;
 
+import com.google.common.collect.LinkedListMultimap;
+import com.google.common.collect.ListMultimap;
+import com.google.gerrit.extensions.restapi.ResourceConflictException;
 import com.google.gerrit.sshd.CommandMetaData;
 import com.google.inject.Inject;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
 import org.kohsuke.args4j.Option;
 
 /**
  * The command {@code ssh HOST cache-chroniclemap verify}, which reads and checks every entry on
- * disk.
+ * disk, of one cache after the other, each in a task of the {@link VerifyQueue}.
+ *
+ * <p>A command whose client disconnects, or that is killed, begins no further task. The current one
+ * goes on, as each of the queue's does until it is killed.
  */
 @CommandMetaData(
     name = "verify",
     description = "Check all entries of caches on disk",
     runsAt = MASTER_OR_SLAVE)
-final class VerifyCommand extends UpkeepCommand {
+class VerifyCommand extends CachesCommand {
   @Option(name = "--repair", usage = "drop damaged entries")
   private boolean repair;
 
   @Inject private Rights rights;
+  @Inject VerifyQueue queue;
 
   @Override
-  UpkeepWork work() throws UnloggedFailure {
+  protected final void run() throws UnloggedFailure {
     if (repair && !rights.has(Rights.MAINTAIN)) {
       throw die("--repair: maintain server not permitted");
     }
-    return VerifyWork.of(inventory, repair);
+    List<CacheReport> caches = select();
+    if (inventory.directory().isEmpty()) {
+      throw die(
+          "all caches are kept in memory only: " + inventory.memoryOnlyReason().orElse("unknown"));
+    }
+    List<VerifyResult> results = new ArrayList<>();
+    ListMultimap<String, String> failures = LinkedListMultimap.create();
+    for (CacheReport cache : caches) {
+      try {
+        results.add(queue.await(queue.start(repair, cache.name(), user.getLoggableName())));
+      } catch (ResourceConflictException e) {
+        results.add(VerifyResult.none(cache.name(), repair, e.getMessage()));
+      } catch (InterruptedException e) {
+        failures.put("interrupted; its task goes on: gerrit show-queue", cache.name());
+        break;
+      }
+    }
+    print(() -> VerifyResult.json(results), out -> VerifyResult.print(out, results));
+    results.forEach(result -> failures.put(result.failure(), result.cache()));
+    failures.removeAll("");
+    if (!failures.isEmpty()) {
+      throw die(
+          failures.asMap().entrySet().stream()
+              .map(failure -> String.join(", ", failure.getValue()) + ": " + failure.getKey())
+              .collect(Collectors.joining("\n")));
+    }
   }
 }

@@ -50,8 +50,7 @@ public interface CacheInventory {
    * must not be interrupted, as an interrupt would close the file.
    *
    * @param repair whether to drop damaged entries
-   * @throws CacheUpkeepException if there is no such cache
+   * @return an incomplete report if there is no such cache
    */
-  VerifyReport verify(String name, boolean repair, Progress progress)
-      throws CacheUpkeepException, InterruptedException;
+  VerifyReport verify(String name, boolean repair, Progress progress) throws InterruptedException;
 }

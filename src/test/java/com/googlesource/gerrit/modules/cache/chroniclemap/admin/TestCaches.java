@@ -33,10 +33,33 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 
-/** Caches of which nothing is there but their figures. */
+/** Caches of which nothing is there but their figures, and what a verify of one does. */
 record TestCaches(
-    Optional<Path> directory, Optional<String> memoryOnlyReason, List<CacheReport> reports)
+    Optional<Path> directory,
+    Optional<String> memoryOnlyReason,
+    Optional<String> exposed,
+    List<CacheReport> reports,
+    Work work)
     implements CacheInventory {
+  interface Work {
+    VerifyReport on(String cache, Progress progress);
+  }
+
+  TestCaches(
+      Optional<Path> directory, Optional<String> memoryOnlyReason, List<CacheReport> reports) {
+    this(directory, memoryOnlyReason, Optional.empty(), reports, null);
+  }
+
+  /** Two caches in a folder, a and b, and any others while they are verified. */
+  static TestCaches ofWork(Work work) {
+    List<CacheReport> reports =
+        List.of(
+            report("a", StoreState.READY, StartReport.Kind.NEW, 0, 0, 0),
+            report("b", StoreState.READY, StartReport.Kind.NEW, 0, 0, 0));
+    Optional<Path> folder = Optional.of(Path.of("/site/cache"));
+    return new TestCaches(folder, Optional.empty(), Optional.empty(), reports, work);
+  }
+
   /** A cache with such figures; others are as they may be. */
   static CacheReport report(
       String name, StoreState state, StartReport.Kind kind, long hits, long evicted, long damaged) {
@@ -60,11 +83,6 @@ record TestCaches(
   }
 
   @Override
-  public Optional<String> exposed() {
-    return Optional.empty();
-  }
-
-  @Override
   public Optional<SharedReport> shared() {
     return Optional.empty();
   }
@@ -76,6 +94,6 @@ record TestCaches(
 
   @Override
   public VerifyReport verify(String name, boolean repair, Progress progress) {
-    throw new AssertionError();
+    return work.on(name, progress);
   }
 }

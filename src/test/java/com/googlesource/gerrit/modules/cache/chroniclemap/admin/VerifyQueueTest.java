@@ -17,7 +17,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 import static com.google.common.truth.Truth.assertThat;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import com.google.common.collect.ImmutableList;
 import com.google.gerrit.extensions.registration.DynamicMap;
 import com.google.gerrit.extensions.restapi.ResourceConflictException;
 import com.google.gerrit.metrics.DisabledMetricMaker;
@@ -28,7 +27,8 @@ import com.google.gerrit.server.restapi.config.ListTasks.TaskInfo;
 import com.google.gson.JsonObject;
 import com.google.inject.AbstractModule;
 import com.google.inject.Guice;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import org.eclipse.jgit.lib.Config;
@@ -36,12 +36,9 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Long work that REST starts, in a real queue of Gerrit's. */
+/** Verifies that REST starts, in a real queue of Gerrit's. */
 @Timeout(60)
-class UpkeepQueueTest {
-  private static final ImmutableList<Metric<Long>> FIGURES =
-      new Metric.Table<Long>("", "").gauge("steps", "", "steps", n -> n).all();
-
+class VerifyQueueTest {
   /** The queues of a Gerrit that has nothing else. */
   static WorkQueue workQueue() {
     return Guice.createInjector(
@@ -58,7 +55,8 @@ class UpkeepQueueTest {
 
   private final WorkQueue gerrit = workQueue();
   private final History history = new History(() -> List.of(), () -> null, () -> 0);
-  private final UpkeepQueue queue = new UpkeepQueue(gerrit, history);
+  private final VerifyQueue queue =
+      new VerifyQueue(gerrit, TestCaches.ofWork(this::verify), history);
   private final CountDownLatch begun = new CountDownLatch(1);
 
   @AfterEach
@@ -66,26 +64,27 @@ class UpkeepQueueTest {
     queue.stop();
   }
 
-  private static UpkeepResult result(String cache, String shown) {
-    return new UpkeepResult(cache, StoreState.READY, shown, "", "", "", Figures.of(FIGURES, 7L));
+  /** Goes on until it is cancelled, but for some caches. */
+  private VerifyReport verify(String cache, Progress progress) {
+    if (cache.equals("gone")) {
+      return new VerifyReport(0, 0, 0, false, false, 0);
+    }
+    if (cache.equals("torn")) {
+      throw new InternalError("a mapped file was cut short");
+    }
+    boolean isQuick = cache.startsWith("quick");
+    progress.step(1, 3);
+    begun.countDown();
+    while (!isQuick && !progress.isCancelled()) {
+      Thread.onSpinWait();
+    }
+    // An interrupt would close the file.
+    boolean isHarmed = Thread.currentThread().isInterrupted();
+    return new VerifyReport(7, 0, isHarmed ? 1 : 0, false, isQuick, 0);
   }
 
-  /** Work until it is cancelled. It must not feel the interrupt, which would close its file. */
-  private final UpkeepWork endless =
-      new UpkeepWork(
-          "verify",
-          (cache, progress) -> {
-            progress.step(1, 3);
-            begun.countDown();
-            while (!progress.isCancelled()) {
-              Thread.onSpinWait();
-            }
-            return result(cache, Thread.currentThread().isInterrupted() ? "interrupted" : "ended");
-          },
-          UpkeepQueueTest::result);
-
-  private TaskInfo start(UpkeepWork work, String cache) throws Exception {
-    return queue.start(work, cache, "somebody").info();
+  private TaskInfo start(String cache) throws Exception {
+    return queue.start(/* repair= */ false, cache, "somebody").info();
   }
 
   /** As {@code gerrit kill} and Gerrit's REST API do. */
@@ -106,13 +105,13 @@ class UpkeepQueueTest {
 
   @Test
   void oneRunsAfterTheOtherAndGerritCancelsThem() throws Exception {
-    TaskInfo first = start(endless, "a");
-    TaskInfo second = start(endless, "b");
+    TaskInfo first = start("a");
+    TaskInfo second = start("b");
     begun.await();
     assertThat(gerrit.getTaskInfos(task -> task.toString()))
         .containsExactly(
             "cache-chroniclemap verify a (somebody) 33%", "cache-chroniclemap verify b (somebody)");
-    assertThat(queue.queued().stream().map(q -> text(q.json(), "state")).toList())
+    assertThat(queue.queued().stream().map(run -> text(run.json(), "state")).toList())
         .containsExactly("running", "queued")
         .inOrder();
     JsonObject running = queue.queued().get(0).json();
@@ -124,15 +123,17 @@ class UpkeepQueueTest {
 
     kill(second);
     Events.Event waited = awaitEvent("b");
-    assertThat(waited.text()).isEqualTo("verify by somebody: cancelled before it began");
-    assertThat(waited.result()).isNull();
+    assertThat(text(waited.result(), "detail")).isEqualTo("cancelled before it began");
     assertThat(waited.task()).isEqualTo(second.id);
     kill(first);
     Events.Event ran = awaitEvent("a");
-    assertThat(ran.text()).isEqualTo("verify by somebody: ended");
+    assertThat(ran.text()).isEqualTo("verify by somebody: NOT COMPLETE, interrupted");
     assertThat(ran.kind()).isEqualTo("verify");
+    assertThat(ran.by()).isEqualTo("somebody");
     assertThat(ran.to()).isAtLeast(ran.from());
     assertThat(ran.task()).isEqualTo(first.id);
+    JsonObject told = history.json("a").getAsJsonArray("events").get(0).getAsJsonObject();
+    assertThat(text(told.getAsJsonObject("result"), "entries")).isEqualTo("7");
     while (!queue.queued().isEmpty()) {
       Thread.onSpinWait();
     }
@@ -145,24 +146,20 @@ class UpkeepQueueTest {
   /** Whoever asks for what runs, and then for the events, as the page does, misses nothing. */
   @Test
   void eachIsSeenWhileItEnds() throws Exception {
-    UpkeepWork quick =
-        new UpkeepWork(
-            "verify", (cache, progress) -> result(cache, "sound"), UpkeepQueueTest::result);
     for (int i = 0; i < 100; i++) {
-      String id = start(quick, "a").id;
+      String id = start("quick").id;
       while (!isEnded(id)) {
         Thread.onSpinWait();
       }
     }
-    TaskInfo task = start(endless, "b");
-    begun.await();
-    String waiting = start(quick, "a").id;
-    start(quick, "c");
-    String cancelled = start(quick, "d").id;
-    gerrit.getTask((int) Long.parseLong(cancelled, 16)).cancel(true);
-    assertThat(isEnded(cancelled)).isTrue();
+    TaskInfo task = start("a");
+    String waiting = start("quick").id;
+    start("quick too");
+    TaskInfo cancelled = start("b");
+    kill(cancelled);
+    assertThat(isEnded(cancelled.id)).isTrue();
     kill(task);
-    while (!isEnded(task.id) || !isEnded(waiting)) {
+    while (!isEnded(waiting)) {
       Thread.onSpinWait();
     }
   }
@@ -175,51 +172,38 @@ class UpkeepQueueTest {
   }
 
   @Test
-  void theHistoryHasTheFigures() throws Exception {
-    TaskInfo task = start(endless, "a");
+  void theSameIsQueuedOnce() throws Exception {
+    TaskInfo first = start("a");
     begun.await();
-    kill(task);
-    var unused = awaitEvent("a");
-    JsonObject event = history.json("a").getAsJsonArray("events").get(0).getAsJsonObject();
-    assertThat(event.getAsJsonObject("result").get("steps").getAsLong()).isEqualTo(7);
-  }
-
-  @Test
-  void theSameWorkIsQueuedOnce() throws Exception {
-    TaskInfo first = start(endless, "a");
-    begun.await();
-    TaskInfo other = start(endless, "b");
+    TaskInfo other = start("b");
     for (String cache : List.of("a", "b")) {
-      assertThrows(ResourceConflictException.class, () -> start(endless, cache));
+      assertThrows(ResourceConflictException.class, () -> start(cache));
     }
+    assertThat(queue.start(/* repair= */ true, "b", "somebody").info().command)
+        .contains("repair b");
     kill(other);
-    assertThat(start(endless, "b").command).contains("verify b");
+    assertThat(start("b").command).contains("verify b");
     kill(first);
     // The step of the first may still run: they never run beside each other.
-    assertThat(start(endless, "a").command).contains("verify a");
+    assertThat(start("a").command).contains("verify a");
   }
 
   @Test
   void anErrorIsTold() throws Exception {
-    UpkeepWork broken =
-        new UpkeepWork(
-            "verify",
-            (cache, progress) -> {
-              throw new InternalError("a mapped file was cut short");
-            },
-            UpkeepQueueTest::result);
-    TaskInfo unused = start(broken, "a");
-    assertThat(awaitEvent("a").text()).contains("it failed; see the log");
+    TaskInfo unused = start("torn");
+    assertThat(awaitEvent("torn").text()).contains("it failed; see the log");
+    unused = start("gone");
+    assertThat(awaitEvent("gone").text()).contains("it has no file");
   }
 
   /** Gerrit waits for its queues when it stops. */
   @Test
   void theStopCancelsAll() throws Exception {
-    TaskInfo unused = start(endless, "a");
-    unused = start(endless, "b");
+    TaskInfo unused = start("a");
+    unused = start("b");
     begun.await();
     queue.stop();
-    assertThat(awaitEvent("a").text()).contains("ended");
+    assertThat(awaitEvent("a").text()).contains("interrupted");
     while (gerrit.getExecutor(AdminPlugin.NAME) != null) {
       Thread.onSpinWait();
     }
