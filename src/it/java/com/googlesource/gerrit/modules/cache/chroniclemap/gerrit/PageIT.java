@@ -405,7 +405,7 @@ class PageIT {
     browser.await("#cache-charts canvas");
     click("verify", "The verify of persisted_projects has ended: damaged");
     assertThat(browser.await("#state .badge").getText()).isEqualTo("Wrong now");
-    assertThat(browser.one("#state").getText()).containsMatch("\\d damaged entr");
+    assertThat(browser.one("#state").getText()).containsMatch("damaged entries in the file: \\d");
     assertThat(browser.one("#tasks tbody tr").getText()).contains("damaged");
     // Among all caches, the page names the damaged one.
     browser.open(page);

@@ -123,7 +123,7 @@ public final class CacheMetrics extends PublishedMetrics {
     ToLongFunction<CacheReport> failed = r -> r.disk().state() == StoreState.FAILED ? 1 : 0;
     String rejected = "keys and values that their serializer rejected";
     t.addAll(OF_STORE, CacheReport::disk);
-    t.gauge("failed", "1 if the file failed or cannot be opened", "flag", failed);
+    t.gauge("failed", "files that failed or cannot be opened", "flag", failed);
     t.count("reads", "reads of the disk tier", "reads", CacheMetrics::reads);
     for (DiskOperation operation : DiskOperation.values()) {
       addLatency(t, operation);

@@ -18,7 +18,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -59,7 +58,10 @@ final class CachesTable {
     List<String> notes = new ArrayList<>();
     notes.add(activity(all));
     for (CacheReport report : reports) {
-      note(report.disk().start()).ifPresent(note -> notes.add(report.name() + ": " + note));
+      StartReport start = report.disk().start();
+      if (start.kind() != StartReport.Kind.NONE && !start.told().isEmpty()) {
+        notes.add(report.name() + ": " + start.told());
+      }
     }
     problems.all().forEach(problem -> notes.add(problem.line()));
     table.notes(notes);
@@ -67,33 +69,19 @@ final class CachesTable {
 
   private static void addRow(TextTable table, CacheReport report) {
     Figures figures = Figures.of(CacheMetrics.ALL, report);
+    boolean isFailed = report.disk().state() == StoreState.FAILED;
+    StartReport.Kind start = isFailed ? StartReport.Kind.NONE : report.disk().start().kind();
     table.row(
         TextTable.shorten(report.name(), NAME_WIDTH),
         figures.fill("{entries}|{disk_bytes}|{limit_bytes}|{reads}|")
             + Units.percent(figures.get("hits"), figures.get("reads"))
             + figures.fill("|{evicted}|")
-            + startOf(report.disk()));
+            + start.word);
   }
 
   /** The totals of figures that have no column. The JSON output has them for each cache. */
   private static String activity(Figures all) {
     return all.fill("Expired since the start: {expired}; queued for writing now: {queued}.");
-  }
-
-  private static String startOf(StoreStats stats) {
-    if (stats.state() == StoreState.FAILED) {
-      return "FAILED";
-    }
-    return switch (stats.start().kind()) {
-      case PENDING -> "opening";
-      case NEW -> "new";
-      case CLEAN -> "clean";
-      case RECOVERED -> "crash";
-      case COPY -> "copy";
-      case SHRUNK -> "shrunk";
-      case REPLACED -> "emptied";
-      case NONE -> "FAILED";
-    };
   }
 
   /** Why a cache is in memory only, and the way out; empty if it has its file. */
@@ -102,17 +90,5 @@ final class CachesTable {
     return report.disk().state() == StoreState.FAILED
         ? Optional.of("kept in memory only: " + (reason.isEmpty() ? "see the log" : reason))
         : Optional.empty();
-  }
-
-  /** How a file was found, where that is not as usual. */
-  private static Optional<String> note(StartReport start) {
-    String entries = Units.counted(start.entries(), "entry", "entries");
-    return switch (start.kind()) {
-      case RECOVERED ->
-          Optional.of("recovered after a crash in " + start.millis() + " ms, " + entries + " kept");
-      case SHRUNK -> Optional.of("had " + entries + " and was made smaller: " + start.detail());
-      case REPLACED -> Optional.of("started empty: " + start.detail());
-      default -> Optional.empty();
-    };
   }
 }

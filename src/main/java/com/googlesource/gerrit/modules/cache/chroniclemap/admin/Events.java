@@ -14,8 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
+import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
-import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.Streams;
 import com.google.gerrit.common.Nullable;
@@ -45,19 +45,13 @@ final class Events {
   /** Rises of one figure at most this far apart are one event. */
   private static final long ONE_EVENT_MILLIS = Duration.ofMinutes(10).toMillis();
 
-  private static final ImmutableMap<String, String> RISES =
-      ImmutableMap.<String, String>builder()
-          .put("failed", "file failed: the values are on the heap only")
-          .put("evicted", "evicted to make room")
-          .put("flushes", "flushed, with all values")
-          .put("damaged", "damaged entries found")
-          .put("faults", "errors of the disk")
-          .put("not_stored", "values without room")
-          .put("serializer_errors", "keys and values that their serializer rejected")
-          .put("left_to_jgit", "packed-refs files that only JGit can read")
-          .put("no_memory", "ref lists without memory")
-          .put("failures", "lookups left to JGit by a fault")
-          .buildOrThrow();
+  /** The figures whose rises are events. */
+  private static final ImmutableSet<String> RISES =
+      ImmutableSet.copyOf(
+          Splitter.on(' ')
+              .split(
+                  "failed evicted flushes damaged faults not_stored serializer_errors left_to_jgit"
+                      + " no_memory failures"));
 
   /** Kinds of events that are ends of work. */
   private static final ImmutableSet<String> WORK = ImmutableSet.of("verify", "repair");
@@ -67,14 +61,6 @@ final class Events {
 
   /** Kinds of events in the course of normal work. */
   private static final ImmutableSet<String> NORMAL = ImmutableSet.of("evicted", "flushes");
-
-  private static final ImmutableMap<StartReport.Kind, String> STARTS =
-      ImmutableMap.of(
-          StartReport.Kind.RECOVERED, "recovered after a crash",
-          StartReport.Kind.COPY, "opened as a copy",
-          StartReport.Kind.SHRUNK, "shrunk to a lower limit",
-          StartReport.Kind.REPLACED, "emptied",
-          StartReport.Kind.NONE, "neither opened nor created");
 
   /**
    * An event. The names are also those in JSON, which are documented.
@@ -117,11 +103,9 @@ final class Events {
   void find(@Nullable Sample before, Sample now, List<CacheReport> reports) {
     for (CacheReport report : reports) {
       StartReport start = report.disk().start();
-      if (!start.equals(starts.put(report.name(), start)) && STARTS.containsKey(start.kind())) {
+      if (!start.equals(starts.put(report.name(), start)) && !start.told().isEmpty()) {
         String kind = CachesJson.lower(start.kind());
-        String text =
-            STARTS.get(start.kind()) + (start.detail().isEmpty() ? "" : ": " + start.detail());
-        add(new Event(now.millis(), now.millis(), report.name(), kind, text, 1));
+        add(new Event(now.millis(), now.millis(), report.name(), kind, start.told(), 1));
       }
     }
     for (String name : now.caches().keySet()) {
@@ -135,16 +119,17 @@ final class Events {
   private void findRises(
       String subject, @Nullable Sample before, Sample now, Function<Sample, Figures> figures) {
     @Nullable Figures last = before == null ? null : figures.apply(before);
-    RISES.forEach(
-        (kind, text) -> {
-          long value = figures.apply(now).get(kind);
-          long old = last == null ? 0 : last.get(kind);
-          // The figures of a plugin's cache start again at 0 when the plugin is loaded again.
-          long rise = value < old ? value : value - old;
-          if (rise > 0) {
-            addRise(new Event(now.millis(), now.millis(), subject, kind, text, rise));
-          }
-        });
+    Figures current = figures.apply(now);
+    for (String kind : RISES) {
+      long value = current.get(kind);
+      long old = last == null ? 0 : last.get(kind);
+      // The figures of a plugin's cache start again at 0 when the plugin is loaded again.
+      long rise = value < old ? value : value - old;
+      if (rise > 0) {
+        String text = current.meaning(kind);
+        addRise(new Event(now.millis(), now.millis(), subject, kind, text, rise));
+      }
+    }
   }
 
   private void addRise(Event event) {

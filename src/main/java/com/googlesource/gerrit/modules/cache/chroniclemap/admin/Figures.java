@@ -71,6 +71,11 @@ record Figures(ImmutableList<Metric<?>> metrics, long[] values) {
     return index < 0 ? NONE : values[index];
   }
 
+  /** What a figure is, for people. */
+  String meaning(String name) {
+    return metrics.get(find(name)).shortMeaning();
+  }
+
   /** Formats a figure for people. */
   String text(String name) {
     int index = find(name);

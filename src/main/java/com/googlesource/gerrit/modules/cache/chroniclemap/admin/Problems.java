@@ -90,10 +90,9 @@ final class Problems {
   }
 
   /** A figure that should be 0. */
-  private record Kind(
-      String name, Counted counted, String one, String many, String meaning, String paragraph) {
-    static Kind count(String name, String one, String many, String meaning, String paragraph) {
-      return new Kind(name, Counted.FAILURES, one, many, meaning, paragraph);
+  private record Kind(String name, Counted counted, String meaning, String paragraph) {
+    static Kind count(String name, String meaning, String paragraph) {
+      return new Kind(name, Counted.FAILURES, meaning, paragraph);
     }
   }
 
@@ -114,54 +113,38 @@ final class Problems {
           new Kind(
               "unrepaired",
               Counted.DAMAGE_LEFT,
-              "damaged entry in the file",
-              "damaged entries in the file",
               "A read of such an entry finds nothing, and drops it. Repair (verify --repair) drops all"
                   + " of them, and keeps the rest.",
               "damaged-entries"),
           new Kind(
               "damaged",
               Counted.DAMAGE_FOUND,
-              "damaged entry found",
-              "damaged entries found",
               "None is known to be left. A kill damages one at most; if there were more, suspect the"
                   + " disk or memory.",
               "damaged-entries"),
           Kind.count(
               "faults",
-              "error of the disk",
-              "errors of the disk",
               "The log has the file and the reason. Check the disk.",
               "errors-of-the-disk"),
           Kind.count(
               "not_stored",
-              "value not stored",
-              "values not stored",
               "Values were put faster than the disk writes, or are larger than the limit allows: see"
                   + " the log.",
               "values-not-stored"),
           Kind.count(
               "serializer_errors",
-              "key or value rejected by its serializer",
-              "keys or values rejected by their serializer",
               "It is computed again. After an upgrade this is normal once; else flush the cache.",
               "values-rejected"),
           Kind.count(
               "left_to_jgit",
-              "packed-refs file left to JGit",
-              "packed-refs files left to JGit",
               "Answers are right, but slower. The command refs names the project and the reason.",
               "refs-left-to-jgit"),
           Kind.count(
               "no_memory",
-              "ref list without memory",
-              "ref lists without memory",
               "JGit answers instead. Raise -XX:MaxDirectMemorySize.",
               "refs-left-to-jgit"),
           Kind.count(
               "failures",
-              "lookup left to JGit by a fault",
-              "lookups left to JGit by a fault",
               "Answers are right, but slower. The log has the reason.",
               "refs-left-to-jgit"));
 
@@ -245,15 +228,12 @@ final class Problems {
     findKinds(name, figures);
     new Limits(report, samples, now).find(all::add);
     if (figures.get("queued") > 0 && wasQueued(name)) {
-      all.add(
-          new Problem(
-              Level.LIMIT,
-              name,
-              figures.fill("{queued} values queued for writing"),
-              "Values are put faster than the disk writes them.",
-              "values-not-stored",
-              false,
-              UNKNOWN));
+      add(
+          Level.LIMIT,
+          name,
+          figures.fill("{queued} values queued for writing"),
+          "Values are put faster than the disk writes them.",
+          "values-not-stored");
     }
   }
 
@@ -301,15 +281,12 @@ final class Problems {
     SharedTable.problems(shared)
         .forEach(text -> add(SHARED, text, "Run shared --check.", "shared-values"));
     if (shared.behindMillis() > BEHIND.toMillis()) {
-      all.add(
-          new Problem(
-              Level.LIMIT,
-              SHARED,
-              "this server is " + Units.millis(shared.behindMillis()) + " behind the others",
-              "Values of the others come later than they could.",
-              "shared-values",
-              false,
-              UNKNOWN));
+      add(
+          Level.LIMIT,
+          SHARED,
+          "this server is " + Units.millis(shared.behindMillis()) + " behind the others",
+          "Values of the others come later than they could.",
+          "shared-values");
     }
   }
 
@@ -328,7 +305,11 @@ final class Problems {
   }
 
   private void add(String subject, String text, String meaning, String paragraph) {
-    all.add(new Problem(Level.NOW, subject, text, meaning, paragraph, false, UNKNOWN));
+    add(Level.NOW, subject, text, meaning, paragraph);
+  }
+
+  private void add(Level level, String subject, String text, String meaning, String paragraph) {
+    all.add(new Problem(level, subject, text, meaning, paragraph, false, UNKNOWN));
   }
 
   private void findKinds(String subject, Figures figures) {
@@ -340,7 +321,7 @@ final class Problems {
         long last = isLeft ? now : lastRise(subject, kind.name);
         boolean isOver = kind.counted == Counted.DAMAGE_FOUND || !isRecent(last);
         Level level = isOver ? Level.WAS : Level.NOW;
-        String text = Units.count(count) + " " + (count == 1 ? kind.one : kind.many);
+        String text = figures.meaning(kind.name) + ": " + Units.count(count);
         String since = isLeft ? "" : " since the start";
         all.add(
             new Problem(

@@ -113,19 +113,10 @@ public final class StartLog {
 
   /** Reports how a cache's file was found, unless all went well. */
   void report(String cache, StartReport report) {
-    String text =
-        switch (report.kind()) {
-          case RECOVERED -> "Cache %s was recovered, because %s: %s entries kept";
-          case COPY -> "Cache %s uses a copy of its file, and %s; entries: %s";
-          case SHRUNK -> "Cache %s is being made smaller, because %s: it had %s entries";
-          case REPLACED -> "Cache %s starts empty: %s";
-          case NONE -> "Cache %s is kept in memory only: %s";
-          case PENDING, NEW, CLEAN -> "";
-        };
-    if (!text.isEmpty()) {
+    if (!report.told().isEmpty()) {
       // A copy has come here by intention.
       Level level = report.kind() == StartReport.Kind.COPY ? Level.INFO : Level.WARNING;
-      tell(level, String.format(Locale.ROOT, text, cache, report.detail(), report.entries()));
+      tell(level, "Cache " + cache + " " + report.told());
     }
   }
 

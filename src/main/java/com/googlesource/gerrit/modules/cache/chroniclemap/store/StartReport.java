@@ -26,22 +26,41 @@ public record StartReport(Kind kind, String detail, long entries, long millis) {
   /** What was found. */
   public enum Kind {
     /** The file is not open yet. */
-    PENDING,
+    PENDING("opening", ""),
     /** There was no file, or only one that was never finished or never held anything. */
-    NEW,
+    NEW("new", ""),
     /** The file was closed properly. */
-    CLEAN,
+    CLEAN("clean", ""),
     /** The file was not closed properly, and was recovered. */
-    RECOVERED,
+    RECOVERED("crash", "was recovered after a crash"),
     /** The file is a copy of a closed one that no checksum confirms. */
-    COPY,
+    COPY("copy", "uses a copy of its file"),
     /** The file is larger than its limit is now; a smaller one keeps the values used most. */
-    SHRUNK,
+    SHRUNK("shrunk", "was made smaller"),
     /** The file could not be used and was replaced by an empty one. */
-    REPLACED,
+    REPLACED("emptied", "starts empty"),
     /** There is no file: it could neither be opened nor created. */
-    NONE
+    NONE("FAILED", "is kept in memory only");
+
+    /** A word for people. */
+    public final String word;
+
+    private final String told;
+
+    Kind(String word, String told) {
+      this.word = word;
+      this.told = told;
+    }
   }
 
   static final StartReport PENDING = new StartReport(Kind.PENDING, "", 0, 0);
+
+  /** What people should know of it, to be read after the store's name; empty if all is as usual. */
+  public String told() {
+    return kind.told.isEmpty()
+        ? ""
+        : kind.told
+            + (detail.isEmpty() ? "" : ": " + detail)
+            + (entries == 0 ? "" : "; entries: " + entries);
+  }
 }

@@ -157,8 +157,8 @@ class CachesShownTest {
                 List.of(
                     report("ours", StoreState.READY, StartReport.Kind.REPLACED, "it was text", 1),
                     report("lost", StoreState.FAILED, StartReport.Kind.CLEAN, "", 1))));
-    assertThat(text).contains("ours: started empty: it was text");
-    assertThat(text).contains("ours, wrong now: 1 damaged entry in the file. A read of such");
+    assertThat(text).contains("ours: starts empty: it was text; entries: 1");
+    assertThat(text).contains("ours, wrong now: damaged entries in the file: 1. A read of such");
     assertThat(text).contains("lost, wrong now: kept in memory only: see the log");
   }
 

@@ -228,7 +228,7 @@ class HistoryTest {
         TestCaches.report("a", StoreState.READY, StartReport.Kind.RECOVERED, 0, 0, 0),
         quiet("b", 0));
     assertThat(history.events()).hasSize(1);
-    assertThat(history.events().get(0).text()).isEqualTo("recovered after a crash: killed");
+    assertThat(history.events().get(0).text()).isEqualTo("was recovered after a crash: killed; entries: 1");
   }
 
   @Test

@@ -94,7 +94,7 @@ class ProblemsTest {
     // Before a sample has it.
     CacheReport faulty = cache(StoreState.READY, 0, 1, 0);
     assertThat(shown(problems(faulty)))
-        .containsExactly("wrong now: a: 1 error of the disk since the start");
+        .containsExactly("wrong now: a: errors of the disk: 1 since the start");
     long seen = now;
     now += 1;
     sample(faulty);
@@ -104,12 +104,12 @@ class ProblemsTest {
       sample(faulty);
     }
     assertThat(shown(problems(faulty)))
-        .containsExactly("was wrong: a: 1 error of the disk since the start");
+        .containsExactly("was wrong: a: errors of the disk: 1 since the start");
     assertThat(problems(faulty).all().get(0).level()).isEqualTo(Problems.Level.WAS);
     assertThat(problems(faulty).all().get(0).last()).isEqualTo(seen);
     // Another one.
     assertThat(shown(problems(cache(StoreState.READY, 0, 2, 0))))
-        .containsExactly("wrong now: a: 2 errors of the disk since the start");
+        .containsExactly("wrong now: a: errors of the disk: 2 since the start");
   }
 
   @Test
@@ -119,11 +119,11 @@ class ProblemsTest {
       sample(damaged);
     }
     assertThat(shown(problems(damaged)))
-        .containsExactly("wrong now: a: 2 damaged entries in the file");
+        .containsExactly("wrong now: a: damaged entries in the file: 2");
     assertThat(problems(damaged).all().get(0).repairable()).isTrue();
     assertThat(problems(damaged).all().get(0).line())
         .startsWith(
-            "a, wrong now: 2 damaged entries in the file. A read of such an entry finds nothing");
+            "a, wrong now: damaged entries in the file: 2. A read of such an entry finds nothing");
   }
 
   @Test
@@ -131,7 +131,7 @@ class ProblemsTest {
     CacheReport repaired = cache(StoreState.READY, 0, 0, 0);
     repaired.disk().counts().damaged.add(4);
     assertThat(shown(problems(repaired)))
-        .containsExactly("was wrong: a: 4 damaged entries found since the start");
+        .containsExactly("was wrong: a: damaged entries found: 4 since the start");
   }
 
   /** The figure comes from the same moment as its event, or from one before. */

@@ -203,11 +203,11 @@ class RefsShownTest {
 
   @Test
   void faultsAreSaidIfThereAreAny() {
-    assertThat(text(totals(0, 0))).doesNotContain("left to JGit");
+    assertThat(text(totals(0, 0))).doesNotContain("only JGit");
     assertThat(text(totals(0, 0))).doesNotContain("without memory");
-    assertThat(text(totals(0, 3))).contains("3 ref lists without memory since the start");
-    assertThat(text(totals(1, 0))).contains("1 packed-refs file left to JGit since the start");
-    assertThat(text(totals(0, 1))).contains("1 lookup left to JGit by a fault since the start");
+    assertThat(text(totals(0, 3))).contains("lists without memory: 3 since the start");
+    assertThat(text(totals(1, 0))).contains("files that only JGit can read: 1 since the start");
+    assertThat(text(totals(0, 1))).contains("lookups left to JGit by a fault: 1 since the start");
   }
 
   @Test
