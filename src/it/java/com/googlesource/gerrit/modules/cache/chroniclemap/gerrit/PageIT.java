@@ -363,7 +363,8 @@ class PageIT {
     assertThat(rest("caches/git_tags").get("invalidated").getAsLong()).isGreaterThan(before);
     // A flush leaves a trace, which the next refresh shows.
     Deadline.in(Duration.ofMinutes(2))
-        .await(() -> browser.one("#events").getText().contains("flushed"), "the flush");
+        .await(
+            () -> browser.one("#events").getText().contains("removals of all values"), "the flush");
 
     int caches = rest("caches").getAsJsonArray("caches").size();
     browser.open(page);

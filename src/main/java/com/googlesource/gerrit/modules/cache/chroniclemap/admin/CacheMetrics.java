@@ -64,37 +64,7 @@ public final class CacheMetrics extends PublishedMetrics {
   static final ImmutableList<Metric<CacheReport>> ALL = all();
 
   /** All figures of each cache: its metrics, and those of its heap tier, which Gerrit publishes. */
-  static final ImmutableList<Metric<CacheReport>> WITH_HEAP =
-      new Metric.Table<CacheReport>("", "")
-          .addAll(ALL, report -> report)
-          .gauge("heap_entries", "values on the heap", "entries", CacheReport::heapEntries)
-          .count(
-              "heap_hits",
-              "lookups that found a value in memory",
-              "lookups",
-              r -> r.heap().hitCount())
-          .count(
-              "heap_misses",
-              "lookups that found none in memory",
-              "lookups",
-              r -> r.heap().missCount())
-          .count(
-              "heap_evicted",
-              "values that left memory for others, or expired",
-              "entries",
-              r -> r.heap().evictionCount())
-          .count(
-              "load_nanos",
-              "time of the loads of what was not in memory",
-              NANOSECONDS,
-              r -> r.heap().totalLoadTime())
-          .gauge("memory_limit", "memoryLimit of the cache", "weight", CacheReport::memoryLimit)
-          .gauge(
-              "keys_in_use",
-              "keys read from the file three times or more lately",
-              "keys",
-              r -> r.disk().keysInUse())
-          .all();
+  static final ImmutableList<Metric<CacheReport>> WITH_HEAP = withHeap();
 
   /** The only metric that is not of a single cache: if it is 1, there are no others. */
   static final String MEMORY_ONLY = "caches/chroniclemap/memory_only";
@@ -130,6 +100,21 @@ public final class CacheMetrics extends PublishedMetrics {
     }
     t.count("recoveries", "recoveries after a crash", "files", recovered);
     t.count("serializer_errors", rejected, "entries", CacheReport::serializerErrors);
+    return t.all();
+  }
+
+  private static ImmutableList<Metric<CacheReport>> withHeap() {
+    Metric.Table<CacheReport> t = new Metric.Table<>("", "");
+    ToLongFunction<CacheReport> loadNanos = r -> r.heap().totalLoadTime();
+    ToLongFunction<CacheReport> inUse = r -> r.disk().keysInUse();
+    t.addAll(ALL, report -> report);
+    t.gauge("heap_entries", "values on the heap", "entries", CacheReport::heapEntries);
+    t.count("heap_hits", "lookups found in memory", "lookups", r -> r.heap().hitCount());
+    t.count("heap_misses", "lookups not found there", "lookups", r -> r.heap().missCount());
+    t.count("heap_evicted", "evicted from memory", "entries", r -> r.heap().evictionCount());
+    t.count("load_nanos", "time of loads of what was not in memory", NANOSECONDS, loadNanos);
+    t.gauge("memory_limit", "memoryLimit of the cache", "weight", CacheReport::memoryLimit);
+    t.gauge("keys_in_use", "keys read from the file three times lately", "keys", inUse);
     return t.all();
   }
 

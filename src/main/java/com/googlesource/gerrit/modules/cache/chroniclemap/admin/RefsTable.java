@@ -47,7 +47,9 @@ final class RefsTable {
         Units.counted(all.get("projects"), "project", "projects"),
         all.fill("{refs}|{packed_bytes}|{memory_bytes}||{parses}|{checks}|{lookups}|")
             + time(totals.counts().lastParse.get()));
-    List<String> notes = notes(all, totals, reports);
+    out.println();
+    TextTable.printFigures(out, all);
+    List<String> notes = notes(totals, reports);
     problems.all().forEach(problem -> notes.add(problem.line()));
     table.notes(notes);
   }
@@ -73,38 +75,14 @@ final class RefsTable {
     return millis == 0 ? "" : Units.time(millis);
   }
 
-  /** Figures that have no column, in sentences, and what is wrong with single refs. */
-  static List<String> notes(Figures all, RefsTotals totals, List<ProjectRefs> reports) {
+  /** What is no figure of all, and what is wrong with single refs. */
+  private static List<String> notes(RefsTotals totals, List<ProjectRefs> reports) {
     List<String> notes = new ArrayList<>();
-    notes.add(
-        all.fill(
-            "Lists in memory: {lists}, with shared blocks counted once; limit: {limit_bytes};"
-                + " evicted to make room: {evicted}; loaded from disk: {loads}."));
-    notes.add(
-        all.fill(
-            "Direct memory of the indexes of object ids: {id_index_bytes}; of the whole process:"
-                + " {process_direct_bytes}."));
     totals
         .disk()
         .map(disk -> Figures.of(CacheMetrics.OF_STORE, disk))
         .map(disk -> disk.fill("Blocks on disk: {entries}, {disk_bytes} of at most {limit_bytes}."))
         .ifPresent(notes::add);
-    notes.add(
-        all.fill(
-            "Pushes with a list without refs of changes: {pushes}; with refs looked up by name:"
-                + " {pushes_by_name}; left to Gerrit: {pushes_left}. Checked against the commits"
-                + " that they build on: {checks_near}; against all advertised refs: {checks_full}."));
-    notes.add(
-        all.fill(
-            "Fetches of ids of visible refs: {fetches_by_tip}; of others, checked by JGit:"
-                + " {fetches_by_walk}. Branches decided as another one with the same access"
-                + " rules: {branches_by_rules}."));
-    if (all.get("reftables") > 0) {
-      notes.add(
-          all.fill(
-              "Projects with reftables: {reftables}; their tables: {table_bytes}; lookups:"
-                  + " {table_lookups}."));
-    }
     if (!totals.wantsDisk()) {
       totals
           .memoryOnlyReason()

@@ -22,6 +22,7 @@ import com.google.inject.Singleton;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.shared.SharedCounts;
 import com.googlesource.gerrit.modules.cache.chroniclemap.shared.SharedReport;
+import java.util.function.ToLongFunction;
 
 /**
  * The publisher of the metrics of values that are shared with other servers. There are none if no
@@ -30,26 +31,23 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.shared.SharedReport;
 @Singleton
 public final class SharedMetrics extends PublishedMetrics {
   /** All metrics. Their names are documented and never change. */
-  static final ImmutableList<Metric<SharedReport>> ALL =
-      new Metric.Table<SharedReport>("shared/chroniclemap/", "Shared values: ")
-          .gauge(
-              "unreachable",
-              "1 if there is no connection to the server",
-              "flag",
-              r -> r.failure().isEmpty() ? 0 : 1)
-          .gauge("full", "1 if the server has no room", "flag", r -> r.isFull() ? 1 : 0)
-          .gauge("behind_records", "records yet to be read", "records", SharedReport::behindRecords)
-          .gauge(
-              "behind_millis",
-              "how much newer the newest record is than the last one read",
-              "millis",
-              SharedReport::behindMillis)
-          .gauge("log_bytes", "size of the log on its server", BYTES, SharedReport::logBytes)
-          .gauge("queued", "values yet to be published", "values", SharedReport::queued)
-          .counts(new SharedCounts(), SharedReport::counts)
-          .all();
+  static final ImmutableList<Metric<SharedReport>> ALL = all();
 
   @Inject private CacheInventory inventory;
+
+  private static ImmutableList<Metric<SharedReport>> all() {
+    Metric.Table<SharedReport> t = new Metric.Table<>("shared/chroniclemap/", "Shared values: ");
+    ToLongFunction<SharedReport> unreachable = r -> r.failure().isEmpty() ? 0 : 1;
+    String behind = "how much newer the newest record is than the last one read";
+    t.gauge("unreachable", "1 if there is no connection to the server", "flag", unreachable);
+    t.gauge("full", "1 if the server has no room", "flag", r -> r.isFull() ? 1 : 0);
+    t.gauge("behind_records", "records yet to be read", "records", SharedReport::behindRecords);
+    t.gauge("behind_millis", behind, "millis", SharedReport::behindMillis);
+    t.gauge("log_bytes", "size of the log on its server", BYTES, SharedReport::logBytes);
+    t.gauge("queued", "values yet to be published", "values", SharedReport::queued);
+    t.counts(new SharedCounts(), SharedReport::counts);
+    return t.all();
+  }
 
   @Override
   void publish() {

@@ -32,13 +32,7 @@ final class SharedTable {
   static void print(PrintWriter out, SharedReport report) {
     TextTable.printWrapped(out, "Values are shared through " + report.server());
     out.println();
-    Figures.of(SharedMetrics.ALL, report)
-        .forEach(
-            (metric, value) ->
-                out.println(
-                    padEnd(metric.shortName(), 18, ' ')
-                        + padEnd(metric.format(value), 10, ' ')
-                        + metric.shortMeaning()));
+    TextTable.printFigures(out, Figures.of(SharedMetrics.ALL, report));
     List<String> problems = problems(report);
     if (!problems.isEmpty()) {
       out.println();

@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
+import static com.google.common.base.Strings.padEnd;
+
 import com.google.common.base.CharMatcher;
 import com.google.common.collect.Lists;
 import java.io.PrintWriter;
@@ -67,6 +69,16 @@ final class TextTable {
       out.println();
       notes.forEach(note -> printWrapped(out, note));
     }
+  }
+
+  /** Prints a line for each figure, with what it means. */
+  static void printFigures(PrintWriter out, Figures figures) {
+    figures.forEach(
+        (metric, value) ->
+            out.println(
+                padEnd(metric.shortName(), 22, ' ')
+                    + padEnd(metric.format(value), 9, ' ')
+                    + metric.shortMeaning()));
   }
 
   /** Prints a text on as many lines as necessary. All lines but the first are indented. */

@@ -134,11 +134,9 @@ final class CacheSettings {
   }
 
   private Optional<Duration> duration(String cache, String name, Duration byDefault) {
-    if (!Strings.isNullOrEmpty(config.getString(SECTION, cache, name))) {
-      long seconds = ConfigUtil.getTimeUnit(config, SECTION, cache, name, 0, SECONDS);
-      if (seconds > 0) {
-        return Optional.of(Duration.ofSeconds(seconds));
-      }
+    long seconds = ConfigUtil.getTimeUnit(config, SECTION, cache, name, 0, SECONDS);
+    if (seconds > 0) {
+      return Optional.of(Duration.ofSeconds(seconds));
     }
     return Optional.ofNullable(byDefault);
   }

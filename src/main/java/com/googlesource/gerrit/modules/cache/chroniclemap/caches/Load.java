@@ -20,10 +20,12 @@ import com.google.gerrit.common.Nullable;
 import com.google.gerrit.server.cancellation.RequestCancelledException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Ticket;
 import java.nio.channels.ClosedByInterruptException;
+import java.util.Objects;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.ExecutionException;
+import java.util.stream.Stream;
 
 /**
  * A load of a key's value. The thread that creates it loads the value, and then calls {@link
@@ -142,17 +144,14 @@ final class Load<K, V> implements AutoCloseable {
    * interrupted, or its stack was full. Another thread may have more luck.
    */
   private static boolean isOfItsThread(Throwable failure) {
-    Throwable cause = failure;
-    for (int i = 0; i < MAX_CAUSES && cause != null; i++) {
-      if (cause instanceof InterruptedException
-          || cause instanceof ClosedByInterruptException
-          || cause instanceof CancellationException
-          || cause instanceof RequestCancelledException
-          || cause instanceof StackOverflowError) {
-        return true;
-      }
-      cause = cause.getCause();
-    }
-    return false;
+    return Stream.iterate(failure, Objects::nonNull, Throwable::getCause)
+        .limit(MAX_CAUSES)
+        .anyMatch(
+            cause ->
+                cause instanceof InterruptedException
+                    || cause instanceof ClosedByInterruptException
+                    || cause instanceof CancellationException
+                    || cause instanceof RequestCancelledException
+                    || cause instanceof StackOverflowError);
   }
 }

@@ -16,6 +16,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
 import static com.google.common.util.concurrent.MoreExecutors.directExecutor;
 
+import com.google.common.cache.AbstractCache.SimpleStatsCounter;
+import com.google.common.cache.AbstractCache.StatsCounter;
 import com.google.common.cache.Cache;
 import com.google.common.cache.CacheLoader;
 import com.google.common.cache.CacheLoader.InvalidCacheLoadException;
@@ -44,7 +46,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.LongAdder;
 
 /**
  * The loads of a cache, which bring values to its heap tier: from disk, or else from the source.
@@ -78,9 +79,7 @@ final class Loads<K, V> {
   private final boolean isKept;
 
   private final ConcurrentMap<K, Load<K, V>> open = new ConcurrentHashMap<>();
-  private final LongAdder loads = new LongAdder();
-  private final LongAdder failedLoads = new LongAdder();
-  private final LongAdder loadNanos = new LongAdder();
+  private final StatsCounter counts = new SimpleStatsCounter();
 
   Loads(
       PersistentCacheDef<K, V> def,
@@ -178,22 +177,18 @@ final class Loads<K, V> {
 
   private CachedValue<V> compute(Load<K, V> load, @Nullable Callable<? extends V> callable)
       throws ExecutionException {
+    long start = System.nanoTime();
     try {
       CachedValue<V> cached = completedBefore(load);
       if (cached == null) {
-        long start = System.nanoTime();
-        try {
-          cached = putOnHeap(load.key.key(), readOrCompute(load, callable));
-        } finally {
-          loadNanos.add(System.nanoTime() - start);
-        }
-        loads.increment();
+        cached = putOnHeap(load.key.key(), readOrCompute(load, callable));
+        counts.recordLoadSuccess(System.nanoTime() - start);
       }
       complete(load, cached);
       return cached;
     } catch (Throwable e) {
       fail(load, e);
-      failedLoads.increment();
+      counts.recordLoadException(System.nanoTime() - start);
       throw failure(e);
     }
   }
@@ -317,16 +312,15 @@ final class Loads<K, V> {
       }
       if (!mine.isEmpty()) {
         readOrComputeAll(mine, result);
-        loads.increment();
+        counts.recordLoadSuccess(System.nanoTime() - start);
       }
     } catch (Throwable e) {
       // No effect on those that are complete.
       mine.forEach(load -> fail(load, e));
-      failedLoads.increment();
+      counts.recordLoadException(System.nanoTime() - start);
       throw failure(e);
     } finally {
       mine.forEach(Load::close);
-      loadNanos.add(System.nanoTime() - start);
     }
   }
 
@@ -506,7 +500,6 @@ final class Loads<K, V> {
 
   /** Hits and misses of the heap; loads from disk, from the source, and refreshes. */
   CacheStats stats() {
-    return heap.stats()
-        .plus(new CacheStats(0, 0, loads.sum(), failedLoads.sum(), loadNanos.sum(), 0));
+    return heap.stats().plus(counts.snapshot());
   }
 }

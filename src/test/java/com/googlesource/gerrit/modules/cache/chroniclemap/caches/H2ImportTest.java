@@ -444,8 +444,12 @@ class H2ImportTest {
     start(def("c"));
     assertThat(cache.getIfPresent("key1")).isNull();
     assertThat(cache.getIfPresent("key2")).isEqualTo("value2");
+    // A program that runs with H2 by mistake, say: what was there at the switch stays.
+    withH2(def("c"), h2 -> putMany(h2, 1));
+    start(def("c"));
     close();
     assertThat(Files.readAllBytes(away("c"))).isEqualTo(before);
+    assertThat(Files.exists(away("c").resolveSibling("c-v2.mv.db.later"))).isTrue();
   }
 
   private Path away(String name) {

@@ -49,6 +49,9 @@ public final class H2Takeover {
   /** Where files go that were taken over, within H2's folder. */
   static final String ASIDE = "taken-over";
 
+  /** The end of the name there of the last file that came after one of the same name. */
+  static final String LATER = ".later";
+
   /** The caches whose loss users would notice, as they would have to sign in again. */
   private static final ImmutableSet<String> SECRET =
       ImmutableSet.of("web_sessions", "oauth_tokens");
@@ -200,12 +203,11 @@ public final class H2Takeover {
   static void moveAside(Path file) throws IOException {
     Path folder = file.toAbsolutePath().getParent();
     Path aside = Files.createDirectories(folder.resolve(ASIDE));
+    Path first = aside.resolve(file.getFileName());
+    // The first is that of the switch, to which an administrator may go back.
+    Path place = Files.notExists(first) ? first : first.resolveSibling(first.getFileName() + LATER);
     try {
-      Files.move(
-          file,
-          aside.resolve(file.getFileName()),
-          StandardCopyOption.ATOMIC_MOVE,
-          StandardCopyOption.REPLACE_EXISTING);
+      Files.move(file, place, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
     } catch (NoSuchFileException e) {
       // Already moved, by the store of a plugin that is being replaced.
     }
