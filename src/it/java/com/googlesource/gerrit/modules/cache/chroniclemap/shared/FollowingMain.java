@@ -55,7 +55,6 @@ final class FollowingMain {
       StoreCache cache = StoreCache.open(directory, 1 << 30);
       System.out.println(valuesOf(cache));
       follower.add(cache);
-      follower.begin();
       Thread thread = Thread.ofPlatform().daemon().start(follower);
       long begun = System.nanoTime();
       long had = 0;

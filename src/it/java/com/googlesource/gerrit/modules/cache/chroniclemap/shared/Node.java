@@ -20,7 +20,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Deadlin
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.Set;
 import org.eclipse.jgit.lib.Config;
 
 /** A server of a site, reduced to one cache in memory and what it shares. */
@@ -34,9 +33,9 @@ final class Node implements AutoCloseable {
 
   private Node(Path folder, Config config, String gerrit, MemoryCache cache) {
     this.cache = cache;
-    this.shared =
-        SharedValues.begin(config, folder, gerrit, Set.of(MemoryCache.NAME)).orElseThrow();
+    this.shared = SharedValues.begin(config, folder, gerrit).orElseThrow();
     shared.add(cache);
+    shared.follow();
   }
 
   /** Settings for a server. */

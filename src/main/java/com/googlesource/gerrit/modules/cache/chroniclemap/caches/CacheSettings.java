@@ -99,7 +99,7 @@ final class CacheSettings {
    * @throws IllegalArgumentException if a setting is invalid
    */
   Optional<SharedValues> shareValues(Path folder) {
-    return SharedValues.begin(config, folder, minorVersion(), PureCaches.SHARED);
+    return SharedValues.begin(config, folder, minorVersion());
   }
 
   /** Gerrit's version without what changes within a minor one, such as 3.13. */

@@ -29,7 +29,6 @@ import com.google.gerrit.server.cache.PersistentCacheFactory;
 import com.google.gerrit.server.plugins.Plugin;
 import com.google.gerrit.server.plugins.ReloadPluginListener;
 import com.google.inject.Inject;
-import com.google.inject.ProvisionException;
 import com.google.inject.Singleton;
 import com.google.inject.name.Named;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.h2.H2Takeover;
@@ -339,12 +338,7 @@ final class ChronicleMapCacheFactory
 
   /** Makes the disk tier of a cache; empty for a cache in memory only. */
   private <K, V> Optional<DiskTier<K, V>> disk(PersistentCacheDef<K, V> def) {
-    try {
-      settings.check(def);
-    } catch (ProvisionException e) {
-      e.getErrorMessages().forEach(error -> log.refuse(settings.site, error.getMessage()));
-      throw e;
-    }
+    settings.check(def);
     long limit = settings.diskLimit(def);
     if (directory.isEmpty()) {
       return Optional.empty();
@@ -458,7 +452,7 @@ final class ChronicleMapCacheFactory
           directory.ifPresent(StoreDirectory::close);
           throw new IllegalStateException(reason);
         });
-    shared.ifPresent(SharedValues::allAdded);
+    shared.ifPresent(SharedValues::follow);
   }
 
   @Override

@@ -28,8 +28,6 @@ import java.time.ZonedDateTime;
 import java.time.format.DateTimeFormatter;
 import java.util.Locale;
 import java.util.Queue;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.logging.Level;
 
@@ -51,9 +49,6 @@ public final class StartLog {
 
   private final Queue<Message> waiting = new ConcurrentLinkedQueue<>();
   private volatile boolean readable;
-
-  /** What {@link #refuse} has written: Guice asks again for each user of what it could not make. */
-  private final Set<String> refusals = ConcurrentHashMap.newKeySet();
 
   StartLog() {}
 
@@ -84,13 +79,6 @@ public final class StartLog {
       }
     } catch (IOException e) {
       // Then the message is only printed.
-    }
-  }
-
-  /** Writes once why the server does not start. */
-  void refuse(SitePaths site, String reason) {
-    if (refusals.add(reason)) {
-      writeNow(site, "ERROR", reason);
     }
   }
 

@@ -36,8 +36,8 @@ import java.util.function.BooleanSupplier;
  * thread starts at the lowest of these places, and goes back to that of a store that is opened
  * later, or again.
  *
- * <p>What a store cannot take in is left out there: for want of room, or as its disk is busy. What it
- * missed while it had no file it gets once it is open again, as its note is from before.
+ * <p>What a store cannot take in is left out there: for want of room, or as its disk is busy. What
+ * it missed while it had no file it gets once it is open again, as its note is from before.
  *
  * <p>Notes are written once a minute, and are then two minutes old, because stores are forced to
  * disk once a minute. If a slow disk needs longer, a crash of the machine may leave a note of what
@@ -101,7 +101,6 @@ final class Follower implements Runnable {
   private final Reconnection connection;
   private final Flushes flushes;
   private final SharedCounts counts;
-  private final CountDownLatch begun = new CountDownLatch(1);
   private final CountDownLatch stopped;
   private final Map<String, Target> targets = new ConcurrentHashMap<>();
   private final long noteNanos;
@@ -174,11 +173,6 @@ final class Follower implements Runnable {
     targets.put(cache.name(), new Target(cache));
   }
 
-  /** To be called once all caches were added. */
-  void begin() {
-    begun.countDown();
-  }
-
   /** How many records there are to read; 0 if that is not known. */
   long behindRecords() {
     long read = index;
@@ -214,7 +208,6 @@ final class Follower implements Runnable {
   @Override
   public void run() {
     try {
-      begun.await();
       awaitStores();
       connection.repeat(this::step);
     } catch (InterruptedException e) {
@@ -460,9 +453,7 @@ final class Follower implements Runnable {
 
   private void take(SharedValue value) throws InterruptedException {
     Target target = targets.get(value.cache());
-    if (target == null
-        || target.cache.version() != value.version()
-        || flushes.covers(value)) {
+    if (target == null || target.cache.version() != value.version() || flushes.covers(value)) {
       counts.skipped.increment();
       return;
     }

@@ -18,9 +18,7 @@ import com.google.gerrit.common.Nullable;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.HashSet;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import org.eclipse.jgit.lib.Config;
 
@@ -62,72 +60,53 @@ public final class SharedValues {
   /** Null if this server only reads. */
   @Nullable private final Publisher publisher;
 
-  /** The caches that have to be added before the follower begins. Guarded by itself. */
-  private final Set<String> awaited;
-
-  private SharedValues(
-      SharedSettings settings,
-      String key,
-      RecordLog.Opener opener,
-      Path folder,
-      Set<String> caches) {
+  private SharedValues(SharedSettings settings, String key, RecordLog.Opener opener, Path folder) {
     this.settings = settings;
     this.opener = opener;
-    this.awaited = new HashSet<>(caches);
     this.seal = new Seal(settings.secret(), key);
     this.following = new Reconnection(opener, counts, "not connected yet", stopped);
     this.flushes = new Flushes(folder.resolve(FLUSHES_FILE));
     String log = settings.server() + " " + key + " " + seal.fingerprint();
     this.follower = new Follower(seal, log, following, flushes, counts, NOTE_EVERY, stopped);
-    this.followerThread = start("follow", follower);
+    this.followerThread = thread("follow", follower);
     if (settings.publishes()) {
       this.publishing = new Reconnection(opener, counts, "", stopped);
       this.publisher = new Publisher(seal, publishing, counts, stopped);
-      var unused = start("publish", publisher);
+      thread("publish", publisher).start();
     } else {
       this.publishing = null;
       this.publisher = null;
     }
   }
 
-  private static Thread start(String what, Runnable task) {
-    return Thread.ofPlatform().daemon().name("cache-chroniclemap-shared-" + what).start(task);
+  private static Thread thread(String what, Runnable task) {
+    return Thread.ofPlatform().daemon().name("cache-chroniclemap-shared-" + what).unstarted(task);
   }
 
   /**
-   * Begins to share values, if that is configured.
+   * Begins to publish values, if that is configured. {@link #follow} begins to take them in.
    *
    * @param folder of the stores, for notes of flushes
    * @param gerrit the minor version of Gerrit, such as 3.13; others have another log
-   * @param caches the names of those that may be added
    * @throws IllegalArgumentException if a setting is invalid
    */
-  public static Optional<SharedValues> begin(
-      Config config, Path folder, String gerrit, Set<String> caches) {
+  public static Optional<SharedValues> begin(Config config, Path folder, String gerrit) {
     if (!SharedSettings.areSet(config)) {
       return Optional.empty();
     }
     SharedSettings settings = SharedSettings.of(config);
     String key = "cache-chroniclemap:" + settings.site() + ":" + gerrit + ":" + FORMAT;
-    return Optional.of(
-        new SharedValues(settings, key, () -> new RedisLog(settings, key), folder, caches));
+    return Optional.of(new SharedValues(settings, key, () -> new RedisLog(settings, key), folder));
   }
 
-  /** Adds a cache, which takes in values from now on. */
+  /** Adds a cache, which takes in values. */
   public void add(SharedCache cache) {
     follower.add(cache);
-    synchronized (awaited) {
-      if (awaited.remove(cache.name()) && awaited.isEmpty()) {
-        follower.begin();
-      }
-    }
   }
 
-  /**
-   * Says that no further cache will be added. Without it, values wait for those that are missing.
-   */
-  public void allAdded() {
-    follower.begin();
+  /** Begins to take in values. Each cache that is added later costs a way back in the log. */
+  public void follow() {
+    followerThread.start();
   }
 
   /** Whether values that this server computes go to the others. */
@@ -198,7 +177,6 @@ public final class SharedValues {
   /** Ends the sharing. Waits half a second at most. To be called before stores are closed. */
   public void stop() {
     stopped.countDown();
-    follower.begin();
     following.close();
     try {
       followerThread.join(STOP_MILLIS);

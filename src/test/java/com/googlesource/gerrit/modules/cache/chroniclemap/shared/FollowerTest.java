@@ -123,7 +123,6 @@ class FollowerTest {
             Duration.ofMillis(1),
             stopped);
     List.of(caches).forEach(follower::add);
-    follower.begin();
     Thread thread = Thread.ofPlatform().daemon().start(follower);
     Runnable stop =
         () -> {

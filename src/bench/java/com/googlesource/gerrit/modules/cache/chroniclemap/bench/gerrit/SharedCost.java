@@ -57,8 +57,9 @@ final class SharedCost {
       directory = StoreDirectory.open(folder.resolve("stores"));
       cache = StoreCache.open(directory, 1L << 30);
       Set<Long> before = threadIds();
-      shared = SharedValues.begin(config, folder, "bench", Set.of(StoreCache.NAME)).orElseThrow();
+      shared = SharedValues.begin(config, folder, "bench").orElseThrow();
       shared.add(cache);
+      shared.follow();
       threads = threadIds();
       threads.removeAll(before);
     }
