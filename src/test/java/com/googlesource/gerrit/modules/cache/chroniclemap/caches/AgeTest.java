@@ -65,27 +65,22 @@ class AgeTest extends SiteTest {
 
   @Test
   void maxAgeOfTheDefinition() throws Exception {
-    LoadingCache<String, String> cache = site.loading(def().expireAfterWrite(Duration.ofHours(1)));
+    TestCacheDef def = def().expireAfterWrite(Duration.ofHours(1));
+    LoadingCache<String, String> cache = site.loading(def);
     age(cache, "old", "disk", Duration.ofMinutes(61));
     age(cache, "young", "disk", Duration.ofMinutes(59));
     assertThat(cache.get("old")).isEqualTo("loaded old");
     assertThat(cache.get("young")).isEqualTo("disk");
-  }
-
-  @Test
-  void maxAgeOfTheConfigurationWins() throws Exception {
+    // The configuration's wins.
     site.config().setString("cache", "cache", "maxAge", "10 days");
-    LoadingCache<String, String> cache = site.loading(def().expireAfterWrite(Duration.ofHours(1)));
+    site.restart();
+    cache = site.loading(def);
     age(cache, "old", "disk", Duration.ofDays(9));
     assertThat(cache.get("old")).isEqualTo("disk");
-  }
-
-  @Test
-  void noMaxAgeKeepsValuesForEver() throws Exception {
-    LoadingCache<String, String> cache = site.loading(def());
-    age(cache, "old", "disk", Duration.ofDays(4000));
-    assertThat(cache.get("old")).isEqualTo("disk");
-    assertThat(cache.getIfPresent("old")).isEqualTo("disk");
+    // Without any, values are kept for ever.
+    LoadingCache<String, String> ageless = site.loading(new TestCacheDef("ageless").loader(loader));
+    age(ageless, "old", "disk", Duration.ofDays(4000));
+    assertThat(ageless.get("old")).isEqualTo("disk");
   }
 
   /** The heap tier counts from the moment a value came to the heap, the cache from its making. */
@@ -171,23 +166,6 @@ class AgeTest extends SiteTest {
     assertThat(report(cache).serializerErrors()).isEqualTo(0);
   }
 
-  @Test
-  void refreshOnRequestComputesAnew() throws Exception {
-    LoadingCache<String, String> cache = site.loading(def());
-    assertThat(cache.get("a")).isEqualTo("loaded a");
-    loader.source.put("a", "new");
-    cache.refresh("a");
-    assertThat(cache.get("a")).isEqualTo("new");
-    site.restart();
-    cache = site.loading(def());
-    loader.source.put("a", "newer");
-    // Now the value is on disk only.
-    cache.refresh("a");
-    assertThat(cache.get("a")).isEqualTo("newer");
-    site.restart();
-    assertThat(site.loading(def()).get("a")).isEqualTo("newer");
-  }
-
   /** A source whose reloads take as long as the test wants. */
   private static final class SlowReloads extends CountingLoader {
     final CountDownLatch begun = new CountDownLatch(1);
@@ -211,15 +189,18 @@ class AgeTest extends SiteTest {
   }
 
   @Test
-  void anInvalidationWhileARefreshIsOnItsWayWins() throws Exception {
-    SlowReloads slow = new SlowReloads();
-    LoadingCache<String, String> cache = site.loading(def().loader(slow));
-    assertThat(cache.get("a")).isEqualTo("loaded a");
-    slow.source.put("a", "after");
-    slow.during(cache, () -> cache.invalidate("a"), "before");
-    assertThat(cache.get("a")).isEqualTo("after");
-    site.restart();
-    assertThat(site.loading(def().loader(slow)).get("a")).isEqualTo("after");
+  void aChangeWhileARefreshIsOnItsWayWins() throws Exception {
+    for (boolean isPut : new boolean[] {false, true}) {
+      SlowReloads slow = new SlowReloads();
+      LoadingCache<String, String> cache = site.loading(def().loader(slow));
+      String before = cache.get("a");
+      slow.source.put("a", "after " + isPut);
+      slow.during(
+          cache, isPut ? () -> cache.put("a", "after true") : () -> cache.invalidate("a"), before);
+      assertThat(cache.get("a")).isEqualTo("after " + isPut);
+      site.restart();
+      assertThat(site.loading(def().loader(slow)).get("a")).isEqualTo("after " + isPut);
+    }
   }
 
   /** The refresh that the old value caused must not have the new one taken for valid. */
@@ -256,16 +237,5 @@ class AgeTest extends SiteTest {
       // There is no value, as its source is down.
       assertThat(e).hasCauseThat().hasMessageThat().isEqualTo("source is down");
     }
-  }
-
-  @Test
-  void aPutWhileARefreshIsOnItsWayWins() throws Exception {
-    SlowReloads slow = new SlowReloads();
-    LoadingCache<String, String> cache = site.loading(def().loader(slow));
-    assertThat(cache.get("a")).isEqualTo("loaded a");
-    slow.during(cache, () -> cache.put("a", "put"), "refreshed");
-    assertThat(cache.get("a")).isEqualTo("put");
-    site.restart();
-    assertThat(site.loading(def().loader(slow)).get("a")).isEqualTo("put");
   }
 }

@@ -177,33 +177,6 @@ class SerializerFaultsTest extends SiteTest {
   private static final int HUGE = 50 << 20;
 
   @Test
-  void aHugeValueIsKeptWithinTheDefaultLimit() throws Exception {
-    TestCacheDef def = def().diskLimit(128 << 20).maximumWeight(1);
-    loader.source.put("huge", "x".repeat(HUGE));
-    LoadingCache<String, String> cache = site.loading(def);
-    assertThat(cache.get("huge").length()).isEqualTo(HUGE);
-    cache.put("small", "v");
-    // A stop does not wait long for a file that is just growing.
-    storeOf(cache).flush();
-    site.restart();
-    cache = site.loading(def);
-    String huge = cache.getIfPresent("huge");
-    assertThat(huge != null && huge.equals("x".repeat(HUGE))).isTrue();
-    assertThat(cache.getIfPresent("small")).isEqualTo("v");
-    assertThat(report(cache).disk().counts().notStored.sum()).isEqualTo(0);
-    // It can be replaced, too.
-    loader.source.put("huge", "y".repeat(HUGE));
-    cache.invalidate("huge");
-    assertThat(cache.get("huge").charAt(HUGE - 1)).isEqualTo('y');
-    cache.put("huge", "z".repeat(HUGE));
-    storeOf(cache).flush();
-    site.restart();
-    cache = site.loading(def);
-    assertThat(cache.getIfPresent("huge").charAt(7)).isEqualTo('z');
-    assertThat(report(cache).disk().diskBytes()).isAtMost(128 << 20);
-  }
-
-  @Test
   void aHugeValueIsLeftOutOfASmallStoreAndCounted() throws Exception {
     loader.source.put("huge", "x".repeat(HUGE));
     LoadingCache<String, String> cache = site.loading(def());

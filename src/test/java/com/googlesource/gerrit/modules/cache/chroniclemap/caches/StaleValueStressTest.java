@@ -87,9 +87,7 @@ class StaleValueStressTest {
     "cache, 0, 4194304, 5000",
     "cache, 8, 65536, 5000",
     "cache, 0, 65536, 5000",
-    // Grows while it is used.
     "cache, 8, 33554432, 500000",
-    "cache, 0, 33554432, 500000",
     // Its values are written later than they are put.
     "git_tags, 8, 4194304, 5000",
     "git_tags, 0, 4194304, 5000",

@@ -177,9 +177,27 @@ class StaleValueTest extends SiteTest {
           "invalidateAll", Cache::invalidateAll,
           "put", cache -> cache.put("a", "new"));
 
-  static Stream<Arguments> readsAndChanges() {
-    return Stream.of("get", "getAll", "callable")
-        .flatMap(read -> CHANGES.keySet().stream().map(change -> Arguments.of(read, change)));
+  /** At which point of a load, and with which memoryLimit, which change overtakes which read. */
+  static Stream<Arguments> loadsAndChanges() {
+    return Stream.of("source was read old 1024", "source was read old 0", "write old 1024")
+        .flatMap(point -> changes(point, "get", "getAll", "callable"));
+  }
+
+  static Stream<Arguments> diskReadsAndChanges() {
+    return Stream.of("read old 1024", "read old 0")
+        .flatMap(point -> changes(point, "get", "getAll", "callable", "getIfPresent"));
+  }
+
+  private static Stream<Arguments> changes(String point, String... reads) {
+    int space = point.lastIndexOf(' ');
+    int memoryLimit = Integer.parseInt(point.substring(space + 1));
+    return Stream.of(reads)
+        .flatMap(
+            read ->
+                CHANGES.keySet().stream()
+                    .map(
+                        change ->
+                            Arguments.of(point.substring(0, space), memoryLimit, read, change)));
   }
 
   private Future<?> read(String how, LoadingCache<String, String> cache) {
@@ -204,54 +222,22 @@ class StaleValueTest extends SiteTest {
     return answer;
   }
 
-  private void assertLoadIsOvertaken(String point, int memoryLimit, String read, String change)
+  /** Also while a loaded value is turned into bytes for the disk. */
+  @ParameterizedTest
+  @MethodSource("loadsAndChanges")
+  void whileAValueIsLoaded(String point, int memoryLimit, String read, String change)
       throws Exception {
     stopping.source.put("a", "old");
     assertThat(changeWhile(point, cache(memoryLimit), read, change)).isNotNull();
   }
 
   @ParameterizedTest
-  @MethodSource("readsAndChanges")
-  void whileTheSourceIsRead(String read, String change) throws Exception {
-    assertLoadIsOvertaken("source was read old", 1024, read, change);
-  }
-
-  @ParameterizedTest
-  @MethodSource("readsAndChanges")
-  void whileTheSourceIsReadWithTheHeapOff(String read, String change) throws Exception {
-    assertLoadIsOvertaken("source was read old", 0, read, change);
-  }
-
-  /** The value is loaded, and is turned into bytes for the disk when the change comes. */
-  @ParameterizedTest
-  @MethodSource("readsAndChanges")
-  void whileALoadedValueIsWritten(String read, String change) throws Exception {
-    assertLoadIsOvertaken("write old", 1024, read, change);
-  }
-
-  static Stream<Arguments> diskReadsAndChanges() {
-    return Stream.concat(
-        readsAndChanges(),
-        CHANGES.keySet().stream().map(change -> Arguments.of("getIfPresent", change)));
-  }
-
-  private void assertDiskReadIsOvertaken(int memoryLimit, String read, String change)
+  @MethodSource("diskReadsAndChanges")
+  void whileAValueIsReadFromDisk(String point, int memoryLimit, String read, String change)
       throws Exception {
     cache(memoryLimit).put("a", "old");
     site.restart();
-    var unused = changeWhile("read old", cache(memoryLimit), read, change);
-  }
-
-  @ParameterizedTest
-  @MethodSource("diskReadsAndChanges")
-  void whileAValueIsReadFromDisk(String read, String change) throws Exception {
-    assertDiskReadIsOvertaken(1024, read, change);
-  }
-
-  @ParameterizedTest
-  @MethodSource("diskReadsAndChanges")
-  void whileAValueIsReadFromDiskWithTheHeapOff(String read, String change) throws Exception {
-    assertDiskReadIsOvertaken(0, read, change);
+    var unused = changeWhile(point, cache(memoryLimit), read, change);
   }
 
   /** Which of two puts at once wins is open, but both tiers must agree on it. */

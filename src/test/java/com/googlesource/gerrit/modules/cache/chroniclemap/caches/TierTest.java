@@ -22,7 +22,6 @@ import com.google.common.cache.LoadingCache;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.gerrit.server.cache.PersistentCache;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
 import java.nio.file.Files;
@@ -180,21 +179,6 @@ class TierTest extends SiteTest {
     }
   }
 
-  @Test
-  void startsAreReported() throws Exception {
-    LoadingCache<String, String> cache = site.loading(def());
-    assertThat(cache.get("a")).isEqualTo("loaded a");
-    assertThat(report(cache).disk().start().kind()).isEqualTo(StartReport.Kind.NEW);
-    site.restart();
-    cache = site.loading(def());
-    assertThat(cache.get("a")).isEqualTo("loaded a");
-    assertThat(report(cache).disk().start().kind()).isEqualTo(StartReport.Kind.CLEAN);
-    assertThat(site.inventory().reports()).hasSize(1);
-    assertThat(site.inventory().reports().get(0).name()).isEqualTo("cache");
-    assertThat(site.inventory().directory())
-        .hasValue(temp.toRealPath().resolve("cache/cache-chroniclemap"));
-  }
-
   // ---- folders that can't be used
 
   @Test
@@ -213,17 +197,6 @@ class TierTest extends SiteTest {
       }
     }
     assertThat(Files.readString(file)).isEqualTo("text");
-  }
-
-  @Test
-  void theSecondServerOfASiteDoesNotStartAndChangesNothing() throws Exception {
-    LoadingCache<String, String> first = site.loading(def());
-    first.put("a", "v");
-    assertThrows(
-        IllegalStateException.class, () -> new TestSite(temp, TestSite.Backend.CHRONICLE).close());
-    assertThat(first.get("a")).isEqualTo("v");
-    site.restart();
-    assertThat(site.loading(def()).get("a")).isEqualTo("v");
   }
 
   @Test
