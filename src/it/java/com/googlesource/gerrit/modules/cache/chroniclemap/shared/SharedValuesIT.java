@@ -103,18 +103,6 @@ class SharedValuesIT {
     }
   }
 
-  @Test
-  void aNewServerReadsTheLogFromItsStart() throws Exception {
-    try (Node a = node("a")) {
-      a.computeAll(0, 2000);
-      awaitAtLeast(() -> a.counts().published.sum(), 2000, a);
-      try (Node late = node("late").awaitAll(0, 2000)) {
-        awaitTrue(() -> late.shared.report().behindRecords() == 0, late);
-        assertThat(late.counts().missed.sum()).isEqualTo(0);
-      }
-    }
-  }
-
   /** Anybody may append it who knows the server's password, without the secret of the site. */
   @Test
   void aRecordThatDoesNotFitInMemoryEndsNothing() throws Exception {
@@ -259,33 +247,6 @@ class SharedValuesIT {
   }
 
   @Test
-  void aServerThatWasAwayGetsWhatCameMeanwhile() throws Exception {
-    try (Node a = node("a")) {
-      a.computeAll(0, 100);
-      Node b = node("b").awaitAll(0, 100);
-      b.close();
-      a.computeAll(100, 150);
-      awaitAtLeast(() -> a.counts().published.sum(), 150, a);
-      try (Node again = Node.startAgain(folder("b"), Node.config(redis), b).awaitAll(0, 150)) {
-        assertThat(again.counts().missed.sum()).isEqualTo(0);
-      }
-    }
-  }
-
-  @Test
-  void aStoreThatStartsEmptyGetsAllAgain() throws Exception {
-    try (Node a = node("a")) {
-      a.computeAll(0, 100);
-      node("b").awaitAll(0, 100).close();
-      try (Node again = node("b").awaitAll(0, 100)) {
-        again.cache.replace();
-        again.awaitAll(0, 100);
-        assertThat(again.counts().rereads.sum()).isEqualTo(1);
-      }
-    }
-  }
-
-  @Test
   void aStoreThatHadNoFileForAWhileGetsWhatItMissed() throws Exception {
     try (Node a = node("a");
         Node b = node("b")) {
@@ -317,18 +278,6 @@ class SharedValuesIT {
       b.close();
       try (Node again = Node.startAgain(folder("b"), Node.config(redis), b)) {
         again.awaitAll(0, 10);
-      }
-    }
-  }
-
-  @Test
-  void aStoreOfBeforeItWasSharedGetsAll() throws Exception {
-    try (Node a = node("a")) {
-      a.computeAll(0, 100);
-      awaitAtLeast(() -> a.counts().published.sum(), 100, a);
-      MemoryCache kept = new MemoryCache(1, StartReport.Kind.CLEAN);
-      try (Node b = Node.start(folder("b"), Node.config(redis), kept)) {
-        b.awaitAll(0, 100);
       }
     }
   }
@@ -514,17 +463,6 @@ class SharedValuesIT {
       assertThat(all).doesNotContain("customer");
       assertThat(all).doesNotContain("secret");
       assertThat(all).doesNotContain(MemoryCache.NAME);
-    }
-  }
-
-  @Test
-  void anotherVersionOfTheCacheIsLeft() throws Exception {
-    Config config = Node.config(redis);
-    try (Node a = Node.start(folder("a"), config, new MemoryCache(2, StartReport.Kind.NEW));
-        Node b = node("b")) {
-      a.compute("key", "of version 2");
-      awaitAtLeast(() -> b.counts().skipped.sum(), 1, b);
-      assertThat(b.cache.values).isEmpty();
     }
   }
 

@@ -236,6 +236,15 @@ class FollowerTest {
   }
 
   @Test
+  void anotherVersionOfTheCacheIsLeft() {
+    MemoryCache cache = new MemoryCache(2, StartReport.Kind.CLEAN);
+    publish(0, 3);
+    follow(cache, NAME);
+    await(() -> counts.skipped.sum() == 3);
+    assertThat(cache.values).isEmpty();
+  }
+
+  @Test
   void anEmptiedStoreGetsAllAgain() {
     MemoryCache cache = new MemoryCache(1, StartReport.Kind.CLEAN);
     publish(0, 10);
