@@ -42,6 +42,7 @@ class FollowerTest {
 
   @TempDir Path temp;
   private final MemoryLog log = new MemoryLog();
+  private final MemoryCache cache = new MemoryCache(1, StartReport.Kind.CLEAN);
   private final Seal publisher = new Seal(SECRET, NAME);
   private final SharedCounts counts = new SharedCounts();
   private final List<Runnable> stops = new ArrayList<>();
@@ -153,17 +154,16 @@ class FollowerTest {
   }
 
   /** Waits until the note is that of the newest record. */
-  private void awaitNoted(MemoryCache cache) {
+  private void awaitNoted() {
     await(() -> Checkpoint.ofText(cache.note, NAME).position().equals(log.last));
   }
 
   @Test
   void aNextProcessGoesOnFromTheNote() {
-    MemoryCache cache = new MemoryCache(1, StartReport.Kind.CLEAN);
     publish(0, 100);
     Runnable stop = follow(cache, NAME);
     awaitAll(cache, 100);
-    awaitNoted(cache);
+    awaitNoted();
     stop.run();
     log.reads.clear();
     publish(100, 110);
@@ -176,10 +176,9 @@ class FollowerTest {
 
   @Test
   void aNoteOfAnotherLogOrSecretDoesNotCount() {
-    MemoryCache cache = new MemoryCache(1, StartReport.Kind.CLEAN);
     publish(0, 10);
     Runnable stop = follow(cache, NAME);
-    awaitNoted(cache);
+    awaitNoted();
     stop.run();
     cache.values.clear();
     follow(cache, "another name");
@@ -197,10 +196,9 @@ class FollowerTest {
 
   @Test
   void whatWasDroppedBeforeItWasReadIsCounted() {
-    MemoryCache cache = new MemoryCache(1, StartReport.Kind.CLEAN);
     publish(0, 10);
     Runnable stop = follow(cache, NAME);
-    awaitNoted(cache);
+    awaitNoted();
     stop.run();
     publish(10, 30);
     log.records.headMap(new StreamId(15, 0), true).clear();
@@ -211,11 +209,10 @@ class FollowerTest {
 
   @Test
   void aStoreThatLosesItsFileGetsWhatItMissed() {
-    MemoryCache cache = new MemoryCache(1, StartReport.Kind.CLEAN);
     publish(0, 10);
     follow(cache, NAME);
     awaitAll(cache, 10);
-    awaitNoted(cache);
+    awaitNoted();
     cache.isOpen = false;
     publish(10, 20);
     await(() -> counts.skipped.sum() >= 10);
@@ -237,26 +234,25 @@ class FollowerTest {
 
   @Test
   void anotherVersionOfTheCacheIsLeft() {
-    MemoryCache cache = new MemoryCache(2, StartReport.Kind.CLEAN);
+    MemoryCache other = new MemoryCache(2, StartReport.Kind.CLEAN);
     publish(0, 3);
-    follow(cache, NAME);
+    follow(other, NAME);
     await(() -> counts.skipped.sum() == 3);
-    assertThat(cache.values).isEmpty();
+    assertThat(other.values).isEmpty();
   }
 
   @Test
   void anEmptiedStoreGetsAllAgain() {
-    MemoryCache cache = new MemoryCache(1, StartReport.Kind.CLEAN);
     publish(0, 10);
     follow(cache, NAME);
     awaitAll(cache, 10);
-    awaitNoted(cache);
-    empty(cache);
+    awaitNoted();
+    empty();
     awaitAll(cache, 10);
     assertThat(counts.rereads.sum()).isEqualTo(1);
   }
 
-  private static void empty(MemoryCache cache) {
+  private void empty() {
     cache.values.clear();
     cache.note = null;
     cache.start = new StartReport(StartReport.Kind.REPLACED, "", 0, 0);
@@ -265,13 +261,12 @@ class FollowerTest {
   /** A record that is read again and again is not taken for one that cannot be handled. */
   @Test
   void theOnlyRecordIsReadAsOftenAsItIsNeeded() {
-    MemoryCache cache = new MemoryCache(1, StartReport.Kind.CLEAN);
     publish(0, 1);
     follow(cache, NAME);
     for (int i = 0; i < 10; i++) {
       awaitAll(cache, 1);
-      awaitNoted(cache);
-      empty(cache);
+      awaitNoted();
+      empty();
     }
     awaitAll(cache, 1);
     assertThat(counts.refused.sum()).isEqualTo(0);
@@ -279,7 +274,6 @@ class FollowerTest {
 
   @Test
   void aRecordThatCannotBeHandledDoesNotEndTheRest() {
-    MemoryCache cache = new MemoryCache(1, StartReport.Kind.CLEAN);
     cache.poison = "key5";
     publish(0, 10);
     follow(cache, NAME);
@@ -290,7 +284,6 @@ class FollowerTest {
   /** Where something is always new, what was dropped is counted all the same. */
   @Test
   void theIndexIsCorrectedInABusyLog() {
-    MemoryCache cache = new MemoryCache(1, StartReport.Kind.CLEAN);
     cache.note =
         new Checkpoint(new StreamId(5, 0), -1).toText(NAME); // of a server that did not count
     publish(0, 10);
@@ -303,7 +296,6 @@ class FollowerTest {
 
   @Test
   void recordsThatCannotBeReadArePassed() {
-    MemoryCache cache = new MemoryCache(1, StartReport.Kind.CLEAN);
     publish(0, 10);
     log.tooLarge = new StreamId(8, 0);
     Follower follower = follower(NAME, cache);
@@ -319,7 +311,6 @@ class FollowerTest {
 
   @Test
   void onlyWhatHasAnotherSealIsRefused() {
-    MemoryCache cache = new MemoryCache(1, StartReport.Kind.CLEAN);
     log.append(new byte[4 << 20]);
     log.append(publisher.close(new byte[] {1, 2, 3}));
     publish(0, 1);
@@ -338,20 +329,19 @@ class FollowerTest {
   /** Nothing tells where the log begins if its first record can't be read. */
   @Test
   void afterAFirstRecordThatCannotBeReadOnlyWhatIsNewIsRead() {
-    MemoryCache cache = new MemoryCache(1, StartReport.Kind.NEW);
+    MemoryCache fresh = new MemoryCache(1, StartReport.Kind.NEW);
     log.clock = 1_700_000_000_000L;
     publish(0, 1);
     log.tooLarge = log.last;
-    follow(cache, NAME);
+    follow(fresh, NAME);
     await(() -> counts.missed.sum() == 1);
     publish(1, 10);
-    awaitAll(cache, 9);
+    awaitAll(fresh, 9);
     assertThat(counts.missed.sum()).isEqualTo(1);
   }
 
   @Test
   void aLogThatWentBackIsReadFromItsStart() {
-    MemoryCache cache = new MemoryCache(1, StartReport.Kind.CLEAN);
     publish(0, 10);
     follow(cache, NAME);
     awaitAll(cache, 10);
