@@ -132,7 +132,8 @@ public final class Store {
       isOver = current.isOver();
     }
     Value value = isOver ? null : findNewest(key);
-    if (value == null && mustStayMissing) {
+    // Unless the process ends: the next one begins with the whole seed again.
+    if (value == null && mustStayMissing && !context.isClosing) {
       remove(key);
     }
     if (value != null && context.isTooOld(value.created())) {

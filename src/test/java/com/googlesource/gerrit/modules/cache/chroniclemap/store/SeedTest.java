@@ -242,7 +242,13 @@ class SeedTest {
     endless.hook = step -> begun.countDown();
     begin(kind, Optional.empty(), endless);
     begun.await();
+    // A user who waits is told nothing that the next start would have to know.
+    Thread waiting = Thread.ofPlatform().start(() -> assertThat(store.read(key(1))).isNull());
+    while (waiting.isAlive() && waiting.getState() != Thread.State.TIMED_WAITING) {
+      Thread.onSpinWait();
+    }
     restart();
+    waiting.join();
     assertThat(endless.isMoved).isFalse();
     beginAndWait(kind, seed(COUNT, 1000));
     assertThat(found(0, COUNT)).isEqualTo(COUNT);
