@@ -141,6 +141,21 @@ class DocumentationTest {
         .collect(Collectors.toSet());
   }
 
+  /** But for those of a commit that the page names, and those of which the past tells. */
+  @Test
+  void theBenchmarksThatPagesQuoteAreThere() throws IOException {
+    String usage = Files.readString(Path.of("bin/bench"));
+    Pattern quoted = Pattern.compile("`bin/bench ([a-z][a-z-]*)[^`]*`(?! of commit )");
+    List<Path> pages = pages().stream().filter(page -> !page.endsWith("CHANGELOG.md")).toList();
+    for (Path page : pages) {
+      for (var command : quoted.matcher(Files.readString(page)).results().toList()) {
+        assertWithMessage("%s of %s", command.group(), page)
+            .that(usage)
+            .contains("\n" + command.group(1) + ": ");
+      }
+    }
+  }
+
   /** Gerrit serves the pages without a way back and without a table of contents. */
   @Test
   void pagesLeadBackAndToTheirSections() throws IOException {

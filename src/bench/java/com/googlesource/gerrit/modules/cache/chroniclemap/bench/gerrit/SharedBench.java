@@ -47,10 +47,10 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.IntFunction;
 
 /**
- * {@code bin/bench shared}: what shared values are worth, and what they cost. A second server whose
- * users ask for what the first one computed a second ago; and the first requests of a server that
- * is new. At several distances of the log's server, beside a server that has the values on its own
- * disk and one that has to compute them.
+ * {@code bin/bench shared}: what shared values are worth. A second server whose users ask for what
+ * the first one computed a second ago; and the first requests of a server that is new. At several
+ * distances of the log's server, beside a server that has the values on its own disk and one that
+ * has to compute them.
  */
 final class SharedBench {
   /** Half a round trip, microseconds. */
@@ -106,9 +106,7 @@ final class SharedBench {
     Path root = Files.createTempDirectory("cache-chroniclemap-shared-");
     try {
       redis = RedisServer.start(root.resolve("redis"));
-      if (run.isWanted("second server") || run.isWanted("fresh server")) {
-        prepare(root);
-      }
+      prepare(root);
       for (int delay : DELAYS) {
         if (run.isWanted("second server")) {
           secondServer(root, delay);
@@ -116,12 +114,6 @@ final class SharedBench {
       }
       if (run.isWanted("fresh server")) {
         freshServer(root);
-      }
-      if (run.isWanted("cost")) {
-        new SharedCost(redis, root).measure();
-      }
-      if (run.isWanted("simulation")) {
-        SharedSimulation.run();
       }
       run.writeJson();
     } finally {
