@@ -14,92 +14,124 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
-import com.google.common.collect.Table;
-import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import org.h2.engine.Constants;
 import org.lmdbjava.Meta;
+import org.openjdk.jmh.results.Result;
+import org.openjdk.jmh.results.RunResult;
 import org.openjdk.jmh.runner.RunnerException;
+import org.openjdk.jmh.runner.options.ChainedOptionsBuilder;
 
 /**
- * Measures this module's caches beside Gerrit's own and LMDB: {@code bin/bench cache}, which checks
- * the arguments.
- *
- * <p>Peers take turns, each time in a new Java process, so that neither the garbage of one nor what
- * else the machine does falls on the other.
+ * This module's caches beside Gerrit's own and LMDB: {@code bin/bench cache}, which checks the
+ * arguments.
  */
-public final class CacheBench {
-  private static final String PEER = "--peer";
+public final class CacheBench extends Bench<CacheCase, CachePeer> {
+  private static final List<Integer> VALUE_BYTES = List.of(10 << 10, 200);
+  private static final List<Integer> LARGE_VALUE_BYTES = List.of(100 << 10, 5 << 20);
 
-  private CacheBench() {}
+  /** As many threads as a large server answers requests by. */
+  private static final int MANY_THREADS = 64;
+
+  private static final double NANOS_PER_SECOND = 1e9;
+
+  private final List<CachePeer> peers = new ArrayList<>(List.of(CachePeer.OURS));
+  private Fork fork;
+
+  private CacheBench(Session session) {
+    super(session);
+    peers.addAll(
+        session.value("--peer").map(p -> List.of(CachePeer.valueOf(p))).orElse(CachePeer.OTHERS));
+  }
 
   /**
    * Exits with 0, with 1 if something could not be measured or written, with 2 for a wrong name.
    */
   public static void main(String[] args) {
-    Session.run(args, CacheBench::run);
+    Session.run(args, session -> new CacheBench(session).run());
   }
 
-  private static void run(Session session) throws RunnerException, IOException {
-    List<CacheCase> scenarios = session.chosen(session.plan().scenarios());
-    List<CachePeer> others =
-        session.value(PEER).map(name -> List.of(CachePeer.valueOf(name))).orElse(CachePeer.OTHERS);
-    session.printHead(
-        String.format(
-            Locale.ROOT,
-            "Gerrit %s, H2 %s, LMDB %s, Chronicle-Map %s",
-            Machine.version("gerrit-acceptance-framework"),
-            Constants.VERSION,
-            lmdbVersion(),
-            Machine.version("chronicle-map")));
-
-    List<CachePeer> peers = new ArrayList<>(List.of(CachePeer.OURS));
-    peers.addAll(others);
-    Table<CacheCase, CachePeer, Samples> samples =
-        session.measure(
-            log -> {
-              Fork fork = session.fork(log);
-              return Turns.take(
-                  session.plan().rounds(), scenarios, scenario -> peers, fork::measure);
-            });
-    List<Comparison<CacheCase, CachePeer>> results = new ArrayList<>();
-    for (CachePeer peer : others) {
-      for (CacheCase scenario : scenarios) {
-        Samples ours = samples.get(scenario, CachePeer.OURS);
-        results.add(
-            new Comparison<>(scenario, CachePeer.OURS, ours, peer, samples.get(scenario, peer)));
-      }
-    }
-
-    List<Comparison<CacheCase, CachePeer>> warm =
-        results.stream().filter(Comparison::isWarm).toList();
-    for (CachePeer peer : others) {
-      CacheTable.print(
-          System.out, peer, results.stream().filter(result -> result.peer() == peer).toList());
-      System.out.println();
-    }
-    session.printOtherWork();
-    if (!warm.containsAll(results)) {
-      System.out.println(
-          String.format(
-              Locale.ROOT,
-              "No ratio: one of them still got faster after a minute of warm-up. %d such are left out of the aims.",
-              results.size() - warm.size()));
-    }
-    CacheAims.print(System.out, warm);
-    List<Object> figures = new ArrayList<>();
-    for (Comparison<CacheCase, CachePeer> result : results) {
-      for (Figure figure : result.figures()) {
-        figures.add(result.isWarm() ? figure : figure.alone());
-      }
-    }
-    session.finish(figures);
+  @Override
+  String versions() {
+    Meta.Version lmdb = Meta.version();
+    return String.format(
+        Locale.ROOT,
+        "Gerrit %s, H2 %s, LMDB %d.%d.%d, Chronicle-Map %s",
+        Machine.version("gerrit-acceptance-framework"),
+        Constants.VERSION,
+        lmdb.major,
+        lmdb.minor,
+        lmdb.patch,
+        Machine.version("chronicle-map"));
   }
 
-  private static String lmdbVersion() {
-    Meta.Version version = Meta.version();
-    return version.major + "." + version.minor + "." + version.patch;
+  @Override
+  List<CacheCase> cases() {
+    List<Integer> threads = session.quick() ? List.of(1, 8) : List.of(1, 2, 8);
+    List<CacheCase> all = new ArrayList<>();
+    for (CacheOperation operation : CacheOperation.values()) {
+      for (int valueBytes : VALUE_BYTES) {
+        for (int count : threads) {
+          all.add(new CacheCase(operation, valueBytes, count));
+        }
+        all.add(new CacheCase(operation, valueBytes, MANY_THREADS));
+      }
+    }
+    for (CacheOperation operation : List.of(CacheOperation.GET, CacheOperation.PUT)) {
+      for (int valueBytes : LARGE_VALUE_BYTES) {
+        for (int count : List.of(1, 8)) {
+          all.add(new CacheCase(operation, valueBytes, count));
+        }
+      }
+    }
+    return all;
+  }
+
+  @Override
+  List<CachePeer> peers(CacheCase scenario) {
+    return peers;
+  }
+
+  @Override
+  int rounds(CacheCase scenario) {
+    return session.quick() ? 1 : 2;
+  }
+
+  @Override
+  void prepare(Fork forks) {
+    fork = forks;
+  }
+
+  @Override
+  void measure(CacheCase scenario, CachePeer peer, Samples samples, int round)
+      throws RunnerException {
+    boolean puts = scenario.operation() == CacheOperation.PUT;
+    ChainedOptionsBuilder options =
+        fork.options(peer.flags())
+            // Which warms the few lines of JMH's own that the warm-up before did not run.
+            .warmupIterations(1)
+            .include(scenario.operation().jmhName())
+            .param("peer", peer.name())
+            .param("valueBytes", Integer.toString(scenario.valueBytes()));
+    if (puts) {
+      options
+          .param("putters", Integer.toString(scenario.threads()))
+          .measurementIterations(session.quick() ? 6 : 12);
+    } else {
+      options.threads(scenario.threads());
+    }
+    RunResult result = fork.run(options);
+    if (Fork.further(result, FurtherFigures.WARM).orElseThrow() == 0) {
+      samples.neverWarm();
+    }
+    Result<?> primary = result.getPrimaryResult();
+    // Each thread makes one call after the other, so this is the throughput.
+    int calls = puts ? Entries.count(scenario.valueBytes()) : scenario.threads();
+    samples.add(
+        calls * NANOS_PER_SECOND / primary.getScore(),
+        (puts ? result.getSecondaryResults().get(FurtherFigures.PUT_CALL) : primary)
+            .getStatistics());
   }
 }

@@ -14,9 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
-import java.util.Locale;
-
-/** One line of the results: an operation, on values of a size, by a number of threads. */
+/** An operation on a cache, on values of a size, by a number of threads. */
 record CacheCase(CacheOperation operation, int valueBytes, int threads) implements Case {
   @Override
   public String title() {
@@ -28,26 +26,25 @@ record CacheCase(CacheOperation operation, int valueBytes, int threads) implemen
     return operation.callTitle();
   }
 
-  String size() {
+  @Override
+  public double times(Samples ours, Samples theirs) {
+    return ours.opsPerSecond() / theirs.opsPerSecond();
+  }
+
+  private String size() {
     return valueBytes % (1 << 20) == 0
         ? (valueBytes >> 20) + " MB"
         : valueBytes % 1024 == 0 ? valueBytes / 1024 + " KB" : valueBytes + " B";
   }
 
-  /** Says of a measured quantity where it was measured, such as {@code get, 10 KB, 8 threads}. */
+  /** Such as {@code get, 10 KB, 8 threads}. */
   @Override
   public String nameOf(String quantity) {
-    return String.format(
-        Locale.ROOT,
-        "%s, %s, %d %s",
-        quantity,
-        size(),
-        threads,
-        threads == 1 ? "thread" : "threads");
+    return quantity + ", " + size() + ", " + Bench.counted(threads, "thread");
   }
 
   @Override
   public String toString() {
-    return nameOf(operation.title());
+    return nameOf(title());
   }
 }

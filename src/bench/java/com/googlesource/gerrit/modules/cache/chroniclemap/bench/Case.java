@@ -30,14 +30,19 @@ interface Case {
   /** Says of a measured quantity where it was measured. */
   String nameOf(String quantity);
 
+  /** How many times as good ours is. */
+  default double times(Samples ours, Samples theirs) {
+    return theirs.micros(50) / ours.micros(50);
+  }
+
   /** What {@code --json} writes of this case. */
-  default List<Figure> figures(Comparison<?, ?> result) {
+  default List<Figure> figures(Comparison<?> result) {
     List<Figure> all = new ArrayList<>();
     all.add(result.more(title(), "ops/s", Samples::opsPerSecond));
     all.add(result.less(callTitle() + " p50", "us", samples -> samples.micros(50)));
     all.add(result.less(callTitle() + " p99", "us", samples -> samples.micros(99)));
     all.add(result.less(callTitle() + " p99.9", "us", samples -> samples.micros(99.9)));
-    all.addAll(result.lessIfMeasured(callTitle() + " garbage", "B", Samples::garbage));
+    all.addAll(result.lessIfMeasured(callTitle() + " garbage", "B", 1, Samples::garbage));
     return all;
   }
 }

@@ -19,28 +19,14 @@ import java.util.OptionalDouble;
 import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
 
-/**
- * This module's samples of a case beside those of another.
- *
- * @param us this module, which may be measured in more ways than one
- */
-record Comparison<C extends Case, P extends Peer>(
-    C scenario, P us, Samples ours, P peer, Samples theirs) {
-  /** Whether they can be compared: a ratio of who still gets faster would say nothing. */
-  boolean isWarm() {
-    return ours.isWarm() && theirs.isWarm();
-  }
-
-  double throughputRatio() {
-    return ours.opsPerSecond() / theirs.opsPerSecond();
-  }
-
-  double latencyRatio(double percent) {
-    return theirs.micros(percent) / ours.micros(percent);
-  }
-
-  List<Figure> figures() {
-    return scenario.figures(this);
+/** This module's samples of a case beside those of another. */
+record Comparison<C extends Case>(C scenario, Samples ours, Peer peer, Samples theirs) {
+  /** What {@code --json} writes: no ratio of who still gets faster, which would say nothing. */
+  List<? extends Record> figures() {
+    List<Figure> figures = scenario.figures(this);
+    return ours.isWarm() && theirs.isWarm()
+        ? figures
+        : figures.stream().map(Figure::alone).toList();
   }
 
   /** A figure of which more is better. */
@@ -55,16 +41,19 @@ record Comparison<C extends Case, P extends Peer>(
         name(quantity), unit, value.applyAsDouble(ours), value.applyAsDouble(theirs));
   }
 
-  /** The same; none where it was not measured of both. */
+  /**
+   * The same; none where it was not measured of both.
+   *
+   * @param parts of which the unit has so many
+   */
   List<Figure> lessIfMeasured(
-      String quantity, String unit, Function<Samples, OptionalDouble> value) {
+      String quantity, String unit, double parts, Function<Samples, OptionalDouble> value) {
     return value.apply(ours).isPresent() && value.apply(theirs).isPresent()
-        ? List.of(less(quantity, unit, samples -> value.apply(samples).getAsDouble()))
+        ? List.of(less(quantity, unit, samples -> value.apply(samples).getAsDouble() / parts))
         : List.of();
   }
 
-  /** Name of a figure. */
-  String name(String quantity) {
+  private String name(String quantity) {
     return scenario.nameOf(quantity) + ", vs " + peer.title();
   }
 }

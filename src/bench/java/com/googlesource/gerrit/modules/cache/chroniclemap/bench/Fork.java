@@ -14,11 +14,12 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
-import com.google.common.collect.ImmutableList;
 import com.google.common.collect.Iterables;
 import java.io.PrintStream;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalDouble;
 import org.openjdk.jmh.results.Result;
 import org.openjdk.jmh.results.RunResult;
 import org.openjdk.jmh.runner.Runner;
@@ -27,14 +28,15 @@ import org.openjdk.jmh.runner.format.OutputFormat;
 import org.openjdk.jmh.runner.format.OutputFormatFactory;
 import org.openjdk.jmh.runner.options.ChainedOptionsBuilder;
 import org.openjdk.jmh.runner.options.OptionsBuilder;
+import org.openjdk.jmh.runner.options.TimeValue;
 import org.openjdk.jmh.runner.options.VerboseMode;
 
 /** Measures in a Java process of its own, such as one scenario of one peer. */
 final class Fork {
-  private static final double NANOS_PER_SECOND = 1e9;
+  private static final TimeValue TIME = TimeValue.milliseconds(1500);
 
-  private final Plan plan;
-  private final ImmutableList<String> flags;
+  private final boolean quick;
+  private final List<String> flags;
   private final OutputFormat log;
 
   /**
@@ -44,13 +46,10 @@ final class Fork {
    * @param folder for the caches
    * @param log gets JMH's own output
    */
-  Fork(Plan plan, List<String> flags, Path folder, PrintStream log) {
-    this.plan = plan;
-    this.flags =
-        ImmutableList.<String>builder()
-            .addAll(flags)
-            .add("-D" + Folders.PROPERTY + "=" + folder)
-            .build();
+  Fork(boolean quick, List<String> flags, Path folder, PrintStream log) {
+    this.quick = quick;
+    this.flags = new ArrayList<>(flags);
+    this.flags.add("-D" + Folders.PROPERTY + "=" + folder);
     this.log = OutputFormatFactory.createFormatInstance(log, VerboseMode.NORMAL);
   }
 
@@ -60,15 +59,16 @@ final class Fork {
    * @param more flags of the Java process
    */
   ChainedOptionsBuilder options(List<String> more) {
-    ImmutableList<String> jvmArgs =
-        ImmutableList.<String>builder().addAll(flags).addAll(more).build();
+    List<String> all = new ArrayList<>(flags);
+    all.addAll(more);
     return new OptionsBuilder()
         .forks(1)
-        .warmupIterations(plan.warmups())
-        .measurementIterations(plan.iterations())
-        .warmupTime(plan.time())
-        .measurementTime(plan.time())
-        .jvmArgs(jvmArgs.toArray(new String[0]))
+        .warmupIterations(quick ? 2 : 3)
+        .measurementIterations(quick ? 1 : 3)
+        .warmupTime(TIME)
+        .measurementTime(TIME)
+        .jvmArgs(all.toArray(new String[0]))
+        .addProfiler(FurtherFigures.class)
         .shouldFailOnError(true);
   }
 
@@ -77,36 +77,9 @@ final class Fork {
     return Iterables.getOnlyElement(new Runner(options.build(), log).run());
   }
 
-  void measure(CacheCase scenario, CachePeer peer, Samples samples) throws RunnerException {
-    ChainedOptionsBuilder options =
-        options(peer.flags())
-            // Which warms the few lines of JMH's own that the warm-up before did not run.
-            .warmupIterations(1)
-            .addProfiler(WarmUp.class)
-            .include(scenario.operation().jmhName())
-            .param("peer", peer.name())
-            .param("valueBytes", Integer.toString(scenario.valueBytes()));
-    if (scenario.operation() == CacheOperation.PUT) {
-      options
-          .param("putters", Integer.toString(scenario.threads()))
-          .measurementIterations(plan.putIterations())
-          .addProfiler(PutCalls.class);
-    } else {
-      options.threads(scenario.threads());
-    }
-    RunResult result = run(options);
-    if (result.getSecondaryResults().get(WarmUp.LABEL).getScore() == 0) {
-      samples.neverWarm();
-    }
-    Result<?> primary = result.getPrimaryResult();
-    if (scenario.operation() == CacheOperation.PUT) {
-      samples.add(
-          Entries.count(scenario.valueBytes()) * NANOS_PER_SECOND / primary.getScore(),
-          result.getSecondaryResults().get(PutCalls.LABEL).getStatistics());
-    } else {
-      // Each thread makes one call after the other, so this is the throughput.
-      samples.add(
-          scenario.threads() * NANOS_PER_SECOND / primary.getScore(), primary.getStatistics());
-    }
+  /** One of {@link FurtherFigures}. */
+  static OptionalDouble further(RunResult result, String label) {
+    Result<?> found = result.getSecondaryResults().get(label);
+    return found == null ? OptionalDouble.empty() : OptionalDouble.of(found.getScore());
   }
 }

@@ -33,7 +33,7 @@ import java.util.concurrent.TimeUnit;
  * Native git: one {@code git update-ref --stdin} for each writer, kept running, to which each run
  * is one transaction. Packing is a process for each run.
  */
-final class GitUpdates implements UpdatesContender {
+final class GitUpdates implements UpdatesPeer.Contender {
   private static final long NANOS_PER_TICK = TimeUnit.SECONDS.toNanos(1) / 100;
 
   private final UpdatesHome home;

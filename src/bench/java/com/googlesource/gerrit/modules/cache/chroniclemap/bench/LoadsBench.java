@@ -116,13 +116,11 @@ public final class LoadsBench {
         session -> {
           LoadsBench bench = new LoadsBench(session);
           session.printHead("Gerrit " + Machine.version("gerrit-acceptance-framework"));
-          var unused =
-              session.measure(
-                  log -> {
-                    bench.measureLoads();
-                    bench.measureCalls();
-                    return null;
-                  });
+          session.measure(
+              fork -> {
+                bench.measureLoads();
+                bench.measureCalls();
+              });
           session.printOtherWork();
           session.finish(bench.figures);
         });

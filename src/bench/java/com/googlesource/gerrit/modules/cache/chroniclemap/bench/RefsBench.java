@@ -14,8 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
-import com.google.common.collect.ImmutableList;
-import com.google.common.collect.Table;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -24,136 +22,55 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import org.openjdk.jmh.annotations.Mode;
-import org.openjdk.jmh.results.Result;
 import org.openjdk.jmh.results.RunResult;
 import org.openjdk.jmh.runner.RunnerException;
 import org.openjdk.jmh.runner.options.ChainedOptionsBuilder;
 
 /**
- * Measures this module's ref lookups beside JGit's and native git's: {@code bin/bench refs}, which
- * checks the arguments.
- *
- * <p>Peers take turns as in {@link CacheBench}.
+ * This module's ref lookups beside JGit's and native git's: {@code bin/bench refs}, which checks
+ * the arguments. Of all the combinations there are, it measures what a reader needs.
  */
-public final class RefsBench {
-  private static final String REFS = "--refs";
+public final class RefsBench extends Bench<RefsCase, RefsPeer> {
   private static final int DEFAULT_REFS = 500_000;
   private static final double NANOS_PER_SECOND = 1e9;
 
-  private final Session session;
-  private final int refs;
-  private final Fork fork;
+  private static final List<RefsOperation> OF_REFTABLES =
+      List.of(
+          RefsOperation.EXISTING,
+          RefsOperation.MISSING,
+          RefsOperation.PREFIX,
+          RefsOperation.CONFLICTS,
+          RefsOperation.TIPS,
+          RefsOperation.NO_TIPS,
+          RefsOperation.ALL,
+          RefsOperation.FIRST);
 
-  private RefsBench(Session session, int refs, Fork fork) {
-    this.session = session;
-    this.refs = refs;
-    this.fork = fork;
+  private final int refs;
+  private final List<Memory> memory = new ArrayList<>();
+  private Fork fork;
+
+  /** What the refs of a repository take while it is open, bytes a ref. */
+  private record Memory(RefsPeer peer, double heap, double direct) {}
+
+  private RefsBench(Session session) {
+    super(session);
+    refs = session.value("--refs").map(Integer::parseInt).orElse(DEFAULT_REFS);
   }
 
   /**
    * Exits with 0, with 1 if something could not be measured or written, with 2 for a wrong name.
    */
   public static void main(String[] args) {
-    Session.run(args, RefsBench::run);
+    Session.run(args, session -> new RefsBench(session).run());
   }
 
-  private static void run(Session session) throws RunnerException, IOException {
-    int refs = session.value(REFS).map(Integer::parseInt).orElse(DEFAULT_REFS);
-    List<RefsCase> cases = session.chosen(RefsPlan.cases(refs, session.quick()));
-    session.printHead(
-        String.format(
-            Locale.ROOT,
-            "JGit of Gerrit %s, %s",
-            Machine.version("gerrit-acceptance-framework"),
-            gitVersion()));
-    RefsRepositories.make(session.folder(), refs);
-
-    List<RefsMemory> memory = new ArrayList<>();
-    Table<RefsCase, RefsPeer, Samples> samples =
-        session.measure(
-            log -> {
-              RefsBench bench = new RefsBench(session, refs, session.fork(log));
-              memory.addAll(bench.memory());
-              return Turns.take(session.plan().rounds(), cases, RefsPlan::peers, bench::measure);
-            });
-    List<Comparison<RefsCase, RefsPeer>> results = new ArrayList<>();
-    for (RefsCase scenario : cases) {
-      Samples ours = samples.get(scenario, RefsPeer.OURS);
-      for (RefsPeer peer : RefsPlan.peers(scenario)) {
-        if (peer != RefsPeer.OURS) {
-          results.add(
-              new Comparison<>(scenario, RefsPeer.OURS, ours, peer, samples.get(scenario, peer)));
-        }
-      }
-    }
-
-    RefsTable.print(System.out, results);
-    RefsTable.printMemory(System.out, memory);
-    session.printOtherWork();
-    RefsAims.print(System.out, results, memory);
-    List<Figure> figures = new ArrayList<>();
-    results.forEach(result -> figures.addAll(result.figures()));
-    memory.forEach(one -> figures.addAll(one.figures(memory.get(0))));
-    session.finish(figures);
-  }
-
-  private void measure(RefsCase scenario, RefsPeer peer, Samples samples) throws RunnerException {
-    ChainedOptionsBuilder options =
-        options(peer, scenario.trust())
-            .include(scenario.operation().jmhName())
-            .threads(scenario.threads());
-    if (scenario.operation().once()) {
-      RefsPlan.Once once = RefsPlan.once(session.quick());
-      options.warmupIterations(once.warmups()).measurementIterations(once.iterations());
-    } else {
-      options.addProfiler(CountedBytes.class);
-    }
-    RunResult result = fork.run(options);
-    Result<?> primary = result.getPrimaryResult();
-    double opsPerSecond =
-        scenario.operation() == RefsOperation.EXISTING
-            // The taking of samples disturbs two threads on two processors more than one.
-            ? NANOS_PER_SECOND
-                * fork.run(options.mode(Mode.Throughput)).getPrimaryResult().getScore()
-            : scenario.threads() * NANOS_PER_SECOND / primary.getScore();
-    samples.add(opsPerSecond, primary.getStatistics());
-    // Native git's would be that of the pipes.
-    if (!scenario.operation().once() && peer != RefsPeer.GIT) {
-      samples.addGarbage(secondary(result, CountedBytes.GARBAGE));
-    }
-  }
-
-  private ChainedOptionsBuilder options(RefsPeer peer, String trust) {
-    return fork.options(ImmutableList.of())
-        .param("peer", peer.name())
-        .param("refs", Integer.toString(refs))
-        .param("trust", trust);
-  }
-
-  /** This module's first. */
-  private List<RefsMemory> memory() throws RunnerException {
-    List<RefsMemory> all = new ArrayList<>();
-    for (RefsPeer peer : RefsPlan.PEERS_WITH_MEMORY) {
-      System.out.println("memory, " + peer.title());
-      RunResult result =
-          fork.run(
-              options(peer, RefsCase.ALWAYS)
-                  .include(RefsMemoryBenchmark.class.getName())
-                  .addProfiler(CountedBytes.class)
-                  .warmupIterations(1)
-                  .measurementIterations(2));
-      all.add(
-          new RefsMemory(
-              peer,
-              refs,
-              secondary(result, CountedBytes.HEAP) / refs,
-              secondary(result, CountedBytes.DIRECT) / refs));
-    }
-    return all;
-  }
-
-  private static double secondary(RunResult result, String label) {
-    return result.getSecondaryResults().get(label).getScore();
+  @Override
+  String versions() throws IOException {
+    return String.format(
+        Locale.ROOT,
+        "JGit of Gerrit %s, %s",
+        Machine.version("gerrit-acceptance-framework"),
+        gitVersion());
   }
 
   /** What native git says of its version. */
@@ -163,5 +80,145 @@ public final class RefsBench {
         new BufferedReader(new InputStreamReader(git.getInputStream(), StandardCharsets.UTF_8))) {
       return answer.readLine();
     }
+  }
+
+  @Override
+  List<RefsCase> cases() {
+    boolean all = !session.quick();
+    List<RefsCase> cases = new ArrayList<>();
+    for (RefsOperation operation : RefsOperation.values()) {
+      if (!operation.once()) {
+        add(cases, true, operation, RefsCase.ALWAYS, 1);
+      }
+    }
+    for (String trust : List.of(RefsCase.AFTER_OPEN, RefsCase.NEVER)) {
+      add(cases, true, RefsOperation.EXISTING, trust, 1);
+      add(cases, all, RefsOperation.MISSING, trust, 1);
+    }
+    for (int threads : List.of(2, 8)) {
+      add(cases, all || threads == 2, RefsOperation.EXISTING, RefsCase.ALWAYS, threads);
+      add(cases, all, RefsOperation.EXISTING, RefsCase.NEVER, threads);
+      add(cases, true, RefsOperation.TIPS, RefsCase.ALWAYS, threads);
+      add(cases, all, RefsOperation.NO_TIPS, RefsCase.ALWAYS, threads);
+      add(cases, all, RefsOperation.MAP, RefsCase.ALWAYS, threads);
+      add(cases, all, RefsOperation.FILTERED, RefsCase.ALWAYS, threads);
+      add(cases, all, RefsOperation.COPIED, RefsCase.ALWAYS, threads);
+    }
+    for (RefsOperation operation : RefsOperation.values()) {
+      if (operation.once()) {
+        add(cases, true, operation, RefsCase.ALWAYS, 1);
+      }
+    }
+    for (RefsOperation operation : OF_REFTABLES) {
+      add(cases, true, operation, RefsCase.REFTABLE, 1);
+    }
+    add(cases, true, RefsOperation.EXISTING, RefsCase.REFTABLE, 2);
+    add(cases, true, RefsOperation.EXISTING, RefsCase.REFTABLE, 8);
+    return cases;
+  }
+
+  private void add(
+      List<RefsCase> cases, boolean wanted, RefsOperation operation, String trust, int threads) {
+    if (wanted) {
+      cases.add(new RefsCase(operation, refs, trust, threads));
+    }
+  }
+
+  /** Native git of Debian 12 reads no reftables. */
+  @Override
+  List<RefsPeer> peers(RefsCase scenario) {
+    if (scenario.isReftable()) {
+      return List.of(RefsPeer.OURS, RefsPeer.REFTABLE);
+    }
+    boolean always = scenario.trust().equals(RefsCase.ALWAYS);
+    boolean hasGit =
+        switch (scenario.operation()) {
+          case EXISTING, MISSING, ALL -> always && scenario.threads() == 1;
+          case FIRST, REWRITE -> true;
+          default -> false;
+        };
+    return hasGit
+        ? List.of(RefsPeer.OURS, RefsPeer.REF_DIRECTORY, RefsPeer.GIT)
+        : List.of(RefsPeer.OURS, RefsPeer.REF_DIRECTORY);
+  }
+
+  @Override
+  int rounds(RefsCase scenario) {
+    return session.quick() ? 1 : 2;
+  }
+
+  @Override
+  void prepare(Fork forks) throws RunnerException, IOException {
+    fork = forks;
+    RefsRepositories.make(session.folder(), refs);
+    for (RefsPeer peer : List.of(RefsPeer.OURS, RefsPeer.REF_DIRECTORY, RefsPeer.REFTABLE)) {
+      System.out.println("memory, " + peer.title());
+      RunResult result =
+          fork.run(
+              options(peer, RefsCase.ALWAYS)
+                  .include(RefsMemoryBenchmark.class.getName())
+                  .warmupIterations(1)
+                  .measurementIterations(2));
+      memory.add(
+          new Memory(
+              peer,
+              Fork.further(result, FurtherFigures.HEAP).orElseThrow() / refs,
+              Fork.further(result, FurtherFigures.DIRECT).orElseThrow() / refs));
+    }
+  }
+
+  @Override
+  void measure(RefsCase scenario, RefsPeer peer, Samples samples, int round)
+      throws RunnerException {
+    ChainedOptionsBuilder options =
+        options(peer, scenario.trust())
+            .include(scenario.operation().jmhName())
+            .threads(scenario.threads());
+    if (!scenario.operation().once()) {
+      options.param("operation", scenario.operation().name());
+    } else {
+      options
+          .warmupIterations(session.quick() ? 12 : 20)
+          .measurementIterations(session.quick() ? 7 : 15);
+    }
+    RunResult result = fork.run(options);
+    double opsPerSecond =
+        scenario.operation() == RefsOperation.EXISTING
+            // The taking of samples disturbs two threads on two processors more than one.
+            ? NANOS_PER_SECOND
+                * fork.run(options.mode(Mode.Throughput)).getPrimaryResult().getScore()
+            : scenario.threads() * NANOS_PER_SECOND / result.getPrimaryResult().getScore();
+    samples.add(opsPerSecond, result.getPrimaryResult().getStatistics());
+    // Native git's would be that of the pipes.
+    if (peer != RefsPeer.GIT) {
+      Fork.further(result, FurtherFigures.GARBAGE).ifPresent(samples::addGarbage);
+    }
+  }
+
+  private ChainedOptionsBuilder options(RefsPeer peer, String trust) {
+    return fork.options(List.of())
+        .param("peer", peer.name())
+        .param("refs", Integer.toString(refs))
+        .param("trust", trust);
+  }
+
+  @Override
+  List<Figure> further() {
+    List<Figure> figures = new ArrayList<>();
+    Memory ours = memory.get(0);
+    for (Memory one : memory) {
+      System.out.printf(
+          Locale.ROOT,
+          "Memory, %s: %.2f bytes of heap a ref, %.1f outside%n",
+          one.peer.title(),
+          one.heap,
+          one.direct);
+      if (one.peer != RefsPeer.OURS) {
+        String where = ", " + refs(refs) + ", vs " + one.peer.title();
+        figures.add(Figure.lessIsBetter("heap a ref" + where, "B", ours.heap, one.heap));
+        figures.add(Figure.lessIsBetter("off-heap a ref" + where, "B", ours.direct, one.direct));
+      }
+    }
+    return figures;
   }
 }

@@ -15,10 +15,9 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
 import java.util.List;
-import java.util.Locale;
 
 /**
- * One line of the results: an operation on a repository with so many refs, by a number of threads.
+ * A lookup in a repository with so many refs, by a number of threads.
  *
  * @param trust {@code core.trustStat}; or {@link #REFTABLE} for refs that are not in files
  */
@@ -38,33 +37,19 @@ record RefsCase(RefsOperation operation, int refs, String trust, int threads) im
   }
 
   @Override
-  public List<Figure> figures(Comparison<?, ?> result) {
+  public List<Figure> figures(Comparison<?> result) {
     return operation.once()
         ? List.of(result.less(title(), "us", samples -> samples.micros(50)))
         : Case.super.figures(result);
   }
 
-  static String count(int refs) {
-    if (refs % 1_000_000 == 0) {
-      return refs / 1_000_000 + "M refs";
-    }
-    return refs % 1000 == 0 ? refs / 1000 + "k refs" : refs + " refs";
-  }
-
   @Override
   public String nameOf(String quantity) {
-    return String.format(
-        Locale.ROOT,
-        "%s, %s, %s, %d %s",
-        quantity,
-        count(refs),
-        trust,
-        threads,
-        threads == 1 ? "thread" : "threads");
+    return String.join(", ", quantity, Bench.refs(refs), trust, Bench.counted(threads, "thread"));
   }
 
   @Override
   public String toString() {
-    return nameOf(operation.title());
+    return nameOf(title());
   }
 }

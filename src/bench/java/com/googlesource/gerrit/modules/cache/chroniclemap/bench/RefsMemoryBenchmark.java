@@ -40,8 +40,8 @@ public class RefsMemoryBenchmark {
       reader.exactRef(fixture.existing[0]);
       fixture.ours.awaitWritten();
       collect();
-      CountedBytes.set(CountedBytes.HEAP, (double) (heapUsed() - heapBefore));
-      CountedBytes.set(CountedBytes.DIRECT, (double) (directUsed() - directBefore));
+      FurtherFigures.set(FurtherFigures.HEAP, (double) (heapUsed() - heapBefore));
+      FurtherFigures.set(FurtherFigures.DIRECT, (double) (directUsed() - directBefore));
       return reader;
     }
   }

@@ -14,33 +14,62 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
+import java.io.IOException;
+import java.util.Locale;
+import java.util.concurrent.ThreadLocalRandom;
+
 /** What is asked of refs. */
-enum RefsOperation {
-  EXISTING("exactRef existing", RefsLookupBenchmark.class, "existing"),
-  MISSING("exactRef missing", RefsLookupBenchmark.class, "missing"),
-  PREFIX("small prefix", RefsLookupBenchmark.class, "smallPrefix"),
-  CONFLICTS("getConflictingNames", RefsLookupBenchmark.class, "conflictingNames"),
-  TIPS("getTips existing", RefsLookupBenchmark.class, "tips"),
-  NO_TIPS("getTips missing", RefsLookupBenchmark.class, "noTips"),
-  ALL("all refs", RefsLookupBenchmark.class, "all"),
-  MAP("all in a map", RefsLookupBenchmark.class, "allInAMap"),
-  FILTERED("all filtered", RefsLookupBenchmark.class, "allFiltered"),
-  COPIED("all copied", RefsLookupBenchmark.class, "allCopied"),
+public enum RefsOperation {
+  EXISTING("exactRef existing", (refs, all) -> refs.exactRef(any(all.existing))),
+  MISSING("exactRef missing", (refs, all) -> !refs.exactRef(any(all.missing))),
+  /** The refs of a change, or the branches of a team. */
+  PREFIX("small prefix", (refs, all) -> refs.prefix(any(all.prefixes)) > 0),
+  /** For a ref that could be made. */
+  CONFLICTS("getConflictingNames", (refs, all) -> refs.conflictingNames(any(all.missing)) == 0),
+  /** For an object with one ref. */
+  TIPS("getTips existing", (refs, all) -> refs.tips(any(all.tips)) == 1),
+  NO_TIPS("getTips missing", (refs, all) -> refs.tips(any(all.noTips)) == 0),
+  // JGit lists HEAD only if it leads somewhere, which it does not.
+  ALL("all refs", (refs, all) -> refs.all() == all.refs),
+  MAP("all in a map", (refs, all) -> refs.allInAMap() == all.refs),
+  FILTERED("all filtered", (refs, all) -> refs.allFiltered() < all.refs),
+  COPIED("all copied", (refs, all) -> refs.allCopied() == all.refs),
   /** Of a repository that this process has not seen. */
-  FIRST("first read", RefsOnceBenchmark.class, "first"),
+  FIRST("first read"),
   /** Of a repository whose list is known, of which one line was changed. */
-  REWRITE("read after a rewrite", RefsOnceBenchmark.class, "rewrite"),
+  REWRITE("read after a rewrite"),
   /** Of a repository whose list an earlier process has stored. */
-  RESTART("read after a restart", RefsOnceBenchmark.class, "restart");
+  RESTART("read after a restart");
+
+  /** Asks, and tells whether the answer is right. */
+  private interface Question {
+    boolean ask(RefReader refs, RefsFixture all) throws IOException;
+  }
 
   private final String title;
-  private final Class<?> benchmark;
-  private final String method;
 
-  RefsOperation(String title, Class<?> benchmark, String method) {
+  @SuppressWarnings("ImmutableEnumChecker") // it holds nothing
+  private final Question question;
+
+  private final boolean once;
+
+  RefsOperation(String title, Question question) {
+    this(title, question, false);
+  }
+
+  /** What happens once, after which a ref is looked up. */
+  RefsOperation(String title) {
+    this(title, (refs, all) -> refs.exactRef(all.existing[0]), true);
+  }
+
+  RefsOperation(String title, Question question, boolean once) {
     this.title = title;
-    this.benchmark = benchmark;
-    this.method = method;
+    this.question = question;
+    this.once = once;
+  }
+
+  private static <T> T any(T[] names) {
+    return names[ThreadLocalRandom.current().nextInt(names.length)];
   }
 
   String title() {
@@ -48,11 +77,19 @@ enum RefsOperation {
   }
 
   boolean once() {
-    return benchmark == RefsOnceBenchmark.class;
+    return once;
+  }
+
+  void ask(RefReader refs, RefsFixture all) throws IOException {
+    if (!question.ask(refs, all)) {
+      throw new IllegalStateException("a wrong answer: " + this);
+    }
   }
 
   /** What JMH takes for a pattern of names. */
   String jmhName() {
-    return benchmark.getName() + "." + method + "$";
+    return once
+        ? RefsOnceBenchmark.class.getName() + "." + name().toLowerCase(Locale.ROOT) + "$"
+        : RefsLookupBenchmark.class.getName() + ".ask$";
   }
 }

@@ -38,9 +38,9 @@ import org.eclipse.jgit.lib.ObjectId;
  * packed: in files, and in a reftable. Each branch has a commit of its own. The other refs point to
  * some hundred objects. All objects are in a pack.
  */
-public final class RefsRepositories {
-  public static final String FILES = "files.git";
-  public static final String REFTABLE = "reftable.git";
+final class RefsRepositories {
+  static final String FILES = "files.git";
+  static final String REFTABLE = "reftable.git";
 
   /** Like {@code packed-refs}, but for one line. */
   static final String EDITED = "packed-refs-edited";
@@ -48,7 +48,7 @@ public final class RefsRepositories {
   private RefsRepositories() {}
 
   /** Makes both, and a second {@code packed-refs}. */
-  public static void make(Path folder, int refs) throws IOException {
+  static void make(Path folder, int refs) throws IOException {
     String[] names = RefsFile.names(refs);
     Path files = folder.resolve(FILES);
     Path packed = files.resolve(Constants.PACKED_REFS);

@@ -109,9 +109,11 @@ final class Samples {
     return operations / seconds;
   }
 
-  /** Processor time of a call. */
-  double cpuMillis() {
-    return cpuNanos / NANOS_PER_MILLI / callCount;
+  /** Processor time of a call; empty if not measured. */
+  OptionalDouble cpuMillis() {
+    return cpuNanos == 0
+        ? OptionalDouble.empty()
+        : OptionalDouble.of(cpuNanos / NANOS_PER_MILLI / callCount);
   }
 
   /** For how long a call has held the lock of packed-refs; empty if that was not watched. */

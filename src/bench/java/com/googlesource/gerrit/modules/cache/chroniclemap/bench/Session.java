@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
 import com.google.common.base.Splitter;
+import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
@@ -37,12 +38,12 @@ public final class Session {
 
   /** What a run does. */
   public interface Run {
-    void run(Session session) throws RunnerException, IOException;
+    void run(Session session) throws RunnerException, IOException, InterruptedException;
   }
 
-  /** Measures something, with JMH's own output to a log. */
-  interface Measuring<T> {
-    T measure(PrintStream log) throws RunnerException, IOException;
+  /** Measures something in forks. */
+  interface Measuring {
+    void measure(Fork fork) throws RunnerException, IOException, InterruptedException;
   }
 
   private Session(List<String> args) throws IOException {
@@ -58,7 +59,7 @@ public final class Session {
     System.setProperty("jmh.ignoreLock", "true");
     try {
       run.run(new Session(List.of(args)));
-    } catch (RunnerException | IOException e) {
+    } catch (RunnerException | IOException | InterruptedException e) {
       System.err.println("error: " + (e.getMessage() != null ? e.getMessage() : e));
       System.err.println("More may be in " + log());
       System.exit(1);
@@ -76,10 +77,6 @@ public final class Session {
 
   boolean quick() {
     return args.contains(QUICK);
-  }
-
-  Plan plan() {
-    return quick() ? Plan.quick() : Plan.full();
   }
 
   public Optional<String> value(String option) {
@@ -106,19 +103,21 @@ public final class Session {
     System.out.println();
   }
 
-  /** Forks with the flags of {@code bin/bench}. */
-  Fork fork(PrintStream log) {
+  /** With the flags of {@code bin/bench}, and with JMH's own output to the log. */
+  void measure(Measuring measuring) throws RunnerException, IOException, InterruptedException {
     List<String> flags = Splitter.on(' ').splitToList(System.getProperty("bench.flags"));
-    return new Fork(plan(), flags, folder, log);
-  }
-
-  <T> T measure(Measuring<T> measuring) throws RunnerException, IOException {
-    try (PrintStream log = new PrintStream(log().toFile(), StandardCharsets.UTF_8)) {
+    Files.deleteIfExists(log());
+    // Others append to it meanwhile.
+    try (PrintStream log =
+        new PrintStream(
+            new FileOutputStream(log().toFile(), /* append= */ true),
+            false,
+            StandardCharsets.UTF_8)) {
       PrintStream err = System.err;
       // JMH passes on there what the forks write to theirs.
       System.setErr(log);
       try {
-        return measuring.measure(log);
+        measuring.measure(new Fork(quick(), flags, folder, log));
       } finally {
         System.setErr(err);
       }

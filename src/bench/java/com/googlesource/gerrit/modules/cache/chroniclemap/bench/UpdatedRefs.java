@@ -33,16 +33,13 @@ final class UpdatedRefs {
   /**
    * The refs of a repository, with lists in memory only: what an update costs is no matter of the
    * store on disk, which is written behind.
-   *
-   * @param byRewrite as {@code packedRefs.atomic = rewrite} has it
    */
-  static RefDatabase open(FileRepository repository, boolean byRewrite) {
+  static RefDatabase open(FileRepository repository) {
     RefsSettings inMemory = new RefsSettings(MEMORY_LIMIT, 0, Optional.empty());
-    UpdateSettings.Atomic atomic =
-        byRewrite ? UpdateSettings.Atomic.REWRITE : UpdateSettings.Atomic.LOOSE;
     // No packing in the background: it is measured for itself.
     PackedRefsCache cache =
-        new PackedRefsCache(inMemory, new UpdateSettings(UpdateSettings.By.OWN, atomic, 0));
+        new PackedRefsCache(
+            inMemory, new UpdateSettings(UpdateSettings.By.OWN, UpdateSettings.Atomic.LOOSE, 0));
     cache.start();
     return cache.of(repository, (RefDirectory) repository.getRefDatabase());
   }

@@ -15,11 +15,9 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
 import com.google.common.collect.HashBasedTable;
-import com.google.common.collect.Lists;
 import com.google.common.collect.Table;
 import java.io.Closeable;
 import java.io.IOException;
-import java.io.InterruptedIOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.EnumMap;
@@ -30,13 +28,15 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Measures updates of refs among many packed ones. Contenders take turns, each with a repository
- * and a process of its own; before each turn the repository is as it was at first. At the end of a
- * case native git is asked whether each has exactly the refs that it should have.
+ * Updates of refs among many packed ones: {@code bin/bench ref-updates}, which checks the
+ * arguments. Contenders have a repository of their own each, which before each turn is as it was at
+ * first. At the end of a case native git is asked whether each has exactly the refs that it should
+ * have. Who is slow makes fewer runs.
  */
-public final class UpdatesBench {
-  private static final String REFS = "--refs";
+public final class UpdatesBench extends Bench<UpdatesCase, UpdatesPeer> {
   private static final int DEFAULT_REFS = 500_000;
+  private static final int MANY_WRITERS = 8;
+  private static final int MANY_REFS = 10_000;
 
   /** Who takes longer for a turn than this takes part in each second round only. */
   private static final long SLOW_TURN_NANOS = TimeUnit.SECONDS.toNanos(3);
@@ -48,116 +48,125 @@ public final class UpdatesBench {
 
   private static final int MAX_WARM_UPS = 4;
 
-  private final Session session;
-  private final UpdatesPlan plan;
+  private final int refs;
+
+  /** After which a turn begins no run any more. */
+  private final int turnMillis;
+
+  /**
+   * At least, of each contender; up to {@value #MAX_WARM_UPS} times as long while it gets faster.
+   */
+  private final int warmUpMillis;
+
   private final UpdatesHome home;
   private final Map<Integer, UpdatesRepository.Base> bases = new HashMap<>();
   private final Table<Integer, UpdatesPeer, UpdatesRepository> repositories =
       HashBasedTable.create();
-  private final Table<UpdatesCase, UpdatesPeer, Samples> samples = HashBasedTable.create();
+
+  /** Those of the case that is being measured. */
+  private final Map<UpdatesPeer, Runner> runners = new EnumMap<>(UpdatesPeer.class);
 
   private UpdatesBench(Session session) throws IOException {
-    this.session = session;
-    this.plan = session.quick() ? UpdatesPlan.quick() : UpdatesPlan.full();
-    this.home = UpdatesHome.make(session.folder().resolve("home"));
+    super(session);
+    refs = session.value("--refs").map(Integer::parseInt).orElse(DEFAULT_REFS);
+    turnMillis = session.quick() ? 200 : 700;
+    warmUpMillis = session.quick() ? 1000 : 1500;
+    home = UpdatesHome.make(session.folder().resolve("home"));
   }
 
   /**
    * Exits with 0, with 1 if something could not be measured or written, with 2 for a wrong name.
    */
   public static void main(String[] args) {
-    Session.run(args, UpdatesBench::run);
+    Session.run(args, session -> new UpdatesBench(session).run());
   }
 
-  private static void run(Session session) throws IOException {
-    int refs = session.value(REFS).map(Integer::parseInt).orElse(DEFAULT_REFS);
-    List<UpdatesCase> cases = session.chosen(UpdatesPlan.cases(refs, session.quick()));
-    session.printHead(
-        String.format(
-            Locale.ROOT,
-            "JGit of Gerrit %s behind ours, JGit 7.4.0.202509020913-r, JGit 7.7.1.202607240634-r, %s",
-            Machine.version("gerrit-acceptance-framework"),
-            RefsBench.gitVersion()));
-    UpdatesBench bench = new UpdatesBench(session);
-    try {
-      bench.measure(cases);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw (IOException) new InterruptedIOException().initCause(e);
-    }
-    List<Comparison<UpdatesCase, UpdatesPeer>> results = bench.results(cases);
-    UpdatesTable.print(System.out, cases, bench.samples);
-    System.out.println("The refs of all contenders are what they must be, says git for-each-ref.");
-    session.printOtherWork();
-    UpdatesAims.print(System.out, results);
-    List<Figure> figures = new ArrayList<>();
-    results.forEach(result -> figures.addAll(result.figures()));
-    session.finish(figures);
+  @Override
+  String versions() throws IOException {
+    return String.format(
+        Locale.ROOT,
+        "JGit of Gerrit %s behind ours, JGit 7.4.0.202509020913-r, JGit 7.7.1.202607240634-r, %s",
+        Machine.version("gerrit-acceptance-framework"),
+        RefsBench.gitVersion());
   }
 
-  private void measure(List<UpdatesCase> cases) throws IOException, InterruptedException {
-    boolean terminal = Boolean.getBoolean("bench.terminal");
-    int steps = 0;
-    for (UpdatesCase scenario : cases) {
-      steps += UpdatesPlan.peers(scenario).size() * (plan.rounds(scenario) + 1);
+  @Override
+  List<UpdatesCase> cases() {
+    boolean all = !session.quick();
+    List<UpdatesCase> cases = new ArrayList<>();
+    for (boolean durable : new boolean[] {false, true}) {
+      add(cases, all || !durable, UpdatesOperation.ATOMIC_2, refs / 10, durable, 1);
+      add(cases, true, UpdatesOperation.ATOMIC_2, refs, durable, 1);
+      add(cases, all, UpdatesOperation.ATOMIC_2, 4 * refs, durable, 1);
+      add(cases, all || !durable, UpdatesOperation.ATOMIC_2, refs, durable, MANY_WRITERS);
+      add(cases, all || !durable, UpdatesOperation.SINGLE, refs, durable, 1);
+      add(cases, true, UpdatesOperation.BATCH_100, refs, durable, 1);
+      add(cases, all, UpdatesOperation.BATCH_1000, refs, durable, 1);
     }
-    try (Progress progress = new Progress(terminal, steps)) {
-      for (UpdatesCase scenario : cases) {
-        measure(scenario, progress);
-      }
+    add(cases, true, UpdatesOperation.DELETE, refs, false, 1);
+    add(cases, true, UpdatesOperation.BATCH_10K, refs / 5, false, 1);
+    add(cases, true, UpdatesOperation.AVAILABILITY, refs / 5, false, 1);
+    add(cases, all, UpdatesOperation.AVAILABILITY, 4 * refs, false, 1);
+    // Of all of them JGit takes more than ten seconds a run: for each loose ref it copies the list.
+    add(cases, true, UpdatesOperation.PACK, refs / 5, false, 1);
+    return cases;
+  }
+
+  private static void add(
+      List<UpdatesCase> cases,
+      boolean wanted,
+      UpdatesOperation operation,
+      int refs,
+      boolean durable,
+      int writers) {
+    if (wanted) {
+      cases.add(new UpdatesCase(operation, refs, durable, writers));
     }
   }
 
-  private void measure(UpdatesCase scenario, Progress progress)
+  @Override
+  List<UpdatesPeer> peers(UpdatesCase scenario) {
+    return List.of(UpdatesPeer.values());
+  }
+
+  /** In a rough run, one of what makes very many files or has many writers. */
+  @Override
+  int rounds(UpdatesCase scenario) {
+    boolean large = scenario.operation().refs() >= MANY_REFS || scenario.writers() > 1;
+    return session.quick() ? (large ? 1 : 2) : 3;
+  }
+
+  @Override
+  void measure(UpdatesCase scenario, UpdatesPeer peer, Samples samples, int round)
       throws IOException, InterruptedException {
-    Map<UpdatesPeer, Runner> runners = new EnumMap<>(UpdatesPeer.class);
-    List<UpdatesPeer> peers = UpdatesPlan.peers(scenario);
-    try {
-      for (UpdatesPeer peer : peers) {
-        progress.begin(scenario + ", " + peer.title() + ", warming up");
-        Runner runner = new Runner(scenario, peer);
-        runners.put(peer, runner);
-        runner.warmUp();
-        progress.end();
-      }
-      int rounds = plan.rounds(scenario);
-      for (int round = 0; round < rounds; round++) {
-        boolean last = round == rounds - 1;
-        for (UpdatesPeer peer : round % 2 == 0 ? peers : Lists.reverse(peers)) {
-          Runner runner = runners.get(peer);
-          progress.begin(scenario + ", " + peer.title());
-          if (last || round % 2 == 0 || !runner.isSlow()) {
-            runner.turn(last);
-          }
-          if (last && plan.watches(scenario)) {
-            runner.watch();
-          }
-          progress.end();
-        }
-      }
-    } catch (IOException e) {
-      throw new IOException(scenario + ": " + e.getMessage(), e);
-    } finally {
-      for (Runner runner : runners.values()) {
-        runner.close();
-      }
+    Runner runner = runners.get(peer);
+    if (runner == null) {
+      runner = new Runner(scenario, peer, samples);
+      runners.put(peer, runner);
+      runner.warmUp();
+    }
+    boolean last = round == rounds(scenario) - 1;
+    if (last || round % 2 == 0 || runner.lastTurnNanos <= SLOW_TURN_NANOS) {
+      runner.turn(last);
+    }
+    // Apart from the measuring.
+    if (last && scenario.writers() == 1 && rounds(scenario) > 1) {
+      runner.watch();
     }
   }
 
-  private List<Comparison<UpdatesCase, UpdatesPeer>> results(List<UpdatesCase> cases) {
-    List<Comparison<UpdatesCase, UpdatesPeer>> results = new ArrayList<>();
-    for (UpdatesCase scenario : cases) {
-      for (UpdatesPeer us : UpdatesPlan.peers(scenario)) {
-        for (UpdatesPeer peer : UpdatesPlan.peers(scenario)) {
-          if (us.ours() && !peer.ours()) {
-            results.add(
-                new Comparison<>(
-                    scenario, us, samples.get(scenario, us), peer, samples.get(scenario, peer)));
-          }
-        }
-      }
+  @Override
+  void end() throws IOException {
+    for (Runner runner : runners.values()) {
+      runner.close();
     }
-    return results;
+    runners.clear();
+  }
+
+  @Override
+  List<Figure> further() {
+    System.out.println("The refs of all contenders are what they must be, says git for-each-ref.");
+    return List.of();
   }
 
   private UpdatesRepository repository(int refs, UpdatesPeer peer) throws IOException {
@@ -179,22 +188,18 @@ public final class UpdatesBench {
   private final class Runner implements Closeable {
     private final UpdatesOperation operation;
     private final UpdatesRepository repository;
-    private final UpdatesContender contender;
-    private final Samples mine = new Samples();
+    private final UpdatesPeer.Contender contender;
+    private final Samples samples;
     private final int most;
     private long lastTurnNanos;
 
-    Runner(UpdatesCase scenario, UpdatesPeer peer) throws IOException {
+    Runner(UpdatesCase scenario, UpdatesPeer peer, Samples samples) throws IOException {
       this.operation = scenario.operation();
       this.repository = repository(scenario.refs(), peer);
+      this.samples = samples;
       this.most = operation.runs() * (scenario.writers() == 1 ? 1 : 4);
       repository.setDurable(scenario.durable());
       this.contender = peer.open(home, repository, scenario.writers());
-      samples.put(scenario, peer, mine);
-    }
-
-    boolean isSlow() {
-      return lastTurnNanos > SLOW_TURN_NANOS;
     }
 
     /**
@@ -202,13 +207,13 @@ public final class UpdatesBench {
      * turn in any case. What restores the repository does not count.
      */
     void warmUp() throws IOException, InterruptedException {
-      long least = TimeUnit.MILLISECONDS.toNanos(plan.warmUpMillis());
+      long least = TimeUnit.MILLISECONDS.toNanos(warmUpMillis);
       double best = Double.MAX_VALUE;
       boolean steady = false;
       for (long spent = 0; spent < least || (!steady && spent < MAX_WARM_UPS * least); ) {
         prepare();
         long begun = System.nanoTime();
-        double median = contender.run(operation, 0, most, plan.warmUpMillis()).medianNanos();
+        double median = contender.run(operation, 0, most, warmUpMillis).medianNanos();
         spent += System.nanoTime() - begun;
         repository.restore();
         steady = median > STEADY * best;
@@ -226,9 +231,9 @@ public final class UpdatesBench {
     void turn(boolean check) throws IOException, InterruptedException {
       prepare();
       long begun = System.nanoTime();
-      UpdatesRun run = contender.run(operation, 0, most, plan.turnMillis());
+      UpdatesRun run = contender.run(operation, 0, most, turnMillis);
       lastTurnNanos = System.nanoTime() - begun;
-      mine.add(run);
+      samples.add(run);
       if (check) {
         check(run.count());
       }
@@ -255,9 +260,9 @@ public final class UpdatesBench {
       LockWatch watch = LockWatch.start(repository.lockFile());
       int runs = 0;
       try {
-        runs = contender.run(operation, 0, Math.min(MAX_WATCHED, most), plan.turnMillis()).count();
+        runs = contender.run(operation, 0, Math.min(MAX_WATCHED, most), turnMillis).count();
       } finally {
-        mine.addLocked(watch.stop(), runs);
+        samples.addLocked(watch.stop(), runs);
       }
       repository.restore();
     }

@@ -16,25 +16,17 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.OptionalDouble;
 
 /**
- * One line of the results: an operation on a repository with so many refs, by a number of writers.
+ * An update of a repository with so many refs, by a number of writers.
  *
  * @param durable {@code core.fsyncRefFiles}
  */
 record UpdatesCase(UpdatesOperation operation, int refs, boolean durable, int writers)
     implements Case {
-  private static final double KILO = 1000;
-
   @Override
   public String title() {
     return operation.title();
-  }
-
-  /** Name of what is measured, with the way in which this module did it. */
-  String title(Peer us) {
-    return title() + (us == UpdatesPeer.OURS_BY_REWRITE ? " by rewrite" : "");
   }
 
   @Override
@@ -43,34 +35,30 @@ record UpdatesCase(UpdatesOperation operation, int refs, boolean durable, int wr
         + (durable ? ", durable" : "")
         + (writers == 1 ? "" : ", " + writers + " writers")
         + ", "
-        + RefsCase.count(refs);
+        + Bench.refs(refs);
   }
 
   /** How many times as fast; of many writers, how many times as many in a second. */
-  double times(Samples ours, Samples theirs) {
+  @Override
+  public double times(Samples ours, Samples theirs) {
     return writers == 1
-        ? theirs.millis(50) / ours.millis(50)
+        ? Case.super.times(ours, theirs)
         : ours.opsPerSecond() / theirs.opsPerSecond();
   }
 
   @Override
-  public List<Figure> figures(Comparison<?, ?> result) {
-    String name = title(result.us());
+  public List<Figure> figures(Comparison<?> result) {
     List<Figure> all = new ArrayList<>();
     if (writers > 1) {
-      all.add(result.more(name + " per second", "runs/s", Samples::opsPerSecond));
+      all.add(result.more(title() + " per second", "runs/s", Samples::opsPerSecond));
     }
-    all.add(result.less(name, "ms", samples -> samples.millis(50)));
-    all.add(result.less(name + " p95", "ms", samples -> samples.millis(95)));
-    all.add(result.less(name + " CPU", "ms", Samples::cpuMillis));
-    all.addAll(result.lessIfMeasured(name + " garbage", "KB", UpdatesCase::garbageKilo));
-    all.addAll(result.lessIfMeasured(name + " packed-refs.lock held", "ms", Samples::lockedMillis));
+    all.add(result.less(title(), "ms", samples -> samples.millis(50)));
+    all.add(result.less(title() + " p95", "ms", samples -> samples.millis(95)));
+    all.addAll(result.lessIfMeasured(title() + " CPU", "ms", 1, Samples::cpuMillis));
+    all.addAll(result.lessIfMeasured(title() + " garbage", "KB", 1000, Samples::garbage));
+    all.addAll(
+        result.lessIfMeasured(title() + " packed-refs.lock held", "ms", 1, Samples::lockedMillis));
     return all;
-  }
-
-  private static OptionalDouble garbageKilo(Samples samples) {
-    OptionalDouble garbage = samples.garbage();
-    return garbage.isPresent() ? OptionalDouble.of(garbage.getAsDouble() / KILO) : garbage;
   }
 
   @Override

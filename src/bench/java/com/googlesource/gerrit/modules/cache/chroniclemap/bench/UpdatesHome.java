@@ -26,9 +26,8 @@ record UpdatesHome(Path folder, File log) {
   private static final int SECONDS_TO_END = 20;
 
   static UpdatesHome make(Path folder) throws IOException {
-    Path log = Path.of(System.getProperty("bench.log"));
-    Files.deleteIfExists(log);
-    return new UpdatesHome(Files.createDirectories(folder), log.toFile());
+    return new UpdatesHome(
+        Files.createDirectories(folder), new File(System.getProperty("bench.log")));
   }
 
   /** Starts one whose input and output are pipes; its errors go to the log. */

@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
+import java.io.Closeable;
+import java.io.File;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
@@ -21,9 +23,7 @@ import org.eclipse.jgit.lib.RefDatabase;
 
 /** Who updates refs: this module, and others beside it. */
 enum UpdatesPeer implements Peer {
-  OURS("ours", UpdatesWorker.OURS),
-  /** This module with {@code packedRefs.atomic = rewrite}. */
-  OURS_BY_REWRITE("ours by rewrite", UpdatesWorker.OURS_BY_REWRITE),
+  OURS("ours", ""),
   /** That of Gerrit 3.13.5. */
   JGIT_7_4("JGit 7.4", "org.eclipse.jgit-7.4.0.202509020913-r.jar"),
   /** That of Gerrit 3.14.2. */
@@ -43,36 +43,46 @@ enum UpdatesPeer implements Peer {
     return title;
   }
 
-  boolean ours() {
-    return this == OURS || this == OURS_BY_REWRITE;
+  /** One who updates the refs of one repository, and is told when. */
+  interface Contender extends Closeable {
+    /** Has it look at the repository, which has been brought back to a state that it knows. */
+    void prime() throws IOException;
+
+    /**
+     * Has it make runs.
+     *
+     * @param first number of the first run
+     * @param most how many runs there may be
+     * @param millis after which none is begun any more; one is made in any case
+     */
+    UpdatesRun run(UpdatesOperation operation, int first, int most, int millis) throws IOException;
   }
 
   /** Starts it on a repository of its own. */
-  UpdatesContender open(UpdatesHome home, UpdatesRepository repository, int writers)
-      throws IOException {
+  Contender open(UpdatesHome home, UpdatesRepository repository, int writers) throws IOException {
     if (this == GIT) {
       return new GitUpdates(home, repository.folder(), repository.input(), writers);
     }
-    List<String> rest =
-        List.of(
-            repository.folder().toString(),
-            repository.inputFolder().toString(),
-            Integer.toString(writers));
     return new WorkerUpdates(
         home,
-        ours() ? System.getProperty("java.class.path") : jgitClassPath(),
-        List.of(ours() ? what : UpdatesWorker.JGIT, rest.get(0), rest.get(1), rest.get(2)));
+        this == OURS ? System.getProperty("java.class.path") : jgitClassPath(),
+        List.of(
+            this == OURS ? UpdatesWorker.OURS : UpdatesWorker.JGIT,
+            repository.folder().toString(),
+            repository.inputFolder().toString(),
+            Integer.toString(writers)));
   }
 
   /** Another JGit comes first; what JGit itself needs is in Gerrit's jar behind it. */
   private String jgitClassPath() {
-    return WorkerUpdates.classPath(
-        Path.of(System.getProperty("bench.jgit"), what),
+    return String.join(
+        File.pathSeparator,
+        Path.of(System.getProperty("bench.jgit"), what).toString(),
         jarOf(UpdatesWorker.class),
         jarOf(RefDatabase.class));
   }
 
-  private static Path jarOf(Class<?> type) {
-    return Path.of(type.getProtectionDomain().getCodeSource().getLocation().getPath());
+  private static String jarOf(Class<?> type) {
+    return type.getProtectionDomain().getCodeSource().getLocation().getPath();
   }
 }

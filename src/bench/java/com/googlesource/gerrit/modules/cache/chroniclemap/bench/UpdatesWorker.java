@@ -48,7 +48,6 @@ final class UpdatesWorker implements AutoCloseable {
   static final String DONE = "done";
   static final String FAILED = "failed";
   static final String OURS = "ours";
-  static final String OURS_BY_REWRITE = "ours-by-rewrite";
   static final String JGIT = "jgit";
 
   private final ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
@@ -63,10 +62,7 @@ final class UpdatesWorker implements AutoCloseable {
       throws IOException {
     this.repository = new FileRepository(folder.toFile());
     this.input = input;
-    this.refs =
-        who.equals(JGIT)
-            ? repository.getRefDatabase()
-            : UpdatedRefs.open(repository, who.equals(OURS_BY_REWRITE));
+    this.refs = who.equals(JGIT) ? repository.getRefDatabase() : UpdatedRefs.open(repository);
     this.writers = new UpdatesWriters(writers);
   }
 

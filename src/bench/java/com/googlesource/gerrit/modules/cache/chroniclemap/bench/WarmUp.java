@@ -16,28 +16,16 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
 import com.google.common.math.Quantiles;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
-import org.openjdk.jmh.infra.BenchmarkParams;
-import org.openjdk.jmh.infra.IterationParams;
-import org.openjdk.jmh.profile.InternalProfiler;
-import org.openjdk.jmh.results.AggregationPolicy;
-import org.openjdk.jmh.results.IterationResult;
-import org.openjdk.jmh.results.Result;
-import org.openjdk.jmh.results.ScalarResult;
 
 /**
  * Warms up until it gets no faster, before JMH's own iterations: how long that takes differs with
  * the length of the path that the Java compiler has before it, so that a fixed time favours who has
- * a short one. As a profiler, which is JMH's way to hand further figures from a fork to the run, it
- * tells whether the warm-up came to its end.
+ * a short one. The run is told whether the warm-up came to its end.
  */
-public final class WarmUp implements InternalProfiler {
-  /** Name of the further result: 1 if it was warm, 0 if not. */
-  static final String LABEL = "warm";
-
+final class WarmUp {
   /** Something of which the rate is measured. */
   interface Work {
     /** Works for so long, or a little longer; returns operations per second. */
@@ -54,16 +42,16 @@ public final class WarmUp implements InternalProfiler {
 
   private static final double GAIN = 1.03;
 
-  private static volatile boolean warm;
-
   /** Works until it gets no faster, or for a minute. */
   static void until(Work work) {
     List<Double> rates = new ArrayList<>();
     long begun = System.nanoTime();
+    boolean warm;
     do {
       rates.add(work.run(WINDOW_NANOS));
       warm = isSteady(rates);
     } while (!warm && System.nanoTime() - begun < MAX_NANOS);
+    FurtherFigures.set(FurtherFigures.WARM, warm ? 1 : 0);
   }
 
   /**
@@ -82,19 +70,5 @@ public final class WarmUp implements InternalProfiler {
         .mapToDouble(begin -> Quantiles.median().compute(rates.subList(begin, begin + WINDOWS)))
         .max()
         .orElseThrow();
-  }
-
-  @Override
-  public String getDescription() {
-    return "Whether the warm-up came to its end";
-  }
-
-  @Override
-  public void beforeIteration(BenchmarkParams benchmark, IterationParams iteration) {}
-
-  @Override
-  public Collection<? extends Result<?>> afterIteration(
-      BenchmarkParams benchmark, IterationParams iteration, IterationResult result) {
-    return List.of(new ScalarResult(LABEL, warm ? 1 : 0, "", AggregationPolicy.MIN));
   }
 }

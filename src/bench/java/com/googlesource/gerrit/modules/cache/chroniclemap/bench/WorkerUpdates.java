@@ -20,7 +20,6 @@ import com.google.common.base.Joiner;
 import com.google.common.base.Splitter;
 import java.io.BufferedReader;
 import java.io.BufferedWriter;
-import java.io.File;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.OutputStreamWriter;
@@ -31,7 +30,7 @@ import java.util.OptionalLong;
 import java.util.stream.Stream;
 
 /** A contender in Java: an {@link UpdatesWorker} in a process of its own. */
-final class WorkerUpdates implements UpdatesContender {
+final class WorkerUpdates implements UpdatesPeer.Contender {
   private final Process process;
   private final BufferedWriter requests;
   private final BufferedReader answers;
@@ -52,10 +51,6 @@ final class WorkerUpdates implements UpdatesContender {
     process = home.start(new ProcessBuilder(command));
     requests = new BufferedWriter(new OutputStreamWriter(process.getOutputStream(), UTF_8));
     answers = new BufferedReader(new InputStreamReader(process.getInputStream(), UTF_8));
-  }
-
-  static String classPath(Path... jars) {
-    return Joiner.on(File.pathSeparatorChar).join(jars);
   }
 
   private List<String> ask(String request) throws IOException {

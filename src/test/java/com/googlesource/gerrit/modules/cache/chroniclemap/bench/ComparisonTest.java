@@ -71,8 +71,8 @@ final class ComparisonTest {
     ours.addGarbage(500);
     Samples theirs = samples(1000, 20_000, 512_000);
     theirs.addGarbage(1000);
-    List<Figure> figures =
-        new Comparison<>(scenario, RefsPeer.OURS, ours, RefsPeer.REF_DIRECTORY, theirs).figures();
+    List<? extends Record> figures =
+        new Comparison<>(scenario, ours, RefsPeer.REF_DIRECTORY, theirs).figures();
 
     assertThat(figures.get(0))
         .isEqualTo(
@@ -82,8 +82,8 @@ final class ComparisonTest {
                 3000,
                 1000,
                 3));
-    assertThat(figures.get(1).name())
-        .isEqualTo("exactRef existing p50, 500k refs, always, 1 thread, vs RefDirectory");
+    assertThat(figures.get(1).toString())
+        .contains("name=exactRef existing p50, 500k refs, always, 1 thread, vs RefDirectory,");
     assertThat(figures.get(4))
         .isEqualTo(
             new Figure(
@@ -99,24 +99,48 @@ final class ComparisonTest {
     RefsCase scenario = new RefsCase(RefsOperation.FIRST, 2_000_000, RefsCase.ALWAYS, 1);
     assertThat(
             new Comparison<>(
-                    scenario,
-                    RefsPeer.OURS,
-                    samples(1, 2_000, 4_000),
-                    RefsPeer.GIT,
-                    samples(1, 20_000, 512_000))
+                    scenario, samples(1, 2_000, 4_000), RefsPeer.GIT, samples(1, 20_000, 512_000))
                 .figures())
         .containsExactly(
             new Figure("first read, 2M refs, always, 1 thread, vs git", "us", 2, 20, 10));
   }
 
+  @Test
+  void whoStillGetsFasterHasNoRatio() {
+    CacheCase scenario = new CacheCase(CacheOperation.GET, 10 << 10, 8);
+    Samples warm = samples(3000, 2_000, 4_000);
+    Samples still = samples(3000, 2_000, 4_000);
+    still.neverWarm();
+
+    for (List<Samples> both : List.of(List.of(warm, still), List.of(still, warm))) {
+      assertThat(
+              new Comparison<>(scenario, both.get(0), CachePeer.H2, both.get(1)).figures().get(0))
+          .isEqualTo(new Figure.Alone("get, 10 KB, 8 threads, vs H2", "ops/s", 3000));
+    }
+  }
+
+  @Test
+  void updatesAreNamedWithWhatIsDurable() {
+    UpdatesCase scenario = new UpdatesCase(UpdatesOperation.ATOMIC_2, 500_000, true, 8);
+    Samples samples = samples(1000, 2_000_000, 4_000_000);
+
+    assertThat(
+            scenario
+                .figures(new Comparison<>(scenario, samples, UpdatesPeer.JGIT_7_4, samples))
+                .stream()
+                .map(Figure::name))
+        .containsExactly(
+            "atomic batch of 2 per second, durable, 8 writers, 500k refs, vs JGit 7.4",
+            "atomic batch of 2, durable, 8 writers, 500k refs, vs JGit 7.4",
+            "atomic batch of 2 p95, durable, 8 writers, 500k refs, vs JGit 7.4")
+        .inOrder();
+  }
+
   private static List<Figure> figures(CacheOperation operation, int threads) {
-    return new Comparison<>(
-            new CacheCase(operation, 10 << 10, threads),
-            CachePeer.OURS,
-            samples(3000, 2_000, 4_000),
-            CachePeer.H2,
-            samples(1000, 20_000, 512_000))
-        .figures();
+    CacheCase scenario = new CacheCase(operation, 10 << 10, threads);
+    return scenario.figures(
+        new Comparison<>(
+            scenario, samples(3000, 2_000, 4_000), CachePeer.H2, samples(1000, 20_000, 512_000)));
   }
 
   /** 98 calls of one latency and two of another, in nanoseconds. */

@@ -63,22 +63,4 @@ final class WarmUpTest {
     }
     assertThat(WarmUp.isSteady(rates)).isTrue();
   }
-
-  @Test
-  void whoWasNeverWarmIsNotCompared() {
-    Samples still = new Samples();
-    still.neverWarm();
-    CacheCase scenario = new CacheCase(CacheOperation.GET, 200, 1);
-
-    assertThat(
-            new Comparison<>(scenario, CachePeer.OURS, new Samples(), CachePeer.H2, new Samples())
-                .isWarm())
-        .isTrue();
-    assertThat(
-            new Comparison<>(scenario, CachePeer.OURS, still, CachePeer.H2, new Samples()).isWarm())
-        .isFalse();
-    assertThat(
-            new Comparison<>(scenario, CachePeer.OURS, new Samples(), CachePeer.H2, still).isWarm())
-        .isFalse();
-  }
 }

@@ -19,40 +19,69 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.infra.BenchmarkParams;
 import org.openjdk.jmh.infra.IterationParams;
 import org.openjdk.jmh.profile.InternalProfiler;
 import org.openjdk.jmh.results.AggregationPolicy;
 import org.openjdk.jmh.results.IterationResult;
 import org.openjdk.jmh.results.Result;
+import org.openjdk.jmh.results.ResultRole;
+import org.openjdk.jmh.results.SampleTimeResult;
 import org.openjdk.jmh.results.ScalarResult;
+import org.openjdk.jmh.util.SampleBuffer;
 
-/** Hands bytes that a benchmark has counted to the run, as {@link PutCalls} does with latencies. */
-public final class CountedBytes implements InternalProfiler {
+/**
+ * Hands what a benchmark has counted itself to the run. A profiler is JMH's way to get further
+ * figures out of a fork.
+ */
+public final class FurtherFigures implements InternalProfiler {
+  /** How long single puts took, beside the time JMH takes of all of them. */
+  static final String PUT_CALL = "putCall";
+
+  /** 1 if the warm-up came to its end. */
+  static final String WARM = "warm";
+
   static final String HEAP = "heapBytes";
   static final String DIRECT = "directBytes";
 
   /** Of a call, in its thread. */
   static final String GARBAGE = "garbageBytes";
 
-  private static final Map<String, Double> BYTES = new TreeMap<>();
+  private static final Map<String, Double> NUMBERS = new TreeMap<>();
+  private static SampleBuffer putCalls = new SampleBuffer();
 
-  /** Notes what one iteration counted. */
-  static synchronized void set(String name, double bytes) {
-    BYTES.put(name, bytes);
+  /** Notes a number of this iteration, and of all further ones until another is noted. */
+  static synchronized void set(String name, double number) {
+    NUMBERS.put(name, number);
+  }
+
+  /** Adds how long puts of this iteration took. */
+  static synchronized void addPutCalls(SampleBuffer more) {
+    putCalls.addAll(more);
   }
 
   private static synchronized List<Result<?>> take() {
     List<Result<?>> results = new ArrayList<>();
-    BYTES.forEach(
-        (name, bytes) -> results.add(new ScalarResult(name, bytes, "B", AggregationPolicy.AVG)));
-    BYTES.clear();
+    NUMBERS.forEach(
+        (name, number) ->
+            results.add(
+                new ScalarResult(
+                    name,
+                    number,
+                    "",
+                    name.equals(WARM) ? AggregationPolicy.MIN : AggregationPolicy.AVG)));
+    if (putCalls.count() > 0) {
+      results.add(
+          new SampleTimeResult(ResultRole.SECONDARY, PUT_CALL, putCalls, TimeUnit.NANOSECONDS));
+      putCalls = new SampleBuffer();
+    }
     return results;
   }
 
   @Override
   public String getDescription() {
-    return "Bytes that the benchmark counts";
+    return "What the benchmark counts";
   }
 
   @Override
