@@ -18,7 +18,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.base.Splitter;
 import com.google.common.base.Throwables;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefKillsMain.RefSet;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsWriter.By;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
@@ -36,25 +36,22 @@ import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import org.eclipse.jgit.api.PackRefsCommand;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.CoreConfig;
 import org.eclipse.jgit.lib.CoreConfig.TrustStat;
-import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
-import org.eclipse.jgit.transport.ReceiveCommand;
 
 /**
  * One of two machines on one repository on NFS; run by bin/lib/soak-nfs.sh. Each changes sets of
  * its own: some through the module, some through JGit, some with native git. All three pack, JGit
- * only under {@code after_open}. It says what {@link RefKillsMain} says, with the time before, and
+ * only under {@code after_open}. It says what a {@link RefsWriter} says, with the time before, and
  * when it sees which generation of the other machine's sets.
  */
 final class NfsRefsMain {
-  static final String REPOSITORY = RefKillsMain.REPOSITORIES.get(0);
+  private static final String REPOSITORY = "first";
 
   private static final int PACKS_ONE_IN = 20;
   private static final int SEEN_WITHIN_SECONDS = 120;
@@ -67,11 +64,11 @@ final class NfsRefsMain {
   private final TestRefs repository;
   private final PackedRefsCache cache;
   private final Map<String, RefDatabase> databases = new LinkedHashMap<>();
-  private final List<ObjectId> values;
+  private final RefsModel model;
 
   private NfsRefsMain(Path folder) throws IOException {
-    repository = TestRefs.open(RefKillsMain.gitFolder(folder, REPOSITORY));
-    values = RefKillsMain.readValues(folder);
+    model = new RefsModel(folder, List.of(REPOSITORY));
+    repository = model.open(REPOSITORY);
     FileRepository opened = repository.repository();
     cache =
         new PackedRefsCache(
@@ -86,7 +83,7 @@ final class NfsRefsMain {
       Path folder = Path.of(args[1]);
       switch (args[0]) {
         case "make" -> {
-          RefKillsModel unused = RefKillsModel.make(folder, List.of(REPOSITORY));
+          RefsModel unused = RefsModel.make(folder, List.of(REPOSITORY));
         }
         case "work" ->
             new NfsRefsMain(folder)
@@ -113,8 +110,7 @@ final class NfsRefsMain {
   }
 
   private static List<RefSet> sets(boolean ofSecond) {
-    List<RefSet> all =
-        RefSet.all().stream().filter(set -> set.repository().equals(REPOSITORY)).toList();
+    List<RefSet> all = RefSet.of(0);
     int half = all.size() / 2;
     return ofSecond ? all.subList(half, all.size()) : all.subList(0, half);
   }
@@ -124,23 +120,26 @@ final class NfsRefsMain {
     CoreConfig config = repository.repository().getConfig().get(CoreConfig.KEY);
     // Else JGit brings deleted refs back: see packDeleted.
     boolean mayJGit = config.getTrustLooseRefStat() == TrustStat.AFTER_OPEN;
-    List<String> packers = mayJGit ? List.of("module", "jgit", "git") : List.of("module", "git");
-    List<RefSet> mine = sets(isSecond);
-    int[] generations = new int[RefSet.all().size()];
+    RefsWriter writer = writer(sets(isSecond), random);
+    writer.find();
     long end = System.nanoTime() + seconds * 1_000_000_000L;
     Thread reader = new Thread(() -> readUntil(end, sets(!isSecond)));
     reader.start();
     while (System.nanoTime() < end) {
-      RefSet set = mine.get(random.nextInt(mine.size()));
-      int next = generations[set.number()] + 1;
-      String how = byModule ? "module" : List.of("module", "jgit", "git").get(set.number() % 3);
-      say("begin " + set.number() + " " + next + " .");
-      boolean done = change(how, set, set.at(next - 1, values), set.at(next, values));
-      say((done ? "done " : "failed ") + set.number() + " " + next + " .");
-      generations[set.number()] += done ? 1 : 0;
+      RefSet set = writer.any();
+      By by = byModule ? By.MODULE : By.ALL.get(set.number() % By.ALL.size());
+      boolean done = false;
+      try {
+        done = writer.move(set, by);
+      } catch (IOException e) {
+        say("exception " + by + " " + e);
+      }
+      writer.ended(set, done);
       if (random.nextInt(PACKS_ONE_IN) == 0) {
-        for (String packer : packers) {
-          pack(packer);
+        for (By packer : By.ALL) {
+          if (packer != By.JGIT || mayJGit) {
+            pack(writer, packer);
+          }
         }
       }
     }
@@ -148,51 +147,17 @@ final class NfsRefsMain {
     cache.close();
   }
 
-  private boolean change(
-      String how, RefSet set, Map<String, ObjectId> before, Map<String, ObjectId> after)
-      throws IOException, InterruptedException {
-    if (!how.equals("git")) {
-      try {
-        return new RefKillsMain(repository.repository(), databases.get(how), values)
-            .change(set, before, after);
-      } catch (IOException e) {
-        say("exception " + how + " " + e);
-        return false;
-      }
-    }
-    StringBuilder lines = new StringBuilder();
-    for (ReceiveCommand command : TestRefs.commands(before, after)) {
-      lines.append(
-          String.format(
-              Locale.ROOT,
-              "update %s %s %s\n",
-              command.getRefName(),
-              command.getNewId().name(),
-              command.getOldId().name()));
-    }
-    TestRefs.Output git = repository.tryGitWith(lines.toString(), "update-ref", "--stdin");
-    if (git.status() != 0) {
-      say("git " + git.status() + " " + git.text().replace('\n', ' '));
-    }
-    return git.status() == 0;
+  private RefsWriter writer(List<RefSet> sets, Random random) {
+    return new RefsWriter(
+        repository, databases.get("module"), model, sets, random, NfsRefsMain::say);
   }
 
   /** Who finds the lock of packed-refs taken gives up, and says so. */
-  private void pack(String how) throws InterruptedException {
+  private static void pack(RefsWriter writer, By by) throws InterruptedException {
     try {
-      boolean done = true;
-      if (how.equals("git")) {
-        done = repository.tryGit("pack-refs", "--all").status() == 0;
-      } else {
-        databases
-            .get(how)
-            .packRefs(
-                NullProgressMonitor.INSTANCE,
-                new PackRefsCommand(repository.repository()).setAll(true));
-      }
-      say((done ? "packed " : "notpacked ") + how);
+      say((writer.pack(by) ? "packed " : "notpacked ") + by);
     } catch (IOException e) {
-      say("notpacked " + how + " " + e);
+      say("notpacked " + by + " " + e);
     }
   }
 
@@ -203,14 +168,14 @@ final class NfsRefsMain {
       while (System.nanoTime() < end) {
         for (RefSet set : sets) {
           for (Map.Entry<String, RefDatabase> database : databases.entrySet()) {
-            Map<String, ObjectId> found = RefKillsMain.read(database.getValue(), set.prefix());
+            Map<String, ObjectId> found = RefsModel.read(database.getValue(), set.prefix());
             if (found.isEmpty()) {
               continue; // which of the generations without refs it is cannot be seen
             }
             String what = database.getKey() + " " + set.number();
             int last = seen.getOrDefault(what, 0);
             int now = Math.max(0, last - AHEAD);
-            while (now < last + AHEAD && !set.at(now, values).equals(found)) {
+            while (now < last + AHEAD && !set.at(now, model.values()).equals(found)) {
               now++;
             }
             if (now == last + AHEAD) {
@@ -268,7 +233,7 @@ final class NfsRefsMain {
    */
   private void packDeleted(String how) throws IOException, InterruptedException {
     String name = "refs/heads/loose";
-    TestRefs.Output made = repository.tryGit("update-ref", name, values.get(1).name());
+    TestRefs.Output made = repository.tryGit("update-ref", name, model.values().get(1).name());
     if (made.status() != 0) {
       throw new AssertionError(made.text());
     }
@@ -278,13 +243,13 @@ final class NfsRefsMain {
     // As by an earlier packing.
     say("locked " + Files.exists(repository.folder().resolve(name + ".lock")));
     say("packing");
-    pack(how);
+    pack(writer(List.of(), new Random()), By.valueOf(how.toUpperCase(Locale.ROOT)));
     cache.close();
   }
 
   /** Holds the repository against the logs of both machines, and tells how long changes took. */
   private static void check(Path folder, List<String> logs) throws Exception {
-    RefKillsModel model = new RefKillsModel(folder, List.of(REPOSITORY));
+    RefsModel model = new RefsModel(folder, List.of(REPOSITORY));
     Map<String, Integer> counts = new TreeMap<>();
     Map<String, Long> done = new TreeMap<>();
     Map<String, List<Long>> seconds = new TreeMap<>();
@@ -305,7 +270,7 @@ final class NfsRefsMain {
             1,
             Integer::sum);
         if (words.get(1).matches("begin|done|failed")) {
-          model.heed(line.substring(line.indexOf(' ') + 1));
+          model.heed(line);
           long at = Long.parseLong(words.get(0));
           longest = before == 0 ? 0 : Math.max(longest, at - before);
           before = at;
@@ -357,7 +322,6 @@ final class NfsRefsMain {
       throw new AssertionError("a change by the module threw an exception");
     }
     model.check("on NFS");
-    System.out.println(
-        "all right: acknowledged=" + model.batches() + " refused=" + model.refused());
+    System.out.println("all right: acknowledged=" + model.done() + " refused=" + model.refused());
   }
 }

@@ -17,7 +17,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 import com.google.common.base.Splitter;
-import com.google.common.base.Throwables;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -27,7 +26,7 @@ import java.util.Random;
 
 /**
  * Durable refs in a virtual machine whose power fails; run by bin/lib/soak-power.sh. What {@link
- * RefKillsMain} says is in a log that outlives the machine, and is checked when the machine has
+ * RefsWriter}s say is in a log that outlives the machine, and is checked when the machine has
  * booted again.
  */
 final class PowerRefsMain {
@@ -37,21 +36,20 @@ final class PowerRefsMain {
     try {
       switch (args[0]) {
         case "make" -> {
-          RefKillsModel unused = RefKillsModel.make(Path.of(args[1]), REPOSITORIES);
+          RefsModel unused = RefsModel.make(Path.of(args[1]), REPOSITORIES);
         }
         case "run" -> {
           Path folder = Path.of(args[1]);
-          RefKillsModel model = new RefKillsModel(folder, REPOSITORIES);
+          RefsModel model = new RefsModel(folder, REPOSITORIES);
           String log = read(args[2]);
           check(model, log, log.length(), log.length());
-          RefKillsMain.run(
-              folder, new Random(Long.parseLong(args[3])), model.acknowledged(), REPOSITORIES);
+          RefKillsMain.run(model, new Random(Long.parseLong(args[3])), REPOSITORIES);
         }
         case "check" -> {
           // Many disks at once, as a JVM in a guest takes long to start.
           for (int i = 2; i < args.length; i += 3) {
             check(
-                new RefKillsModel(Path.of(args[i]), REPOSITORIES),
+                new RefsModel(Path.of(args[i]), REPOSITORIES),
                 read(args[1]),
                 sizeOfLog(args[i + 1]),
                 sizeOfLog(args[i + 2]));
@@ -60,8 +58,7 @@ final class PowerRefsMain {
         default -> throw new IllegalArgumentException(args[0]);
       }
     } catch (Exception | AssertionError e) {
-      System.err.println("WRONG refs: " + Throwables.getStackTraceAsString(e));
-      Runtime.getRuntime().halt(1);
+      RefsWriter.end(e);
     }
   }
 
@@ -75,8 +72,7 @@ final class PowerRefsMain {
   }
 
   /** Of a disk as it was when the log had so many characters: at least the first, at most both. */
-  private static void check(RefKillsModel model, String log, int atLeast, int atMost)
-      throws Exception {
+  private static void check(RefsModel model, String log, int atLeast, int atMost) throws Exception {
     log.substring(0, atLeast).lines().forEach(model::heed);
     log.substring(atLeast, atMost).lines().forEach(model::heedLater);
     List<Path> left = model.left(REPOSITORIES.get(0));
@@ -84,7 +80,7 @@ final class PowerRefsMain {
     System.err.printf(
         Locale.ROOT,
         "refs: acknowledged=%d locksLeft=%d undecidedLeft=%d decidedLeft=%d%n",
-        model.batches(),
+        model.done(),
         ending(left, ".lock"),
         ending(left, ".transaction"),
         ending(left, ".durable"));

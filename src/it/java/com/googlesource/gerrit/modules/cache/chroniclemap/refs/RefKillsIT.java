@@ -49,7 +49,7 @@ class RefKillsIT {
   @TempDir Path temp;
 
   private final Random random = new Random(Long.getLong("refs.seed", 1));
-  private RefKillsModel model;
+  private RefsModel model;
 
   // Figures.
   private int checks;
@@ -58,7 +58,7 @@ class RefKillsIT {
 
   @Test
   void eachKillLeavesAllOrNothing() throws Exception {
-    model = RefKillsModel.make(temp, RefKillsMain.REPOSITORIES);
+    model = RefsModel.make(temp, RefKillsMain.REPOSITORIES);
     for (int kill = 0; kill < KILLS; kill++) {
       // Sometimes the next process does what the one before left, and is killed in its turn.
       boolean whileOpening = kill > 0 && random.nextInt(4) == 0;
@@ -75,11 +75,11 @@ class RefKillsIT {
             + " killedDecided=%d%n",
         KILLS,
         checks,
-        model.batches(),
+        model.done(),
         model.refused(),
         undecided,
         decided);
-    assertThat(model.batches()).isGreaterThan(0);
+    assertThat(model.done()).isGreaterThan(0);
     assertThat(undecided).isGreaterThan(0);
     if (KILLS >= MANY_KILLS) {
       assertThat(decided).isGreaterThan(0);

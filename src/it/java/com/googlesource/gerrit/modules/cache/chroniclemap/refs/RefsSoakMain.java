@@ -16,17 +16,21 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
+import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.base.Throwables;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import java.io.IOException;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
@@ -49,15 +53,14 @@ import org.eclipse.jgit.internal.storage.file.RefDirectory;
  * the lists now and then.
  */
 final class RefsSoakMain {
-  /** Repositories that threads share, by {@code core.trustStat}. */
-  static final List<String> SHARED = List.of("always", "after_open", "never");
-
-  /** The one that threads share, too, and that has reftables. */
-  private static final String REFTABLE = "reftable";
+  /** Repositories that threads share, by {@code core.trustStat}, and one with reftables. */
+  private static final List<String> SHARED =
+      List.of("always", "after_open", "never", RefsModel.REFTABLE);
 
   /** The one in which all that is odd happens, by one thread. */
   static final String ODD = "odd";
 
+  private static final String LOG = "log";
   private static final int READERS = 3;
   private static final int ODD_STEPS = 3;
   private static final int MIN_BUSY_MILLIS = 100;
@@ -78,34 +81,32 @@ final class RefsSoakMain {
   private final LongAdder reads = new LongAdder();
   private final LongAdder refsRead = new LongAdder();
   private long comparisons;
+  private final RefsModel model;
+
+  /** What was begun, acknowledged and packed, which outlives a kill. */
+  private final OutputStream log;
+
   private TestRefs odd;
 
-  private RefsSoakMain(Path folder, long seed, boolean jgitMayDelete) {
+  private RefsSoakMain(Path folder, long seed, boolean jgitMayDelete) throws IOException {
     this.folder = folder;
+    model = new RefsModel(folder, SHARED);
+    Path file = folder.resolve(LOG);
+    if (Files.exists(file)) {
+      Files.readAllLines(file, UTF_8).forEach(model::heed);
+      // So that the last process has not to read what all have said.
+      Files.copy(file, folder.resolve("log-before"), StandardCopyOption.REPLACE_EXISTING);
+    }
+    Path next = Files.writeString(folder.resolve("next"), model.acknowledged() + "\n");
+    Files.move(next, file, StandardCopyOption.ATOMIC_MOVE);
+    log = Files.newOutputStream(file, StandardOpenOption.APPEND);
     this.random = new Random(seed);
     this.jgitMayDelete = jgitMayDelete;
   }
 
   /** Makes the repositories that the processes use, one after the other. */
   static void makeRepositories(Path folder) throws IOException {
-    for (String trust : SHARED) {
-      try (TestRefs refs = TestRefs.create(folder.resolve(trust + ".git"), trust)) {
-        SharedRefs.fill(refs);
-      }
-    }
-    // JGit takes an old list for the newest one if it trusts its times, and loses others' tables.
-    try (TestRefs refs =
-        TestRefs.createReftable(
-            folder.resolve(REFTABLE + ".git"),
-            Map.of(
-                "reftable.autoRefresh",
-                true,
-                "reftable.blockSize",
-                1024,
-                "core.trustTablesListStat",
-                "never"))) {
-      SharedRefs.fill(refs);
-    }
+    RefsModel unused = RefsModel.make(folder, SHARED);
     TestRefs.create(folder.resolve(ODD + ".git"), null).close();
   }
 
@@ -123,6 +124,8 @@ final class RefsSoakMain {
       Throwable cause = e instanceof ExecutionException ? e.getCause() : e;
       // Long, and nobody reads the other one until the end.
       System.err.println(Throwables.getStackTraceAsString(cause));
+      List<String> said = Files.readAllLines(Path.of(args[0], LOG), UTF_8);
+      said.subList(Math.max(0, said.size() - 400), said.size()).forEach(System.out::println);
       System.out.println("WRONG, see below");
       System.out.flush();
       Runtime.getRuntime().halt(1);
@@ -131,10 +134,9 @@ final class RefsSoakMain {
 
   private void run(long nanos) throws Exception {
     long begun = System.nanoTime();
-    for (String trust : SHARED) {
-      repositories.add(TestRefs.open(folder.resolve(trust + ".git")));
+    for (String name : SHARED) {
+      repositories.add(model.open(name));
     }
-    repositories.add(TestRefs.open(folder.resolve(REFTABLE + ".git")));
     odd = TestRefs.open(folder.resolve(ODD + ".git"));
     do {
       long memory = MEMORY_LIMITS[random.nextInt(MEMORY_LIMITS.length)];
@@ -180,15 +182,27 @@ final class RefsSoakMain {
 
   private void phase(PackedRefsCache cache, String settings) throws Exception {
     List<SharedRefs> shared = new ArrayList<>();
-    for (TestRefs repository : repositories) {
-      shared.add(new SharedRefs(repository, cache, jgitMayDelete));
+    for (int i = 0; i < SHARED.size(); i++) {
+      shared.add(
+          new SharedRefs(
+              repositories.get(i), cache, model, RefSet.of(i), jgitMayDelete, this::say));
     }
     busy(shared);
     for (int i = 0; i < shared.size(); i++) {
-      shared.get(i).compare(repositories.get(i).folder().getFileName() + ", " + settings);
+      shared.get(i).compare(SHARED.get(i) + ", " + settings);
       comparisons++;
     }
     odd(cache, settings);
+  }
+
+  private synchronized void say(String what) {
+    model.heed(what);
+    try {
+      // In one piece, so that what is said next is a line of its own in any case.
+      log.write((System.currentTimeMillis() + " " + what + "\n").getBytes(UTF_8));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   /** Threads do what they like for a while. */
@@ -294,7 +308,6 @@ final class RefsSoakMain {
    */
   static void deleteLocks(Path folder) throws IOException {
     List<String> names = new ArrayList<>(SHARED);
-    names.add(REFTABLE);
     names.add(ODD);
     for (String name : names) {
       Path repository = folder.resolve(name + ".git");

@@ -37,6 +37,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.eclipse.jgit.api.PackRefsCommand;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
@@ -62,34 +63,25 @@ class TransactionVisibilityTest {
   private static final int READERS = 3;
   private static final int FIXED = 300;
 
-  /** Generations, after which values come again. */
-  private static final int VALUES = 512;
+  /** Of each set: more than its generations. */
+  private static final int VALUES = 2 * BATCHES;
 
   private static final String HEADER = "# pack-refs with: peeled fully-peeled sorted \n";
   private static final String TO_WHOLE = "refs/symbolic/whole";
 
   @TempDir Path folder;
 
-  /** Which refs of a set are there, by generation. */
-  private enum Kind {
-    UPDATED,
-    /** Each batch creates, updates and deletes. */
-    MIXED,
-    /** All or none, in turn. */
-    WHOLE
-  }
-
   private TestRefs test;
   private FileRefDatabase refs;
-  private final List<RefSet> sets = new ArrayList<>();
+  private final List<Moved> sets = new ArrayList<>();
   private final AtomicBoolean done = new AtomicBoolean();
   private final AtomicInteger reads = new AtomicInteger();
 
-  /** Refs that change together. One thread writes them. */
-  private final class RefSet {
+  /** A set that one thread moves. */
+  private final class Moved {
+    final RefSet set;
     final String prefix;
-    final Kind kind;
-    final List<String> names = new ArrayList<>();
+    final List<String> names;
     final List<ObjectId> values;
 
     /** The generation that the last batch has begun, and the one that is acknowledged. */
@@ -97,35 +89,19 @@ class TransactionVisibilityTest {
 
     volatile int acknowledged;
 
-    RefSet(String prefix, Kind kind, int size, List<ObjectId> values) {
-      this.prefix = prefix;
-      this.kind = kind;
+    Moved(int number, List<ObjectId> values) {
+      this.set = new RefSet(number);
+      this.prefix = set.prefix();
+      this.names = IntStream.range(0, set.size()).mapToObj(set::name).toList();
       this.values = values;
-      for (int i = 0; i < size; i++) {
-        names.add(prefix + String.format(Locale.ROOT, "%02d%s", i, i % 4 == 3 ? "/meta" : ""));
-      }
-    }
-
-    boolean has(int generation, int number) {
-      return switch (kind) {
-        case UPDATED -> true;
-        case MIXED -> (generation + number) % 3 != 0;
-        case WHOLE -> generation % 2 == 0;
-      };
     }
 
     ObjectId value(int generation) {
-      return values.get(generation % VALUES);
+      return values.get(generation);
     }
 
     Map<String, ObjectId> at(int generation) {
-      Map<String, ObjectId> all = new TreeMap<>();
-      for (int i = 0; i < names.size(); i++) {
-        if (has(generation, i)) {
-          all.put(names.get(i), value(generation));
-        }
-      }
-      return all;
+      return set.at(generation, values);
     }
 
     /** Does the next batch. */
@@ -145,12 +121,12 @@ class TransactionVisibilityTest {
 
   /** What one reader knows of a set while he reads. */
   private static final class View {
-    private final RefSet set;
+    private final Moved set;
 
     /** No generation before this one may be seen. */
     private int least;
 
-    View(RefSet set) {
+    View(Moved set) {
       this.set = set;
       this.least = set.acknowledged;
     }
@@ -187,8 +163,9 @@ class TransactionVisibilityTest {
       for (int generation = least; generation <= last; generation++) {
         boolean fits =
             ref == null
-                ? !set.has(generation, number)
-                : set.has(generation, number) && set.value(generation).equals(ref.getObjectId());
+                ? !set.set.has(generation, number)
+                : set.set.has(generation, number)
+                    && set.value(generation).equals(ref.getObjectId());
         if (fits) {
           least = generation;
           return;
@@ -220,7 +197,7 @@ class TransactionVisibilityTest {
       refs = cache.of(test.repository(), (RefDirectory) test.repository().getRefDatabase());
       runAll();
       assertThat(cache.totals().failures()).isEqualTo(0);
-      for (RefSet set : sets) {
+      for (Moved set : sets) {
         assertThat(set.acknowledged).isEqualTo(BATCHES);
         assertThat(byPrefix(refs.getRefsByPrefix(set.prefix), set)).isEqualTo(set.at(BATCHES));
       }
@@ -229,16 +206,11 @@ class TransactionVisibilityTest {
   }
 
   private void makeSets() throws IOException {
-    List<ObjectId> values = test.manyCommits(5 * VALUES);
-    Kind[] kinds = {Kind.UPDATED, Kind.MIXED, Kind.WHOLE, Kind.MIXED, Kind.UPDATED};
-    int[] sizes = {3, 7, 4, 50, 2};
-    for (int i = 0; i < kinds.length; i++) {
-      sets.add(
-          new RefSet(
-              String.format(Locale.ROOT, "refs/changes/%02d/%d/", i, 100 + i),
-              kinds[i],
-              sizes[i],
-              values.subList(i * VALUES, (i + 1) * VALUES)));
+    // Of all kinds that are moved by batches, with values of their own.
+    int[] numbers = {0, 1, 2, 5, 4};
+    List<ObjectId> values = test.manyCommits(numbers.length * VALUES);
+    for (int i = 0; i < numbers.length; i++) {
+      sets.add(new Moved(numbers[i], values.subList(i * VALUES, (i + 1) * VALUES)));
     }
   }
 
@@ -258,19 +230,19 @@ class TransactionVisibilityTest {
   }
 
   /** The set to a ref of which HEAD points. */
-  private RefSet head() {
+  private Moved head() {
     return sets.get(0);
   }
 
   /** The set to a ref of which another symbolic ref points, often to none. */
-  private RefSet whole() {
+  private Moved whole() {
     return sets.get(2);
   }
 
   private void runAll() throws Exception {
     List<Callable<Void>> writers = new ArrayList<>();
     List<Callable<Void>> others = new ArrayList<>();
-    for (RefSet set : sets) {
+    for (Moved set : sets) {
       writers.add(
           () -> {
             while (set.acknowledged < BATCHES && !done.get()) {
@@ -331,7 +303,7 @@ class TransactionVisibilityTest {
   // ---- reading
 
   private void read(Random random) throws IOException {
-    RefSet set = sets.get(random.nextInt(sets.size()));
+    Moved set = sets.get(random.nextInt(sets.size()));
     RefDatabase asked = random.nextBoolean() ? refs : refs.forRequest();
     View view = new View(set);
     switch (random.nextInt(10)) {
@@ -359,7 +331,7 @@ class TransactionVisibilityTest {
     }
   }
 
-  private static Map<String, ObjectId> ids(Iterable<Ref> found, RefSet set) {
+  private static Map<String, ObjectId> ids(Iterable<Ref> found, Moved set) {
     Map<String, ObjectId> ids = new TreeMap<>();
     for (Ref ref : found) {
       if (ref.getName().startsWith(set.prefix)) {
@@ -369,14 +341,14 @@ class TransactionVisibilityTest {
     return ids;
   }
 
-  private static Map<String, ObjectId> byPrefix(List<Ref> found, RefSet set) {
+  private static Map<String, ObjectId> byPrefix(List<Ref> found, Moved set) {
     Map<String, ObjectId> ids = ids(found, set);
     assertThat(found).hasSize(ids.size());
     return ids;
   }
 
   /** The first one that is there, and its value, are those of one generation. */
-  private void readFirst(RefDatabase asked, RefSet set) throws IOException {
+  private void readFirst(RefDatabase asked, Moved set) throws IOException {
     int least = set.acknowledged;
     List<String> names = new ArrayList<>(set.names);
     names.add("refs/fixed/0");
@@ -411,7 +383,7 @@ class TransactionVisibilityTest {
 
   private void readLists(List<Ref> found) {
     // It was read before this is asked: only what was begun by now is a bound.
-    for (RefSet set : sets) {
+    for (Moved set : sets) {
       View view = new View(set);
       view.least = 0;
       view.seesAll("getRefs", ids(found, set));
@@ -421,14 +393,14 @@ class TransactionVisibilityTest {
     }
   }
 
-  private static void seesHead(Iterable<Ref> found, RefSet set) {
+  private static void seesHead(Iterable<Ref> found, Moved set) {
     Map<String, Ref> all = new TreeMap<>();
     found.forEach(ref -> all.put(ref.getName(), ref));
     assertThat(all.get(Constants.HEAD).getObjectId())
         .isEqualTo(all.get(set.names.get(0)).getObjectId());
   }
 
-  private void readTips(RefDatabase asked, RefSet set, Random random) throws IOException {
+  private void readTips(RefDatabase asked, Moved set, Random random) throws IOException {
     int generation = random.nextBoolean() ? set.acknowledged : set.begun;
     Map<String, ObjectId> tips = ids(asked.getTipsWithSha1(set.value(generation)), set);
     if (!tips.isEmpty()) {
@@ -458,7 +430,7 @@ class TransactionVisibilityTest {
         .isEqualTo(target == null ? null : target.getObjectId());
   }
 
-  private void readConflicts(RefDatabase asked, RefSet set) throws IOException {
+  private void readConflicts(RefDatabase asked, Moved set) throws IOException {
     int least = set.acknowledged;
     Set<String> found =
         new TreeSet<>(asked.getConflictingNames(set.prefix.substring(0, set.prefix.length() - 1)));
