@@ -15,7 +15,9 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
 import com.google.common.collect.Iterables;
+import java.io.IOException;
 import java.io.PrintStream;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -33,6 +35,9 @@ import org.openjdk.jmh.runner.options.VerboseMode;
 
 /** Measures in a Java process of its own, such as one scenario of one peer. */
 final class Fork {
+  /** System property of a fork: the folder of the run. */
+  private static final String FOLDER = "bench.folder";
+
   private static final TimeValue TIME = TimeValue.milliseconds(1500);
 
   private final boolean quick;
@@ -49,7 +54,7 @@ final class Fork {
   Fork(boolean quick, List<String> flags, Path folder, PrintStream log) {
     this.quick = quick;
     this.flags = new ArrayList<>(flags);
-    this.flags.add("-D" + Folders.PROPERTY + "=" + folder);
+    this.flags.add("-D" + FOLDER + "=" + folder);
     this.log = OutputFormatFactory.createFormatInstance(log, VerboseMode.NORMAL);
   }
 
@@ -75,6 +80,16 @@ final class Fork {
   /** Measures the one benchmark that the options choose. */
   RunResult run(ChainedOptionsBuilder options) throws RunnerException {
     return Iterables.getOnlyElement(new Runner(options.build(), log).run());
+  }
+
+  /** In a fork, the folder that the run deletes at its end. */
+  static Path folder() {
+    return Path.of(System.getProperty(FOLDER));
+  }
+
+  /** In a fork, makes a folder for a site. */
+  static Path newSite() throws IOException {
+    return Files.createTempDirectory(folder(), "site");
   }
 
   /** One of {@link FurtherFigures}. */

@@ -22,7 +22,6 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.OutputStreamWriter;
 import java.nio.file.Path;
-import org.eclipse.jgit.lib.ObjectId;
 
 /**
  * Asks native git: for single refs one process that is kept running, one request after the other;
@@ -73,21 +72,6 @@ final class GitRefReader implements RefReader {
       }
     }
     return count;
-  }
-
-  @Override
-  public int prefix(String prefix) {
-    throw new UnsupportedOperationException();
-  }
-
-  @Override
-  public int conflictingNames(String name) {
-    throw new UnsupportedOperationException();
-  }
-
-  @Override
-  public int tips(ObjectId id) {
-    throw new UnsupportedOperationException();
   }
 
   @Override

@@ -39,7 +39,7 @@ final class GitUpdates implements UpdatesPeer.Contender {
   private final UpdatesHome home;
   private final Path repository;
   private final UpdatesInput input;
-  private final UpdatesWriters writers;
+  private final Writers writers;
   private final List<Kept> processes = new ArrayList<>();
 
   GitUpdates(UpdatesHome home, Path repository, UpdatesInput input, int writers)
@@ -47,7 +47,7 @@ final class GitUpdates implements UpdatesPeer.Contender {
     this.home = home;
     this.repository = repository;
     this.input = input;
-    this.writers = new UpdatesWriters(writers);
+    this.writers = new Writers(writers);
     for (int i = 0; i < writers; i++) {
       processes.add(new Kept(start("update-ref", "--stdin")));
     }
@@ -108,14 +108,14 @@ final class GitUpdates implements UpdatesPeer.Contender {
   public void prime() {}
 
   @Override
-  public UpdatesRun run(UpdatesOperation operation, int first, int most, int millis)
+  public UpdatesPeer.Runs run(UpdatesOperation operation, int first, int most, int millis)
       throws IOException {
     long cpuBefore = cpuNanos();
     long begun = System.nanoTime();
     long[] latencies =
         writers.make(first, most, millis, (writer, run) -> perform(operation, writer, run));
     long wall = System.nanoTime() - begun;
-    return new UpdatesRun(wall, cpuNanos() - cpuBefore, OptionalLong.empty(), latencies);
+    return new UpdatesPeer.Runs(wall, cpuNanos() - cpuBefore, OptionalLong.empty(), latencies);
   }
 
   private void perform(UpdatesOperation operation, int writer, int run) throws IOException {

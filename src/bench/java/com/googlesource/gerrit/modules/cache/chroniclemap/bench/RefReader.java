@@ -25,7 +25,9 @@ interface RefReader extends AutoCloseable {
   boolean exactRef(String name) throws IOException;
 
   /** How many refs start so; each is read. */
-  int prefix(String prefix) throws IOException;
+  default int prefix(String prefix) throws IOException {
+    throw new UnsupportedOperationException();
+  }
 
   /** Reads all refs and returns how many. */
   int all() throws IOException;
@@ -46,10 +48,14 @@ interface RefReader extends AutoCloseable {
   }
 
   /** How many refs a new ref of that name would conflict with. */
-  int conflictingNames(String name) throws IOException;
+  default int conflictingNames(String name) throws IOException {
+    throw new UnsupportedOperationException();
+  }
 
   /** How many refs have an object, or a tag of it. */
-  int tips(ObjectId id) throws IOException;
+  default int tips(ObjectId id) throws IOException {
+    throw new UnsupportedOperationException();
+  }
 
   @Override
   void close() throws IOException;

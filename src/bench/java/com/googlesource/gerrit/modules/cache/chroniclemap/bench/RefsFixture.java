@@ -57,7 +57,7 @@ public class RefsFixture {
 
   @Setup(Level.Trial)
   public void prepare() throws IOException {
-    Path folder = Path.of(System.getProperty(Folders.PROPERTY));
+    Path folder = Fork.folder();
     ours = new OurRefs(folder);
     if (trust.equals(RefsCase.REFTABLE)) {
       repository = folder.resolve(RefsRepositories.REFTABLE);

@@ -55,7 +55,7 @@ final class Samples {
   }
 
   /** Adds a turn of an updater, each run of which is a call. */
-  void add(UpdatesRun run) {
+  void add(UpdatesPeer.Runs run) {
     for (long latency : run.latencies()) {
       addCalls((double) latency, 1);
     }

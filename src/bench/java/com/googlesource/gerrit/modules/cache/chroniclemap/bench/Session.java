@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
 import com.google.common.base.Splitter;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Folders;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;

@@ -231,7 +231,7 @@ public final class UpdatesBench extends Bench<UpdatesCase, UpdatesPeer> {
     void turn(boolean check) throws IOException, InterruptedException {
       prepare();
       long begun = System.nanoTime();
-      UpdatesRun run = contender.run(operation, 0, most, turnMillis);
+      UpdatesPeer.Runs run = contender.run(operation, 0, most, turnMillis);
       lastTurnNanos = System.nanoTime() - begun;
       samples.add(run);
       if (check) {

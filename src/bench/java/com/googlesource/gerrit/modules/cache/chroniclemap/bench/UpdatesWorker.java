@@ -56,14 +56,14 @@ final class UpdatesWorker implements AutoCloseable {
   private final FileRepository repository;
   private final UpdatesInput input;
   private final RefDatabase refs;
-  private final UpdatesWriters writers;
+  private final Writers writers;
 
   private UpdatesWorker(String who, Path folder, UpdatesInput input, int writers)
       throws IOException {
     this.repository = new FileRepository(folder.toFile());
     this.input = input;
     this.refs = who.equals(JGIT) ? repository.getRefDatabase() : UpdatedRefs.open(repository);
-    this.writers = new UpdatesWriters(writers);
+    this.writers = new Writers(writers);
   }
 
   /** Arguments: who, the repository, the folder of {@link UpdatesInput}, number of writers. */

@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
 import com.google.common.math.Quantiles;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -29,7 +30,7 @@ final class WarmUp {
   /** Something of which the rate is measured. */
   interface Work {
     /** Works for so long, or a little longer; returns operations per second. */
-    double run(long nanos);
+    double run(long nanos) throws IOException;
   }
 
   private static final long WINDOW_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
@@ -43,7 +44,7 @@ final class WarmUp {
   private static final double GAIN = 1.03;
 
   /** Works until it gets no faster, or for a minute. */
-  static void until(Work work) {
+  static void until(Work work) throws IOException {
     List<Double> rates = new ArrayList<>();
     long begun = System.nanoTime();
     boolean warm;

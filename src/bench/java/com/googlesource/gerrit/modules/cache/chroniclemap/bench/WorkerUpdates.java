@@ -69,11 +69,11 @@ final class WorkerUpdates implements UpdatesPeer.Contender {
   }
 
   @Override
-  public UpdatesRun run(UpdatesOperation operation, int first, int most, int millis)
+  public UpdatesPeer.Runs run(UpdatesOperation operation, int first, int most, int millis)
       throws IOException {
     List<String> answer =
         ask(Joiner.on(' ').join(UpdatesWorker.RUN, operation.name(), first, most, millis));
-    return new UpdatesRun(
+    return new UpdatesPeer.Runs(
         Long.parseLong(answer.get(1)),
         Long.parseLong(answer.get(2)),
         OptionalLong.of(Long.parseLong(answer.get(3))),

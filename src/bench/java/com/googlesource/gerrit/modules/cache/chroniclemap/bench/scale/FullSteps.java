@@ -15,7 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench.scale;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.CachePeer;
-import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Folders;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Folders;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -18,7 +18,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.base.Splitter;
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.CachePeer;
-import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Folders;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Folders;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Sweeps;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;

@@ -25,12 +25,12 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Writers that share the runs of an operation, each making one after the other. */
-final class UpdatesWriters implements AutoCloseable {
+/** Threads that share the runs of an operation, each making one after the other. */
+final class Writers implements AutoCloseable {
   private final int count;
   private final ExecutorService threads;
 
-  UpdatesWriters(int count) {
+  Writers(int count) {
     this.count = count;
     this.threads = Executors.newFixedThreadPool(count);
   }
