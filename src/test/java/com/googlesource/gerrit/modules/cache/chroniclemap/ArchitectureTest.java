@@ -27,6 +27,8 @@ import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.library.Architectures.LayeredArchitecture;
 import java.io.File;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileChannel.MapMode;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.Set;
@@ -144,6 +146,20 @@ class ArchitectureTest {
         .should()
         .dependOnClassesThat()
         .resideInAnyPackage("com.google.gerrit.server.cache..")
+        .check(MAIN);
+  }
+
+  /** A reader may be in any memory of a list, so only Java, which sees the reader, may free it. */
+  @Test
+  void theMemoryOfListsIsNotFreedByHand() {
+    noClasses()
+        .that()
+        .resideInAPackage(ROOT + ".refs.lists..")
+        .should()
+        .dependOnClassesThat()
+        .resideInAnyPackage("java.lang.foreign..", "sun.misc..", "jdk..", ROOT + ".store.disk..")
+        .orShould()
+        .callMethod(FileChannel.class, "map", MapMode.class, long.class, long.class)
         .check(MAIN);
   }
 

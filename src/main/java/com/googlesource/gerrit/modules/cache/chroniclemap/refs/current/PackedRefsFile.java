@@ -30,7 +30,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.Constants;
@@ -94,7 +93,8 @@ public final class PackedRefsFile implements ListMemory.Holder {
   /** Whether the log says that JGit answers. Only for the thread that reads. */
   private boolean isLogged;
 
-  private final AtomicBoolean isSizeLogged = new AtomicBoolean();
+  /** Whether the log says that the list is large. Guarded by this. */
+  private boolean isSizeLogged;
 
   /**
    * The result of a reading.
@@ -165,24 +165,6 @@ public final class PackedRefsFile implements ListMemory.Holder {
   public synchronized void onEvicted(ParsedRefs list) {
     if (state.content.list() == list) {
       state = new State(null, state.content.with(null));
-    }
-    tiers.left(list);
-  }
-
-  @Override
-  public void onOversized(long enough) {
-    if (!isSizeLogged.getAndSet(true)) {
-      logger.atWarning().log(
-          "The parsed ref list of %s is larger than cache.packed_refs.memoryLimit. It is held in"
-              + " addition to that limit, but a second one would not be. Set the limit to %dm or more",
-          file, (enough >> 20) + 1);
-    }
-  }
-
-  @Override
-  public synchronized void onReplaced(ParsedRefs list, ParsedRefs copy) {
-    if (state.content.list() == list) {
-      state = new State(state.stamp, state.content.with(copy));
     }
   }
 
@@ -384,6 +366,18 @@ public final class PackedRefsFile implements ListMemory.Holder {
     }
     state = new State(after.stamp, after.content.with(held));
     tiers.changed(this);
+    warnIfLarge(held.blockBytes());
+  }
+
+  private void warnIfLarge(long bytes) {
+    if (bytes > tiers.memory.limit && !isSizeLogged) {
+      isSizeLogged = true;
+      logger.atWarning().log(
+          "The parsed ref list of %s is larger than cache.packed_refs.memoryLimit. It is held in"
+              + " addition to that limit, but a second one would not be. Set the limit to %dm or"
+              + " more",
+          file, ((tiers.memory.limit + bytes) >> 20) + 1);
+    }
   }
 
   /** Waits for the reading with a number, or for the current one. The caller holds the lock. */

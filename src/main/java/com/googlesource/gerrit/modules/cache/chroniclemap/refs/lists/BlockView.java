@@ -36,7 +36,6 @@ import org.eclipse.jgit.lib.Ref;
 final class BlockView {
 
   private ByteBuffer memory;
-  private int base;
   private boolean utf16;
   private int flags;
 
@@ -65,17 +64,16 @@ final class BlockView {
    *
    * @param inUtf16 the order of the names in the list
    */
-  void open(ByteBuffer block, int offset, boolean inUtf16) {
+  void open(ByteBuffer block, boolean inUtf16) {
     memory = block;
     utf16 = inUtf16;
-    base = offset;
-    if (block.get(offset + BlockFormat.VERSION_AT) != BlockFormat.VERSION) {
+    if (block.get(BlockFormat.VERSION_AT) != BlockFormat.VERSION) {
       throw new IllegalStateException("not a block of this format");
     }
-    flags = block.get(offset + BlockFormat.FLAGS_AT);
-    count = unsignedShort(offset + BlockFormat.COUNT_AT);
-    restartsAt = offset + BlockFormat.restartsAt(count);
-    idsAt = offset + BlockFormat.idsAt(count);
+    flags = block.get(BlockFormat.FLAGS_AT);
+    count = unsignedShort(BlockFormat.COUNT_AT);
+    restartsAt = BlockFormat.restartsAt(count);
+    idsAt = BlockFormat.idsAt(count);
   }
 
   /** Closes the block, so that its memory can be freed. */
@@ -164,7 +162,7 @@ final class BlockView {
     int restarts = BlockFormat.restarts(count);
     for (int i = 0; i < restarts; i++) {
       long differ =
-          (long) BUFFER_WORD.get(memory, base + BlockFormat.TAGS_AT + i * BlockFormat.RESTART_EVERY)
+          (long) BUFFER_WORD.get(memory, BlockFormat.TAGS_AT + i * BlockFormat.RESTART_EVERY)
               ^ tags;
       // The expression is not zero if one of the bytes is zero.
       if (((differ - LOW_BITS) & ~differ & HIGH_BITS) != 0 && isBehind(i, target, length)) {
@@ -337,7 +335,7 @@ final class BlockView {
   }
 
   private int restart(int which) {
-    return base + unsignedShort(restartsAt + which * Short.BYTES);
+    return unsignedShort(restartsAt + which * Short.BYTES);
   }
 
   /** Returns the position behind the current entry. */

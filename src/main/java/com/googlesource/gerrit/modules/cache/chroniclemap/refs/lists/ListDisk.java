@@ -62,38 +62,39 @@ final class ListDisk {
     this.store = store;
   }
 
-  private static byte[] key(long idHi, long idLo) {
-    return ByteBuffer.allocate(2 * Long.BYTES).putLong(idHi).putLong(idLo).array();
+  private static byte[] key(ContentDigest id) {
+    return ByteBuffer.allocate(2 * Long.BYTES).putLong(id.hi()).putLong(id.lo()).array();
   }
 
   /** Whether the disk has a block or a root. */
-  boolean has(long idHi, long idLo) {
-    return store.read(key(idHi, idLo)) != null;
+  boolean has(ContentDigest id) {
+    return store.read(key(id)) != null;
   }
 
   /** Returns the list of a content, or null if the disk does not have all of its parts. */
   @Nullable
   ParsedRefs load(ContentDigest digest, ListBuilder builder) {
-    Value value = store.read(key(digest.hi(), digest.lo()));
+    Value value = store.read(key(digest));
     if (value == null) {
       return null;
     }
     try {
       Root root = root(value.bytes(), digest);
       for (int i = 0; root != null && i < root.blocks; i++) {
-        if (!builder.share(root.idHi(i), root.idLo(i))) {
-          Value block = store.read(key(root.idHi(i), root.idLo(i)));
+        ContentDigest id = new ContentDigest(root.idHi(i), root.idLo(i));
+        if (!builder.share(id)) {
+          Value block = store.read(key(id));
           if (block == null) {
             return null;
           }
-          builder.put(root.idHi(i), root.idLo(i), ByteBuffer.wrap(block.bytes()));
+          builder.put(id, ByteBuffer.wrap(block.bytes()));
         }
       }
       if (root == null) {
         return null;
       }
       loads.increment();
-      return builder.finish(root, null, /* onDisk= */ true);
+      return builder.finish(root, /* onDisk= */ true);
     } catch (RuntimeException e) {
       // The checksums are right, so another version of this module may have written the list.
       logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
@@ -113,39 +114,36 @@ final class ListDisk {
 
   /** Writes those parts of a list that were not written yet. */
   synchronized void write(ParsedRefs list) {
-    ListBlocks held = list.held;
-    if (held.rootOnDisk) {
+    if (list.onDisk) {
       return;
     }
     long now = System.currentTimeMillis();
-    for (Slab slab : held.slabs) {
-      if (!slab.onDisk) {
-        for (int i = 0; i < slab.blocks(); i++) {
-          putBlock(slab, i, now);
-        }
-        slab.onDisk = true;
+    for (Block block : list.blocks) {
+      if (!block.onDisk) {
+        byte[] bytes = new byte[block.length];
+        block.memory.get(0, bytes);
+        put(block.id, bytes, now);
+        block.onDisk = true;
       }
     }
-    putRoot(list, now);
-    held.rootOnDisk = true;
+    put(list.digest(), list.root.bytes, now);
+    list.onDisk = true;
+  }
+
+  /** Keeps a list that is in use on disk, and restores its evicted parts. */
+  synchronized void keep(ParsedRefs list) {
+    boolean onDisk = list.onDisk && has(list.digest());
+    for (Block block : list.blocks) {
+      block.onDisk = block.onDisk && has(block.id);
+      onDisk &= block.onDisk;
+    }
+    list.onDisk = onDisk;
+    write(list);
   }
 
   /** The caller holds this object's lock. */
-  private void putRoot(ParsedRefs list, long now) {
-    ContentDigest digest = list.digest();
-    put(digest.hi(), digest.lo(), list.root.bytes, now);
-  }
-
-  /** The caller holds this object's lock. */
-  private void putBlock(Slab slab, int block, long now) {
-    byte[] bytes = new byte[slab.length(block)];
-    slab.memory.get(slab.start(block), bytes);
-    put(slab.idHi(block), slab.idLo(block), bytes, now);
-  }
-
-  /** The caller holds this object's lock. */
-  private void put(long idHi, long idLo, byte[] bytes, long now) {
-    byte[] key = key(idHi, idLo);
+  private void put(ContentDigest id, byte[] bytes, long now) {
+    byte[] key = key(id);
     // Any value with the same id is the same. A plain put would invalidate that value until the new
     // one is written, and would have a closed store discard its file.
     try (Ticket ticket = store.ticket(key)) {
@@ -155,27 +153,6 @@ final class ListDisk {
     if (unflushed > FLUSH_BYTES) {
       unflushed = 0;
       store.flush();
-    }
-  }
-
-  /** Keeps a list that is in use on disk, and restores its evicted parts. */
-  synchronized void keep(ParsedRefs list) {
-    ListBlocks held = list.held;
-    if (!held.rootOnDisk) {
-      write(list);
-      return;
-    }
-    long now = System.currentTimeMillis();
-    for (Slab slab : held.slabs) {
-      for (int i = 0; i < slab.blocks(); i++) {
-        if (!has(slab.idHi(i), slab.idLo(i))) {
-          putBlock(slab, i, now);
-        }
-      }
-    }
-    ContentDigest digest = list.digest();
-    if (!has(digest.hi(), digest.lo())) {
-      putRoot(list, now);
     }
   }
 }

@@ -35,13 +35,13 @@ import org.eclipse.jgit.annotations.Nullable;
  * <ul>
  *   <li>A holder (one repository) has at most one list. Holders of the same content share one list,
  *       and lists share equal blocks.
- *   <li>If all slabs (direct memory) and roots (heap) together exceed the bound, the least recently
- *       used lists are evicted.
+ *   <li>If all blocks (direct memory) and roots (heap) together exceed the bound, the least
+ *       recently used lists are evicted.
  *   <li>One list that is larger than the bound is held in addition to it, as long as a holder has
  *       the list. That list evicts no other list and is never evicted. A second such list is
  *       refused. All lists together thus take at most the bound and one list.
- *   <li>An evicted list is only removed from this class. Its users can keep using it; its memory is
- *       freed afterwards.
+ *   <li>A list that is evicted or replaced is only removed from this class. Its readers can keep
+ *       using it; see {@link Block}.
  * </ul>
  *
  * <p>Safe for any thread. Readers of lists never call this class.
@@ -50,7 +50,7 @@ public final class ListMemory {
   /** The part of the bound that an eviction leaves in use, so that not each new list evicts. */
   private static final double LEFT = 0.95;
 
-  private static final long NO_ID_INDEX_NANOS = TimeUnit.MINUTES.toNanos(10);
+  private static final long NO_SPARE_NANOS = TimeUnit.MINUTES.toNanos(10);
 
   /** A user of a list. */
   public interface Holder {
@@ -63,20 +63,7 @@ public final class ListMemory {
 
     /** Called without any lock, after the list was evicted. */
     void onEvicted(ParsedRefs list);
-
-    /**
-     * Called without any lock, when the holder's list is held in addition to the bound.
-     *
-     * @param enough a bound, in bytes, that the list would not exceed
-     */
-    void onOversized(long enough);
-
-    /** Called without any lock, after a list was replaced by a copy. */
-    void onReplaced(ParsedRefs list, ParsedRefs copy);
   }
-
-  /** A block in memory. */
-  record HeldBlock(Slab slab, int start) {}
 
   private static final class Shared {
     final ParsedRefs list;
@@ -97,7 +84,7 @@ public final class ListMemory {
   private final IntFunction<ByteBuffer> allocator;
 
   /** A time of {@link System#nanoTime}. */
-  private volatile long noIdIndexUntil = System.nanoTime();
+  private volatile long noSpareUntil = System.nanoTime();
 
   /** The heap of all Ref objects that are kept, in bytes, about: it is counted once a second. */
   final AtomicLong madeBytes = new AtomicLong();
@@ -113,10 +100,8 @@ public final class ListMemory {
   // All guarded by this.
   private final IdentityHashMap<Holder, Shared> holders = new IdentityHashMap<>();
   private final Map<ContentDigest, Shared> lists = new HashMap<>();
-  private final BlockIndex index = new BlockIndex();
-  private final List<Slab> slabs = new ArrayList<>();
-  private final List<Integer> freeNumbers = new ArrayList<>();
-  private long bytes;
+  private final Map<ContentDigest, Block> blocks = new HashMap<>();
+  private long slabBytes;
   private long rootBytes;
   private long evictions;
 
@@ -206,13 +191,29 @@ public final class ListMemory {
     madeBytes.set(bytes);
   }
 
+  private boolean maySpare() {
+    return System.nanoTime() - noSpareUntil >= 0;
+  }
+
   /**
-   * Whether an index of ids can be allocated. If not, none can for some minutes, as each further
-   * try would collect the whole heap several times before it fails.
+   * Allocates direct memory without which lists can be used, too.
+   *
+   * @return null if there is not enough, and then for some minutes, as each further try would
+   *     collect the whole heap several times before it fails
    */
+  @Nullable
+  private ByteBuffer allocateSpare(int size) {
+    try {
+      return maySpare() ? allocate(size) : null;
+    } catch (OutOfMemoryError e) {
+      noSpareUntil = System.nanoTime() + NO_SPARE_NANOS;
+      return null;
+    }
+  }
+
+  /** Whether an index of ids can be allocated. */
   boolean mayIndexIds(ParsedRefs list) {
-    return System.nanoTime() - noIdIndexUntil >= 0
-        && isWithinBound(list.size() * IdIndex.MIN_BYTES_A_REF);
+    return maySpare() && isWithinBound(list.size() * IdIndex.MIN_BYTES_A_REF);
   }
 
   /**
@@ -226,13 +227,7 @@ public final class ListMemory {
     if (!isWithinBound(size)) {
       return null;
     }
-    try {
-      return allocate((int) size);
-    } catch (OutOfMemoryError e) {
-      // The ids are found without an index.
-      noIdIndexUntil = System.nanoTime() + NO_ID_INDEX_NANOS;
-      return null;
-    }
+    return allocateSpare((int) size);
   }
 
   private boolean isWithinBound(long size) {
@@ -247,10 +242,6 @@ public final class ListMemory {
     return indexes.stream().mapToLong(IdIndex::bytes).sum();
   }
 
-  ListBuilder builder() {
-    return new ListBuilder(this, true);
-  }
-
   /** Finds the list of a content; null if no holder has it. */
   @Nullable
   synchronized ParsedRefs find(ContentDigest digest) {
@@ -258,10 +249,10 @@ public final class ListMemory {
     return shared == null ? null : shared.list;
   }
 
+  /** Finds a block; null if no list in use has it. */
   @Nullable
-  synchronized HeldBlock find(long idHi, long idLo) {
-    long place = index.find(idHi, idLo);
-    return place < 0 ? null : new HeldBlock(slabs.get((int) (place >>> 32)), (int) place);
+  synchronized Block block(ContentDigest id) {
+    return blocks.get(id);
   }
 
   /**
@@ -269,19 +260,17 @@ public final class ListMemory {
    *
    * @param afterUnlock gets calls of holders, which the caller has to run without any lock
    * @return the list, or an equal list of other holders
-   * @throws OutOfMemoryError if the list is larger than the bound and another such list is held, or
-   *     if there is not enough memory. The holder then has either no list or its former list
+   * @throws OutOfMemoryError if the list is larger than the bound and another such list is held.
+   *     The holder then has no list
    */
   synchronized ParsedRefs hold(Holder holder, ParsedRefs list, List<Runnable> afterUnlock) {
     now++;
     Shared before = holders.get(holder);
     Shared shared = lists.get(list.digest());
     if (shared == null) {
-      index.reserve(newBlocks(list.held));
       shared = new Shared(list);
       lists.put(list.digest(), shared);
-      rootBytes += list.root.bytes.length;
-      enter(list.held);
+      enter(list);
     }
     shared.holders++;
     holders.put(holder, shared);
@@ -296,35 +285,36 @@ public final class ListMemory {
 
   /** The bytes that count towards the bound. */
   private long bounded() {
-    return bytes() + rootBytes - besideBytes;
+    return slabBytes + heapOfLists() - (beside == null ? 0 : besideBytes);
   }
 
-  /** The size of a list without the slabs that it shares with the list beside the bound. */
-  private long ownBytes(Shared shared) {
-    boolean mayShare = beside != null && beside != shared;
-    Set<Slab> others = mayShare ? Set.of(beside.list.held.slabs) : Set.of();
-    long own = shared.list.root.bytes.length;
-    for (Slab slab : shared.list.held.slabs) {
-      own += others.contains(slab) ? 0 : slab.bytes();
-    }
-    return own;
+  private long heapOfLists() {
+    return rootBytes + (long) blocks.size() * Block.HEAP_BYTES;
   }
 
+  /** Whether a list takes so much that it would be evicted together with all others. */
   private boolean isTooLarge(Shared shared) {
-    // A list this large would be evicted together with all others.
-    return ownBytes(shared) > LEFT * limit;
+    double most = LEFT * limit;
+    // What it shares with others does not count: a fork of a large list is small.
+    return shared.list.bytes > most && ownBytes(shared.list) > most;
+  }
+
+  private static long ownBytes(ParsedRefs list) {
+    return list.root.bytes.length
+        + Arrays.stream(list.blocks)
+            .filter(block -> block.users == 1)
+            .mapToLong(block -> block.length)
+            .sum();
   }
 
   private void makeRoom(Holder holder, Shared shared, List<Runnable> afterUnlock) {
     if (beside == null) {
-      holdBeside(
-          lists.values().stream()
-              .filter(this::isTooLarge)
-              .max(Comparator.comparingLong(this::ownBytes))
-              .orElse(null),
-          afterUnlock);
+      lists.values().stream()
+          .filter(this::isTooLarge)
+          .max(Comparator.comparingLong(large -> large.list.bytes))
+          .ifPresent(this::holdBeside);
     } else if (shared != beside && isTooLarge(shared)) {
-      long enough = limit + besideBytes + ownBytes(shared);
+      long enough = limit + besideBytes + shared.list.bytes;
       release(holder);
       throw new OutOfMemoryError(
           "the list is larger than cache.packed_refs.memoryLimit, and so is another list in use: set"
@@ -337,49 +327,13 @@ public final class ListMemory {
     }
   }
 
-  private void holdBeside(@Nullable Shared shared, List<Runnable> afterUnlock) {
+  private void holdBeside(Shared shared) {
+    Block[] blocks = shared.list.blocks;
     beside = shared;
-    besideBytes = shared == null ? 0 : ownBytes(shared);
-    long enough = limit + besideBytes;
-    holders.forEach(
-        (holder, held) -> {
-          if (held == shared) {
-            afterUnlock.add(() -> holder.onOversized(enough));
-          }
-        });
-  }
-
-  /**
-   * Replaces a list by a copy, for all its holders.
-   *
-   * @return the holders, which have to take the copy
-   */
-  synchronized List<Holder> replace(ParsedRefs list, ParsedRefs copy) {
-    List<Holder> having = new ArrayList<>();
-    Shared shared = lists.get(list.digest());
-    if (shared == null || shared.list != list) {
-      return having;
-    }
-    index.reserve(newBlocks(copy.held));
-    Shared replaced = new Shared(copy);
-    replaced.holders = shared.holders;
-    lists.put(list.digest(), replaced);
-    // Slabs of both lists stay in the index.
-    List<Slab> kept = Arrays.stream(copy.held.slabs).filter(slab -> slab.users > 0).toList();
-    kept.forEach(slab -> slab.users++);
-    exit(list.held);
-    enter(copy.held);
-    kept.forEach(slab -> slab.users--);
-    for (Map.Entry<Holder, Shared> entry : holders.entrySet()) {
-      if (entry.getValue() == shared) {
-        entry.setValue(replaced);
-        having.add(entry.getKey());
-      }
-    }
-    if (shared == beside) {
-      holdBeside(replaced, new ArrayList<>());
-    }
-    return having;
+    besideBytes =
+        shared.list.root.bytes.length
+            + (long) blocks.length * Block.HEAP_BYTES
+            + Arrays.stream(blocks).map(b -> b.slab).distinct().mapToLong(s -> s.bytes).sum();
   }
 
   /** Removes the list of a holder, if it has one. */
@@ -414,52 +368,63 @@ public final class ListMemory {
   private void drop(Shared shared) {
     if (--shared.holders == 0) {
       lists.remove(shared.list.digest());
-      rootBytes -= shared.list.root.bytes.length;
-      exit(shared.list.held);
-      if (shared == beside) {
-        beside = null;
-        besideBytes = 0;
+      exit(shared.list);
+      beside = shared == beside ? null : beside;
+    }
+  }
+
+  private void enter(ParsedRefs list) {
+    rootBytes += list.root.bytes.length;
+    for (Block block : list.blocks) {
+      if (block.users++ == 0) {
+        // Another thread may have made the same block.
+        blocks.putIfAbsent(block.id, block);
+        count(block, 1);
+      }
+    }
+    clearSlabs(list);
+  }
+
+  private void exit(ParsedRefs list) {
+    rootBytes -= list.root.bytes.length;
+    for (Block block : list.blocks) {
+      if (--block.users == 0) {
+        blocks.remove(block.id, block);
+        count(block, -1);
+      }
+    }
+    clearSlabs(list);
+  }
+
+  /** Counts a block as in use in its slab, or no longer if the sign is -1. */
+  private void count(Block block, int sign) {
+    Block.Slab slab = block.slab;
+    boolean wasUsed = slab.used > 0;
+    slab.used += sign * block.length;
+    if (wasUsed != slab.used > 0) {
+      slabBytes += (long) sign * slab.bytes;
+    }
+  }
+
+  /**
+   * Moves the blocks out of each slab of which less than half is in use, so that it can be freed.
+   * So slabs take at most twice the bytes of their blocks, and no more bytes are moved than freed.
+   */
+  private void clearSlabs(ParsedRefs list) {
+    for (Block block : list.blocks) {
+      Block.Slab slab = block.slab;
+      if (slab.used > 0 && 2 * slab.used < slab.bytes) {
+        slab.blocks.stream().filter(each -> each.slab == slab).forEach(this::move);
       }
     }
   }
 
-  private static int newBlocks(ListBlocks blocks) {
-    return Arrays.stream(blocks.slabs).filter(slab -> slab.users == 0).mapToInt(Slab::blocks).sum();
-  }
-
-  private void enter(ListBlocks blocks) {
-    for (Slab slab : blocks.slabs) {
-      if (slab.users++ == 0) {
-        bytes += slab.bytes();
-        number(slab);
-        for (int i = 0; i < slab.blocks(); i++) {
-          index.add(slab.idHi(i), slab.idLo(i), slab.number, slab.start(i));
-        }
-      }
-    }
-  }
-
-  private void number(Slab slab) {
-    if (freeNumbers.isEmpty()) {
-      slab.number = slabs.size();
-      slabs.add(slab);
-    } else {
-      slab.number = freeNumbers.remove(freeNumbers.size() - 1);
-      slabs.set(slab.number, slab);
-    }
-  }
-
-  private void exit(ListBlocks blocks) {
-    for (Slab slab : blocks.slabs) {
-      if (--slab.users == 0) {
-        bytes -= slab.bytes();
-        for (int i = 0; i < slab.blocks(); i++) {
-          index.remove(slab.idHi(i), slab.idLo(i), slab.number);
-        }
-        slabs.set(slab.number, null);
-        freeNumbers.add(slab.number);
-        slab.number = -1;
-      }
+  private void move(Block block) {
+    ByteBuffer own = block.users == 0 ? null : allocateSpare(block.length);
+    if (own != null) {
+      count(block, -1);
+      var unused = new Block.Slab(own.put(0, block.memory, 0, block.length), List.of(block));
+      count(block, 1);
     }
   }
 
@@ -468,19 +433,19 @@ public final class ListMemory {
     return lists.values().stream().map(shared -> shared.list).toList();
   }
 
-  /** The heap of all roots, and of all Ref objects that are kept, in bytes. */
+  /** The heap of all lists, and of all Ref objects that are kept, in bytes. */
   public synchronized long heapBytes() {
-    return rootBytes + madeBytes.get();
+    return heapOfLists() + madeBytes.get();
   }
 
-  /** The direct memory of the slabs and the index, in bytes. */
+  /** The direct memory of the blocks, in bytes. */
   public synchronized long bytes() {
-    return bytes + index.bytes();
+    return slabBytes;
   }
 
   /** The number of distinct blocks. */
   public synchronized int blocks() {
-    return index.size();
+    return blocks.size();
   }
 
   /** The number of evictions since the start. */

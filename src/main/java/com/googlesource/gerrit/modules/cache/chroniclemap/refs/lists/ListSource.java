@@ -96,7 +96,7 @@ public final class ListSource {
     if (old != null && isUnchanged(text, old)) {
       return before;
     }
-    ListBuilder builder = tiers.memory.builder();
+    ListBuilder builder = new ListBuilder(tiers.memory);
     if (old == null || old.size() == 0) {
       // Another repository, another process or an earlier run may have parsed it.
       ContentDigest digest =
@@ -122,7 +122,7 @@ public final class ListSource {
     if (list == old) {
       return before;
     }
-    counts.parsed(list.blocks(), builder.made, System.nanoTime() - begunAt);
+    counts.parsed(list.blocks(), builder.newBlocks(), System.nanoTime() - begunAt);
     return Content.of(list);
   }
 
@@ -169,13 +169,13 @@ public final class ListSource {
     PackedRefsReader reader = tiers.readers.take();
     try (ReadableByteChannel old = open(list)) {
       long begunAt = System.nanoTime();
-      ListBuilder builder = tiers.memory.builder();
+      ListBuilder builder = new ListBuilder(tiers.memory);
       ParsedRefs made = reader.readEdited(list, edits, old, out, builder);
       if (made == null) {
         throw new IOException("what was written for " + file + " is not a packed-refs file");
       }
       if (made != list) {
-        counts.parsed(made.blocks(), builder.made, System.nanoTime() - begunAt);
+        counts.parsed(made.blocks(), builder.newBlocks(), System.nanoTime() - begunAt);
       }
       return made;
     } finally {

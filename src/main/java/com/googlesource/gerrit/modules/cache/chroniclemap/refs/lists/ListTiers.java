@@ -20,11 +20,8 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings;
 import java.io.IOException;
 import java.util.List;
 import java.util.Optional;
-import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 import org.eclipse.jgit.annotations.Nullable;
 
@@ -44,12 +41,6 @@ public final class ListTiers {
   /** How many threads at most help one that compares a file with its list. */
   private static final int MAX_HELPERS = 3;
 
-  /** One part in so many of the memory's bound is for evicted lists that are not written yet. */
-  private static final int UNWRITTEN_SHARE = 8;
-
-  /** The least size of that part in bytes. */
-  private static final long MIN_UNWRITTEN = 4 << 20;
-
   public final LongSupplier nanoTime;
   public final ListMemory memory;
 
@@ -62,12 +53,6 @@ public final class ListTiers {
 
   /** The files with a new list since the last {@link #upkeep}. */
   private final Set<ListMemory.Holder> changed = ConcurrentHashMap.newKeySet();
-
-  /** The lists that were evicted before they were written; below, their size. */
-  private final Queue<ParsedRefs> unwritten = new ConcurrentLinkedQueue<>();
-
-  private final AtomicLong unwrittenBytes = new AtomicLong();
-  private volatile boolean closed;
 
   /** The list of a missing file, which has no holder. */
   public final ParsedRefs none;
@@ -109,17 +94,14 @@ public final class ListTiers {
     return new ListTiers(key, memory, Optional.of(store), System::nanoTime);
   }
 
-  /** Stops all writing. */
+  /** Ends all threads. */
   public void close() {
-    closed = true;
-    unwritten.clear();
     check.close();
   }
 
   /** Whether a block is in memory or on disk. */
   boolean mayKnow(ContentDigest block) {
-    return memory.find(block.hi(), block.lo()) != null
-        || (disk.isPresent() && disk.get().has(block.hi(), block.lo()));
+    return memory.block(block) != null || (disk.isPresent() && disk.get().has(block));
   }
 
   /** Finds the list of a content that was parsed before; null if there is none. */
@@ -137,28 +119,6 @@ public final class ListTiers {
     changed.add(file);
   }
 
-  /** Notes that a list was evicted from memory. */
-  public void left(ParsedRefs list) {
-    ListBlocks held = list.held;
-    if (disk.isEmpty() || held.rootOnDisk || closed) {
-      return;
-    }
-    long bytes = bytes(list);
-    long most = Math.max(MIN_UNWRITTEN, memory.limit / UNWRITTEN_SHARE);
-    long waiting = unwrittenBytes.addAndGet(bytes);
-    // One list is accepted whatever its size, or it would never be written.
-    if (waiting == bytes || waiting <= most) {
-      unwritten.add(list);
-    } else {
-      // The list is parsed again when it is needed.
-      unwrittenBytes.addAndGet(-bytes);
-    }
-  }
-
-  private static long bytes(ParsedRefs list) {
-    return list.blockBytes() + list.root.bytes.length;
-  }
-
   /**
    * Indexes and writes the new lists that are still in use. Of a file that is rewritten often, only
    * some contents are written.
@@ -169,14 +129,9 @@ public final class ListTiers {
       changed.remove(file);
       ParsedRefs list = file.lastList();
       if (list != null) {
-        ParsedRefs gathered = gather(list);
-        gathered.indexIfLarge();
-        write(gathered);
+        list.indexIfLarge();
+        disk.ifPresent(each -> each.write(list));
       }
-    }
-    for (ParsedRefs list = unwritten.poll(); list != null; list = unwritten.poll()) {
-      unwrittenBytes.addAndGet(-bytes(list));
-      write(list);
     }
   }
 
@@ -188,36 +143,6 @@ public final class ListTiers {
   /** The number of lists that were loaded from disk. */
   public long loads() {
     return disk.map(each -> each.loads.sum()).orElse(0L);
-  }
-
-  private void write(ParsedRefs list) {
-    disk.ifPresent(each -> each.write(list));
-  }
-
-  /** Returns the list, or a copy in fewer slabs that has replaced the list. */
-  ParsedRefs gather(ParsedRefs list) {
-    ListBlocks held = list.held;
-    Set<Slab> scattered = held.toGather();
-    if (scattered.isEmpty()) {
-      return list;
-    }
-    // It does not depend on the blocks of the memory.
-    ListBuilder builder = new ListBuilder(memory, false);
-    for (int i = 0; i < list.blocks(); i++) {
-      Slab slab = held.slab(i);
-      if (scattered.contains(slab)) {
-        int start = held.start(i);
-        builder.put(
-            list.root.idHi(i),
-            list.root.idLo(i),
-            slab.memory.duplicate().limit(start + slab.lengthAt(start)).position(start));
-      }
-    }
-    ParsedRefs copy = builder.finish(list.root, list, held.rootOnDisk);
-    copy.inheritFrom(list);
-    List<ListMemory.Holder> holders = memory.replace(list, copy);
-    holders.forEach(holder -> holder.onReplaced(list, copy));
-    return holders.isEmpty() ? list : copy;
   }
 
   /** Gives a holder a list, as {@link ListMemory#hold} does. */

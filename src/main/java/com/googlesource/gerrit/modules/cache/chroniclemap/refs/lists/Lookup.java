@@ -119,9 +119,9 @@ final class Lookup {
   }
 
   /** Runs a task on a block. */
-  void run(Task task, ByteBuffer memory, int start, boolean utf16) {
+  void run(Task task, ByteBuffer memory, boolean utf16) {
     found = false;
-    block.open(memory, start, utf16);
+    block.open(memory, utf16);
     try {
       switch (task) {
         case PLACE -> findPlace();

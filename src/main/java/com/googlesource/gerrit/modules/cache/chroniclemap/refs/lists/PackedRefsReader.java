@@ -214,7 +214,7 @@ final class PackedRefsReader {
     if (old != null && parsedBlocks == 0 && reusedBlocks == old.root.blocks) {
       return old;
     }
-    return builder.finish(rootWriter.finish(flags), old, /* onDisk= */ false);
+    return builder.finish(rootWriter.finish(flags), /* onDisk= */ false);
   }
 
   // ---- the window
@@ -285,6 +285,7 @@ final class PackedRefsReader {
       throws IOException {
     open(from);
     rootWriter.start();
+    builder.start();
     parsedBlocks = 0;
     reusedBlocks = 0;
     orderly = true;
@@ -295,6 +296,7 @@ final class PackedRefsReader {
     boolean wasReused = false;
     for (fill(); position < end; fill()) {
       if (aligned >= 0 && reuse(oldList, aligned, wasReused)) {
+        builder.append(oldList.blocks[aligned]);
         if (!orderly) {
           return -1;
         }
@@ -396,7 +398,7 @@ final class PackedRefsReader {
       System.arraycopy(
           window, nameAt, rootWriter.fence(fenceLength), rootWriter.fenceAt(), fenceLength);
     }
-    builder.put(hash.hi, hash.lo, writer.finish());
+    builder.put(new ContentDigest(hash.hi, hash.lo), writer.finish());
     parsedBlocks++;
     int order = orderOfFirst | (writer.flags & ~BlockFormat.FLAGS);
     return rootWriter.add(hash.hi, hash.lo, writer.count, length, fenceLength, order);

@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 import com.google.common.base.Preconditions;
 import java.util.AbstractList;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
@@ -41,14 +42,18 @@ public final class ParsedRefs {
   /** Smaller lists (of 130,000 refs) are indexed within some 10 ms. */
   static final int LARGE_BLOCKS = 1000;
 
-  /** The blocks. */
-  final ListBlocks held;
-
+  final Block[] blocks;
   final Root root;
   private final ListMemory memory;
 
   /** Made or inherited on demand. */
   @Nullable private volatile IdBlocks ids;
+
+  /** The size of the root and the blocks. */
+  final long bytes;
+
+  /** Whether the root has been handed to the disk, as the last part of the list. */
+  volatile boolean onDisk;
 
   /** The Ref objects of this list that are kept. */
   final RefObjectCache made;
@@ -57,12 +62,15 @@ public final class ParsedRefs {
    * Makes a list.
    *
    * @param memory bounds what is made on demand
+   * @param onDisk whether the list is on disk
    */
-  ParsedRefs(Root root, ListBlocks held, ListMemory memory) {
+  ParsedRefs(Root root, Block[] blocks, ListMemory memory, boolean onDisk) {
     this.made = new RefObjectCache(memory, root.blocks);
-    this.held = held;
+    this.blocks = blocks;
     this.root = root;
     this.memory = memory;
+    this.bytes = root.bytes.length + Arrays.stream(blocks).mapToLong(block -> block.length).sum();
+    this.onDisk = onDisk;
   }
 
   /** Identity of the content. */
@@ -92,9 +100,7 @@ public final class ParsedRefs {
 
   /** Bytes of the blocks. */
   public long blockBytes() {
-    return IntStream.range(0, blocks())
-        .mapToLong(block -> held.slab(block).lengthAt(held.start(block)))
-        .sum();
+    return bytes - root.bytes.length;
   }
 
   /** Returns the ref of that name, or null. */
@@ -339,8 +345,7 @@ public final class ParsedRefs {
   int orderWithin(int block) {
     return root.ascendsInBothOrders()
         ? 0
-        : held.slab(block).memory.get(held.start(block) + BlockFormat.FLAGS_AT)
-            & ~BlockFormat.FLAGS;
+        : blocks[block].memory.get(BlockFormat.FLAGS_AT) & ~BlockFormat.FLAGS;
   }
 
   private void inOrder(List<Ref> inTheFile) {
@@ -355,13 +360,13 @@ public final class ParsedRefs {
   }
 
   private Lookup read(int block, Lookup lookup, Lookup.Task task) {
-    lookup.run(task, held.slab(block).memory, held.start(block), root.utf16);
+    lookup.run(task, blocks[block].memory, root.utf16);
     return lookup;
   }
 
   /** Opens a block of this list in a view. */
   void open(BlockView view, int block) {
-    view.open(held.slab(block).memory, held.start(block), root.utf16);
+    view.open(blocks[block].memory, root.utf16);
   }
 
   /** The refs of a range, block by block. For one thread. */

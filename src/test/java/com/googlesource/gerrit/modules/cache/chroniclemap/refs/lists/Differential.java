@@ -47,7 +47,7 @@ public final class Differential implements Closeable {
 
   /** Shares no blocks but those of an older list. */
   static ListBuilder builder() {
-    return new ListMemory(0).builder();
+    return new ListBuilder(new ListMemory(0));
   }
 
   PackedRefsReader reader() {

@@ -47,7 +47,7 @@ class ListDiskTest {
   }
 
   private ParsedRefs load(ContentDigest digest) {
-    return disk.load(digest, memory.builder());
+    return disk.load(digest, new ListBuilder(memory));
   }
 
   private static byte[] key(long hi, long lo) {
@@ -98,10 +98,10 @@ class ListDiskTest {
     ParsedRefs list = lists.parse(memory, Lists.text(1, REFS), null);
     disk.write(list);
     store.remove(blockKey(list, list.blocks() / 2));
-    ListBuilder builder = memory.builder();
+    ListBuilder builder = new ListBuilder(memory);
     assertThat(disk.load(list.digest(), builder)).isNull();
     // What was there is not made again.
-    assertThat(builder.made).isEqualTo(list.blocks() / 2);
+    assertThat(builder.newBlocks()).isEqualTo(list.blocks() / 2);
     assertThat(disk.loads.sum()).isEqualTo(0);
   }
 
@@ -175,6 +175,6 @@ class ListDiskTest {
     disk.write(list);
     store.flush();
     assertThat(store.stats().entries()).isEqualTo(list.blocks() + 1);
-    assertThat(disk.load(list.digest(), new ListMemory(1 << 30).builder())).isNotNull();
+    assertThat(disk.load(list.digest(), new ListBuilder(new ListMemory(1 << 30)))).isNotNull();
   }
 }

@@ -51,14 +51,6 @@ public final class Lists {
 
     @Override
     public void onEvicted(ParsedRefs list) {}
-
-    @Override
-    public void onOversized(long enough) {}
-
-    @Override
-    public void onReplaced(ParsedRefs before, ParsedRefs copy) {
-      list = copy;
-    }
   }
 
   /** Tiers without a store. */
@@ -75,7 +67,8 @@ public final class Lists {
   /** The list of a text. */
   public ParsedRefs parse(ListMemory memory, byte[] text, @Nullable ParsedRefs old) {
     try {
-      return Objects.requireNonNull(reader.read(new MemoryText(text), memory.builder(), old));
+      return Objects.requireNonNull(
+          reader.read(new MemoryText(text), new ListBuilder(memory), old));
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }

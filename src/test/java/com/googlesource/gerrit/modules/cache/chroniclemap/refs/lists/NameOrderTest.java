@@ -313,7 +313,7 @@ class NameOrderTest {
   void theyComeBackFromOtherMemory() throws Exception {
     ParsedRefs list = regular(text(lines(BY_BYTES, 2000, 6)), null);
     ParsedRefs copy =
-        new ParsedRefs(new Root(list.root.bytes.clone()), list.held, new ListMemory(0));
+        new ParsedRefs(new Root(list.root.bytes.clone()), list.blocks, new ListMemory(0), false);
     Differential.assertSame(copy.refs(), new ArrayList<>(list.refs()));
   }
 
