@@ -39,10 +39,10 @@ import org.eclipse.jgit.lib.AnyObjectId;
  * <p>Hashes depend on a secret of the process, so nobody can make ids that fill one bucket.
  *
  * <p>Immutable. Any thread may read.
- *
- * @param blocks the number of blocks of the list of which this was made
  */
-record IdIndex(ByteBuffer memory, int buckets, int blocks) {
+record IdIndex(ByteBuffer memory, int buckets) {
+  /** So many blocks are read as fast as an index answers (10 microseconds). */
+  static final int MAX_UNINDEXED_BLOCKS = 16;
 
   private static final int REFS_A_BUCKET = 8;
   private static final int TAG_BITS = 16;
@@ -98,7 +98,7 @@ record IdIndex(ByteBuffer memory, int buckets, int blocks) {
             BUFFER_INT.set(memory, place + Short.BYTES, block);
           }
         });
-    return new IdIndex(memory, buckets, list.blocks());
+    return new IdIndex(memory, buckets);
   }
 
   private interface Entries {
@@ -163,8 +163,8 @@ record IdIndex(ByteBuffer memory, int buckets, int blocks) {
     return (int) (((hash >>> Integer.SIZE) * buckets) >>> Integer.SIZE);
   }
 
-  /** Returns the blocks that may have an id, some of them twice. */
-  int[] find(AnyObjectId id) {
+  /** Returns the blocks between two that may have an id, in order. */
+  int[] find(AnyObjectId id, int first, int last) {
     long hash = hash(id);
     int bucket = bucket(hash, buckets);
     int at = (int) BUFFER_INT.get(memory, bucket * Integer.BYTES);
@@ -180,7 +180,11 @@ record IdIndex(ByteBuffer memory, int buckets, int blocks) {
         found[count++] = (int) (entry >>> TAG_BITS);
       }
     }
-    return Arrays.copyOf(found, count);
+    return Arrays.stream(found, 0, count)
+        .filter(block -> block >= first && block <= last)
+        .sorted()
+        .distinct()
+        .toArray();
   }
 
   int bytes() {

@@ -17,13 +17,12 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.IntFunction;
@@ -236,10 +235,11 @@ public final class ListMemory {
 
   /** The direct memory of all indexes of ids, in bytes. */
   public synchronized long idIndexBytes() {
-    Set<IdIndex> indexes = Collections.newSetFromMap(new IdentityHashMap<>());
-    lists.values().forEach(shared -> indexes.add(shared.list.idIndex()));
-    indexes.remove(null);
-    return indexes.stream().mapToLong(IdIndex::bytes).sum();
+    return lists.values().stream()
+        .map(shared -> shared.list.idIndex())
+        .filter(Objects::nonNull)
+        .mapToLong(IdIndex::bytes)
+        .sum();
   }
 
   /** Finds the list of a content; null if no holder has it. */

@@ -46,8 +46,8 @@ public final class ParsedRefs {
   final Root root;
   private final ListMemory memory;
 
-  /** Made or inherited on demand. */
-  @Nullable private volatile IdBlocks ids;
+  /** Made on demand. */
+  @Nullable private volatile IdIndex ids;
 
   /** The size of the root and the blocks. */
   final long bytes;
@@ -249,8 +249,7 @@ public final class ParsedRefs {
   /**
    * Returns the refs with an id or peeled id whose names are between two, in order. They are made
    * block by block, as the caller takes them, so the cost grows with what is taken. Only the first
-   * call for a list and for those that {@linkplain #inheritFrom inherit} from it reads all ids,
-   * unless they have been {@linkplain #indexIfLarge indexed} before.
+   * call for a list reads all ids, unless they have been {@linkplain #indexIfLarge indexed} before.
    *
    * @param end is greater than the last name
    */
@@ -260,14 +259,14 @@ public final class ParsedRefs {
     }
     int[] words = new int[Constants.OBJECT_ID_LENGTH / Integer.BYTES];
     id.copyRawTo(words, 0);
-    IdBlocks some = ids();
+    IdIndex index = ids();
     // In a file of another order, the names between two may be anywhere.
     int from = root.utf16 ? Math.max(0, blockOf(Lookup.startBound(first, false))) : 0;
     int last = root.utf16 ? blockOf(Lookup.startBound(end, false)) : root.blocks - 1;
+    IntStream blocks =
+        index == null ? IntStream.rangeClosed(from, last) : IntStream.of(index.find(id, from, last));
     Stream<Ref> refs =
-        (some == null
-                ? IntStream.rangeClosed(from, last)
-                : IntStream.of(some.thatMayHave(id, from, last)))
+        blocks
             .boxed()
             .flatMap(block -> pointingTo(words, block).stream())
             .filter(ref -> ref.getName().compareTo(first) >= 0 && ref.getName().compareTo(end) < 0);
@@ -287,23 +286,22 @@ public final class ParsedRefs {
     return refs;
   }
 
-  /** Returns where ids are; null if all blocks have to be read. */
+  /** Returns the index of ids; null if all blocks have to be read. */
   @Nullable
-  private IdBlocks ids() {
-    IdBlocks known = ids;
+  private IdIndex ids() {
+    IdIndex known = ids;
     return known != null || !isWorthAnIndex() ? known : makeIds();
   }
 
   private boolean isWorthAnIndex() {
-    return blocks() > IdBlocks.MAX_UNINDEXED_BLOCKS && memory.mayIndexIds(this);
+    return blocks() > IdIndex.MAX_UNINDEXED_BLOCKS && memory.mayIndexIds(this);
   }
 
   /** Makes the index. Others wait, as reading all blocks would take them about as long. */
   @Nullable
-  private synchronized IdBlocks makeIds() {
+  private synchronized IdIndex makeIds() {
     if (ids == null && isWorthAnIndex()) {
-      IdIndex index = IdIndex.of(this, memory);
-      ids = index == null ? null : IdBlocks.of(index);
+      ids = IdIndex.of(this, memory);
     }
     return ids;
   }
@@ -318,27 +316,17 @@ public final class ParsedRefs {
     }
   }
 
-  /** Takes from an older list what it knows of the blocks that this list has too. */
+  /** Takes from an older list the Ref objects of the blocks that this list has too. */
   public void inheritFrom(ParsedRefs older) {
-    IdBlocks known = older.ids;
-    boolean takesIds = known != null && ids == null && blocks() > IdBlocks.MAX_UNINDEXED_BLOCKS;
-    boolean takesMade = !older.made.isEmpty() && made.isEmpty();
-    if (takesIds || takesMade) {
-      int[] moved = older.root.moved(root);
-      if (takesIds) {
-        ids = known.in(root, moved);
-      }
-      if (takesMade) {
-        made.takeOver(older.made, moved);
-      }
+    if (!older.made.isEmpty() && made.isEmpty()) {
+      made.takeOver(older.made, older.root.moved(root));
     }
   }
 
   /** The index of ids; null if there is none. */
   @Nullable
   IdIndex idIndex() {
-    IdBlocks known = ids;
-    return known == null ? null : known.index();
+    return ids;
   }
 
   /** The {@link Names#order} of the names within a block. */

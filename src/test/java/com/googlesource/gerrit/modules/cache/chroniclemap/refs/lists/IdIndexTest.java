@@ -201,45 +201,19 @@ class IdIndexTest {
   }
 
   @Test
-  void aNewListInherits() {
+  void aNewListHasAnIndexOfItsOwn() {
     SortedMap<String, String> lines = lines(8000);
     ParsedRefs list = parse(lines, null);
-    check(list, random, 5);
-    int inherited = 0;
-    for (int i = 0; i < 60; i++) {
-      IdIndex index = list.idIndex();
+    for (int i = 0; i < 20; i++) {
       ParsedRefs before = list;
-      if (i == 40) {
-        lines = lines(8000);
-      } else {
-        change(lines, 1 + random.nextInt(2));
-      }
-      list = parse(lines, list);
-      list.inheritFrom(before);
-      assertThat(list.idIndex()).isAnyOf(index, null);
-      inherited += list.idIndex() == null ? 0 : 1;
+      change(lines, 1 + random.nextInt(2));
+      list = parse(lines, before);
       check(list, random, 20);
       check(list, ObjectId.fromString(SHARED));
       check(list, before.get(random.nextInt(before.size())).getObjectId());
       // The older list still is what it was.
       check(before, random, 3);
     }
-    assertThat(inherited).isAtLeast(30);
-    // After many changes, an index was made anew.
-    assertThat(inherited).isAtMost(58);
-  }
-
-  @Test
-  void anIndexIsKeptWhatAnOlderListHas() {
-    ParsedRefs older = parse(lines(4000), null);
-    ParsedRefs list = parse(lines(4000), null);
-    list.inheritFrom(older);
-    assertThat(list.idIndex()).isNull();
-    check(list, random, 1);
-    IdIndex own = list.idIndex();
-    check(older, random, 1);
-    list.inheritFrom(older);
-    assertThat(list.idIndex()).isSameInstanceAs(own);
   }
 
   @Test
@@ -264,7 +238,6 @@ class IdIndexTest {
         change(lines, 1);
         ParsedRefs before = current.get();
         ParsedRefs next = parse(lines, before);
-        next.inheritFrom(before);
         current.set(next);
       }
       done.set(true);
@@ -312,9 +285,6 @@ class IdIndexTest {
     ParsedRefs old = holder.list;
     ParsedRefs next = parse(lines, old);
     holder.list = tiers.hold(holder, next, new ArrayList<>());
-    if (old != null) {
-      next.inheritFrom(old);
-    }
     tiers.changed(holder);
     tiers.upkeep();
     return holder.list;
@@ -331,9 +301,6 @@ class IdIndexTest {
     assertThat(first).isNotNull();
     check(list, random, 5);
     assertThat(list.idIndex()).isSameInstanceAs(first);
-    // A list with few new blocks needs no new index, and one with many gets it.
-    change(lines, 1);
-    assertThat(next(tiers, holder, lines).idIndex()).isSameInstanceAs(first);
     change(lines, 40);
     list = next(tiers, holder, lines);
     assertThat(list.idIndex()).isNotNull();
@@ -402,17 +369,13 @@ class IdIndexTest {
   }
 
   @Test
-  void indexesOfListsInUseAreCountedOnce() {
-    SortedMap<String, String> lines = lines(5000);
+  void indexesOfListsInUseAreCounted() {
     ListMemory.Holder a = new Lists.Holder();
     ListMemory.Holder b = new Lists.Holder();
-    ParsedRefs list = memory.hold(a, parse(lines, null), new ArrayList<>());
+    ParsedRefs list = memory.hold(a, parse(lines(5000), null), new ArrayList<>());
+    assertThat(memory.hold(b, list, new ArrayList<>())).isSameInstanceAs(list);
     assertThat(memory.idIndexBytes()).isEqualTo(0);
     check(list, random, 1);
-    assertThat(memory.idIndexBytes()).isEqualTo(list.idIndex().bytes());
-    change(lines, 1);
-    ParsedRefs other = memory.hold(b, parse(lines, list), new ArrayList<>());
-    other.inheritFrom(list);
     assertThat(memory.idIndexBytes()).isEqualTo(list.idIndex().bytes());
     memory.release(a);
     assertThat(memory.idIndexBytes()).isEqualTo(list.idIndex().bytes());
