@@ -36,7 +36,7 @@ import org.eclipse.jgit.lib.Ref;
 final class BlockView {
 
   private ByteBuffer memory;
-  private boolean utf16;
+  private boolean inStringOrder;
   private int flags;
 
   /** Number of refs. */
@@ -62,11 +62,11 @@ final class BlockView {
   /**
    * Opens a block.
    *
-   * @param inUtf16 the order of the names in the list
+   * @param inStringOrder the order of the names in the list
    */
-  void open(ByteBuffer block, boolean inUtf16) {
+  void open(ByteBuffer block, boolean inStringOrder) {
     memory = block;
-    utf16 = inUtf16;
+    this.inStringOrder = inStringOrder;
     if (block.get(BlockFormat.VERSION_AT) != BlockFormat.VERSION) {
       throw new IllegalStateException("not a block of this format");
     }
@@ -200,7 +200,7 @@ final class BlockView {
     if (targetAt == targetEnd) {
       return 1;
     }
-    return Names.compareBytes(memory.get(suffixAt + at), target[targetAt], utf16);
+    return Names.compareBytes(memory.get(suffixAt + at), target[targetAt], inStringOrder);
   }
 
   /** Returns how many of the first bytes are equal. */

@@ -41,10 +41,10 @@ public final class FileCounts extends Counters {
   /** The duration of the last parse. Written here only. */
   public volatile long lastParseNanos;
 
-  /** Counts a list that was made from text; {@code made} of its blocks were new. */
-  void parsed(int blocks, int made, long nanos) {
+  /** Counts a list that was made from text; {@code newBlocks} of its blocks were new. */
+  void parsed(int blocks, int newBlocks, long nanos) {
     parses.increment();
-    reusedBlocks.add(Math.max(0, blocks - made));
+    reusedBlocks.add(Math.max(0, blocks - newBlocks));
     lastParse.set(System.currentTimeMillis());
     lastParseNanos = nanos;
   }

@@ -74,7 +74,7 @@ public final class ListMemory {
   }
 
   /** The most heap for Ref objects that are kept: an eighth of what the process may have. */
-  private static final long MAX_MADE_BYTES = Runtime.getRuntime().maxMemory() / 8;
+  private static final long MAX_REF_OBJECT_BYTES = Runtime.getRuntime().maxMemory() / 8;
 
   /** How long Ref objects are kept that nobody asks for. */
   private static final int MAX_IDLE_SECONDS = 600;
@@ -86,9 +86,9 @@ public final class ListMemory {
   private volatile long noSpareUntil = System.nanoTime();
 
   /** The heap of all Ref objects that are kept, in bytes, about: it is counted once a second. */
-  final AtomicLong madeBytes = new AtomicLong();
+  final AtomicLong refObjectBytes = new AtomicLong();
 
-  private volatile boolean madeIsFull;
+  private volatile boolean refObjectsAreFull;
 
   /** The number of seconds since the start, about. */
   volatile int seconds;
@@ -147,20 +147,20 @@ public final class ListMemory {
   synchronized void tick() {
     now++;
     seconds++;
-    if (madeBytes.get() > 0) {
-      forgetMade();
+    if (refObjectBytes.get() > 0) {
+      forgetRefObjects();
     }
   }
 
   // ---- Ref objects
 
   /** Takes room for Ref objects. Returns false if there is none. */
-  boolean reserveMade(long size) {
-    if (madeBytes.addAndGet(size) <= MAX_MADE_BYTES) {
+  boolean reserveRefObjects(long size) {
+    if (refObjectBytes.addAndGet(size) <= MAX_REF_OBJECT_BYTES) {
       return true;
     }
-    madeBytes.addAndGet(-size);
-    madeIsFull = true;
+    refObjectBytes.addAndGet(-size);
+    refObjectsAreFull = true;
     return false;
   }
 
@@ -168,26 +168,26 @@ public final class ListMemory {
    * Has Ref objects forgotten that were not used for long, and those that were not used for the
    * longest time if there was no room for others. The caller holds this object's lock.
    */
-  private void forgetMade() {
-    long left = madeIsFull ? MAX_MADE_BYTES / 2 : MAX_MADE_BYTES;
-    madeIsFull = false;
+  private void forgetRefObjects() {
+    long left = refObjectsAreFull ? MAX_REF_OBJECT_BYTES / 2 : MAX_REF_OBJECT_BYTES;
+    refObjectsAreFull = false;
     long bytes = 0;
-    record Used(RefObjectCache made, int lastUse, long bytes) {}
+    record Used(RefObjectCache refObjects, int lastUse, long bytes) {}
     List<Used> latestFirst = new ArrayList<>();
     for (Shared shared : lists.values()) {
-      RefObjectCache made = shared.list.made;
-      latestFirst.add(new Used(made, made.lastUse, made.bytes()));
+      RefObjectCache refObjects = shared.list.refObjects;
+      latestFirst.add(new Used(refObjects, refObjects.lastUse, refObjects.bytes()));
     }
     latestFirst.sort(Comparator.comparingInt(Used::lastUse).reversed());
     for (Used used : latestFirst) {
       boolean isIdle = seconds - used.lastUse > MAX_IDLE_SECONDS;
       if (isIdle || (bytes > 0 && bytes + used.bytes > left)) {
-        used.made.forget();
+        used.refObjects.forget();
       } else {
         bytes += used.bytes;
       }
     }
-    madeBytes.set(bytes);
+    refObjectBytes.set(bytes);
   }
 
   private boolean maySpare() {
@@ -317,8 +317,8 @@ public final class ListMemory {
       long enough = limit + besideBytes + shared.list.bytes;
       release(holder);
       throw new OutOfMemoryError(
-          "the list is larger than cache.packed_refs.memoryLimit, and so is another list in use: set"
-              + " the limit to "
+          "the list is larger than cache.packed_refs.memoryLimit, and so is another list in use:"
+              + " set the limit to "
               + ((enough >> 20) + 1)
               + "m or more");
     }
@@ -435,7 +435,7 @@ public final class ListMemory {
 
   /** The heap of all lists, and of all Ref objects that are kept, in bytes. */
   public synchronized long heapBytes() {
-    return heapOfLists() + madeBytes.get();
+    return heapOfLists() + refObjectBytes.get();
   }
 
   /** The direct memory of the blocks, in bytes. */

@@ -119,9 +119,9 @@ final class Lookup {
   }
 
   /** Runs a task on a block. */
-  void run(Task task, ByteBuffer memory, boolean utf16) {
+  void run(Task task, ByteBuffer memory, boolean inStringOrder) {
     found = false;
-    block.open(memory, utf16);
+    block.open(memory, inStringOrder);
     try {
       switch (task) {
         case PLACE -> findPlace();

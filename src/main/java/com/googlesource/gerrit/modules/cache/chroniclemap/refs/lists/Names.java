@@ -43,12 +43,14 @@ final class Names {
   /**
    * Compares two names by their first different bytes.
    *
-   * @param utf16 whether to order by UTF-16 units instead of bytes
+   * @param inStringOrder whether to order by UTF-16 units instead of bytes
    */
-  static int compareBytes(byte a, byte b, boolean utf16) {
+  static int compareBytes(byte a, byte b, boolean inStringOrder) {
     int x = a & 0xFF;
     int y = b & 0xFF;
-    return utf16 && x >= FIRST_REORDERED && y >= FIRST_REORDERED ? rank(x) - rank(y) : x - y;
+    return inStringOrder && x >= FIRST_REORDERED && y >= FIRST_REORDERED
+        ? rank(x) - rank(y)
+        : x - y;
   }
 
   /** The order of two names that ascend in neither order, as in no regular file. */
@@ -62,11 +64,11 @@ final class Names {
    *     BlockFormat#UTF16_ONLY} or {@link #NO_ORDER}
    */
   static int order(byte a, byte b) {
-    boolean bytes = compareBytes(a, b, false) < 0;
-    boolean utf16 = compareBytes(a, b, true) < 0;
-    return utf16
-        ? (bytes ? 0 : BlockFormat.UTF16_ONLY)
-        : (bytes ? BlockFormat.BYTES_ONLY : NO_ORDER);
+    boolean byBytes = compareBytes(a, b, false) < 0;
+    boolean inStringOrder = compareBytes(a, b, true) < 0;
+    return inStringOrder
+        ? (byBytes ? 0 : BlockFormat.UTF16_ONLY)
+        : (byBytes ? BlockFormat.BYTES_ONLY : NO_ORDER);
   }
 
   /** The rank of a byte from EE on: first F0 to F4, then EE and EF, then all others. */

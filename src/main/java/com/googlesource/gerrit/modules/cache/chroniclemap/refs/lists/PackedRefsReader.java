@@ -332,7 +332,7 @@ final class PackedRefsReader {
         int nameAt = position + Lines.HEX_LENGTH + 1;
         int nameLength = Lines.lineEnd(window, nameAt, end) - nameAt;
         while (nameLength > 0 && candidate < old.blocks) {
-          int order = old.compareFence(candidate, window, nameAt, nameLength);
+          int order = old.compareFirstName(candidate, window, nameAt, nameLength);
           if (order == 0) {
             aligned = candidate;
           }
@@ -351,7 +351,7 @@ final class PackedRefsReader {
     Root old = list.root;
     int length = old.textLength(block);
     int chunkEnd = position + length;
-    if (chunkEnd > end || old.fenceLength(block) == 0) {
+    if (chunkEnd > end || old.firstNameLength(block) == 0) {
       return false;
     }
     // The last chunk ended with its file, and need not end there in a longer file.
@@ -368,7 +368,7 @@ final class PackedRefsReader {
         return false;
       }
       int shared = Lines.shared(window, before, nameAt, end);
-      int toFirst = Lines.order(window, before, nameAt, old.fenceLength(block), shared);
+      int toFirst = Lines.order(window, before, nameAt, old.firstNameLength(block), shared);
       if (toFirst == Names.NO_ORDER) {
         return false;
       }
@@ -378,10 +378,10 @@ final class PackedRefsReader {
     if (hash.hi != old.idHi(block) || hash.lo != old.idLo(block)) {
       return false;
     }
-    int fenceLength = old.fenceLength(block);
-    old.copyFence(block, rootWriter.fence(fenceLength), rootWriter.fenceAt());
-    int count = old.first(block + 1) - old.first(block);
-    orderly = rootWriter.add(hash.hi, hash.lo, count, length, fenceLength, order);
+    int firstNameLength = old.firstNameLength(block);
+    old.copyFirstName(block, rootWriter.firstName(firstNameLength), rootWriter.firstNameAt());
+    int count = old.refsBefore(block + 1) - old.refsBefore(block);
+    orderly = rootWriter.add(hash.hi, hash.lo, count, length, firstNameLength, order);
     position = chunkEnd;
     reusedBlocks++;
     return true;
@@ -391,17 +391,21 @@ final class PackedRefsReader {
   private boolean finishChunk(ListBuilder builder, int start, int refsAt, int flags) {
     int length = position - start;
     hash.of(direct, start, length, flags);
-    int fenceLength = 0;
+    int firstNameLength = 0;
     if (writer.count > 0) {
       int nameAt = refsAt + Lines.HEX_LENGTH + 1;
-      fenceLength = Lines.lineEnd(window, nameAt, end) - nameAt;
+      firstNameLength = Lines.lineEnd(window, nameAt, end) - nameAt;
       System.arraycopy(
-          window, nameAt, rootWriter.fence(fenceLength), rootWriter.fenceAt(), fenceLength);
+          window,
+          nameAt,
+          rootWriter.firstName(firstNameLength),
+          rootWriter.firstNameAt(),
+          firstNameLength);
     }
     builder.put(new ContentDigest(hash.hi, hash.lo), writer.finish());
     parsedBlocks++;
     int order = orderOfFirst | (writer.flags & ~BlockFormat.FLAGS);
-    return rootWriter.add(hash.hi, hash.lo, writer.count, length, fenceLength, order);
+    return rootWriter.add(hash.hi, hash.lo, writer.count, length, firstNameLength, order);
   }
 
   /** The end of the comments that start here, or a position a chunk away. */

@@ -56,7 +56,7 @@ public final class ParsedRefs {
   volatile boolean onDisk;
 
   /** The Ref objects of this list that are kept. */
-  final RefObjectCache made;
+  final RefObjectCache refObjects;
 
   /**
    * Makes a list.
@@ -65,7 +65,7 @@ public final class ParsedRefs {
    * @param onDisk whether the list is on disk
    */
   ParsedRefs(Root root, Block[] blocks, ListMemory memory, boolean onDisk) {
-    this.made = new RefObjectCache(memory, root.blocks);
+    this.refObjects = new RefObjectCache(memory, root.blocks);
     this.blocks = blocks;
     this.root = root;
     this.memory = memory;
@@ -90,7 +90,7 @@ public final class ParsedRefs {
 
   /** Whether the file has JGit's order, so that {@link #rank} and {@link #search} work. */
   public boolean isInJGitsOrder() {
-    return root.utf16;
+    return root.inStringOrder;
   }
 
   /** Number of blocks. */
@@ -148,7 +148,7 @@ public final class ParsedRefs {
 
   /**
    * Returns how many refs precede a name, in the order of {@link String#compareTo(String)} that
-   * JGit uses everywhere. The file must have this order ({@link Root#utf16}).
+   * JGit uses everywhere. The file must have this order ({@link Root#inStringOrder}).
    */
   public int rank(String name) {
     int at = search(name);
@@ -160,7 +160,7 @@ public final class ParsedRefs {
    * Costs one search.
    */
   public int search(String name) {
-    Preconditions.checkState(root.utf16, "the list has another order");
+    Preconditions.checkState(root.inStringOrder, "the list has another order");
     Lookup bound = Lookup.startBound(name, false);
     if (bound == null) {
       // The name has no UTF-8 form.
@@ -173,15 +173,15 @@ public final class ParsedRefs {
   /** Returns how many refs precede a name in the order of the file. */
   private int place(Lookup bound) {
     int block = blockOf(bound);
-    return block < 0 ? 0 : root.first(block) + read(block, bound, Lookup.Task.PLACE).index;
+    return block < 0 ? 0 : root.refsBefore(block) + read(block, bound, Lookup.Task.PLACE).index;
   }
 
   /** Returns the ref at a place in the file. */
   Ref get(int place) {
     Objects.checkIndex(place, size());
     int block = blockAt(place);
-    int index = place - root.first(block);
-    Ref[] known = made.of(block);
+    int index = place - root.refsBefore(block);
+    Ref[] known = refObjects.of(block);
     return known != null ? known[index] : make(block, index, 1)[0];
   }
 
@@ -195,7 +195,7 @@ public final class ParsedRefs {
   }
 
   private int blockAt(int place) {
-    return BinarySearch.first(1, root.blocks, i -> root.first(i) > place) - 1;
+    return BinarySearch.first(1, root.blocks, i -> root.refsBefore(i) > place) - 1;
   }
 
   /** Returns all refs in JGit's order, as {@link #refs(String)} does. */
@@ -210,7 +210,7 @@ public final class ParsedRefs {
    */
   private List<Ref> range(int from, int to) {
     Range range = new Range(from, to);
-    return root.utf16 ? range : range.stream().sorted(RefComparator.INSTANCE).toList();
+    return root.inStringOrder ? range : range.stream().sorted(RefComparator.INSTANCE).toList();
   }
 
   /**
@@ -242,7 +242,7 @@ public final class ParsedRefs {
       return Collections.unmodifiableList(few);
     }
     // The refs with the prefix are contiguous in either order.
-    int from = root.first(block) + lookup.index;
+    int from = root.refsBefore(block) + lookup.index;
     return range(from, place(Lookup.startBound(prefix, true)));
   }
 
@@ -261,16 +261,18 @@ public final class ParsedRefs {
     id.copyRawTo(words, 0);
     IdIndex index = ids();
     // In a file of another order, the names between two may be anywhere.
-    int from = root.utf16 ? Math.max(0, blockOf(Lookup.startBound(first, false))) : 0;
-    int last = root.utf16 ? blockOf(Lookup.startBound(end, false)) : root.blocks - 1;
+    int from = root.inStringOrder ? Math.max(0, blockOf(Lookup.startBound(first, false))) : 0;
+    int last = root.inStringOrder ? blockOf(Lookup.startBound(end, false)) : root.blocks - 1;
     IntStream blocks =
-        index == null ? IntStream.rangeClosed(from, last) : IntStream.of(index.find(id, from, last));
+        index == null
+            ? IntStream.rangeClosed(from, last)
+            : IntStream.of(index.find(id, from, last));
     Stream<Ref> refs =
         blocks
             .boxed()
             .flatMap(block -> pointingTo(words, block).stream())
             .filter(ref -> ref.getName().compareTo(first) >= 0 && ref.getName().compareTo(end) < 0);
-    return root.utf16 ? refs : refs.sorted(RefComparator.INSTANCE);
+    return root.inStringOrder ? refs : refs.sorted(RefComparator.INSTANCE);
   }
 
   private List<Ref> pointingTo(int[] id, int block) {
@@ -318,8 +320,8 @@ public final class ParsedRefs {
 
   /** Takes from an older list the Ref objects of the blocks that this list has too. */
   public void inheritFrom(ParsedRefs older) {
-    if (!older.made.isEmpty() && made.isEmpty()) {
-      made.takeOver(older.made, older.root.moved(root));
+    if (!older.refObjects.isEmpty() && refObjects.isEmpty()) {
+      refObjects.takeOver(older.refObjects, older.root.moved(root));
     }
   }
 
@@ -337,24 +339,24 @@ public final class ParsedRefs {
   }
 
   private void inOrder(List<Ref> inTheFile) {
-    if (!root.utf16) {
+    if (!root.inStringOrder) {
       inTheFile.sort(RefComparator.INSTANCE);
     }
   }
 
   /** The only block that may have the name; -1 if the name precedes all blocks. */
   private int blockOf(Lookup lookup) {
-    return size() == 0 ? -1 : root.blockOf(lookup.target, lookup.length, root.utf16);
+    return size() == 0 ? -1 : root.blockOf(lookup.target, lookup.length, root.inStringOrder);
   }
 
   private Lookup read(int block, Lookup lookup, Lookup.Task task) {
-    lookup.run(task, blocks[block].memory, root.utf16);
+    lookup.run(task, blocks[block].memory, root.inStringOrder);
     return lookup;
   }
 
   /** Opens a block of this list in a view. */
   void open(BlockView view, int block) {
-    view.open(blocks[block].memory, root.utf16);
+    view.open(blocks[block].memory, root.inStringOrder);
   }
 
   /** The refs of a range, block by block. For one thread. */
@@ -373,7 +375,7 @@ public final class ParsedRefs {
     Blocks(int from, int end) {
       this.next = from;
       this.end = end;
-      made.used();
+      refObjects.used();
     }
 
     boolean hasNext() {
@@ -383,12 +385,12 @@ public final class ParsedRefs {
     /** Reads refs to the end of their block or of the range. */
     void read() {
       int block = blockAt(next);
-      int first = root.first(block);
-      int inBlock = root.first(block + 1) - first;
+      int first = root.refsBefore(block);
+      int inBlock = root.refsBefore(block + 1) - first;
       int index = next - first;
       int count = Math.min(end - first, inBlock) - index;
       next += count;
-      Ref[] known = made.of(block);
+      Ref[] known = refObjects.of(block);
       if (known != null) {
         refs = known;
         at = index;
@@ -396,7 +398,7 @@ public final class ParsedRefs {
         refs = make(block, index, count);
         at = 0;
         if (count == inBlock) {
-          made.keep(block, refs);
+          refObjects.keep(block, refs);
         }
       }
       to = at + count;

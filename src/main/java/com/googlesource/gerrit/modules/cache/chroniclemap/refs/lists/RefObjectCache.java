@@ -36,7 +36,7 @@ final class RefObjectCache {
   private final int blocks;
 
   /** The refs of each block, or null; null as a whole before the first block. */
-  @Nullable private volatile AtomicReferenceArray<Ref[]> made;
+  @Nullable private volatile AtomicReferenceArray<Ref[]> kept;
 
   /** The time of the last use, by {@link ListMemory#seconds}. */
   volatile int lastUse;
@@ -49,7 +49,7 @@ final class RefObjectCache {
   /** Returns the refs of a block, which must not be changed; null if they were not made. */
   @Nullable
   Ref[] of(int block) {
-    AtomicReferenceArray<Ref[]> all = made;
+    AtomicReferenceArray<Ref[]> all = kept;
     return all == null ? null : all.get(block);
   }
 
@@ -60,16 +60,16 @@ final class RefObjectCache {
 
   /** Keeps the refs of a block, if there is room. */
   void keep(int block, Ref[] refs) {
-    if (memory.reserveMade((long) refs.length * BYTES_A_REF)) {
-      made().set(block, refs);
+    if (memory.reserveRefObjects((long) refs.length * BYTES_A_REF)) {
+      refs().set(block, refs);
     }
   }
 
-  private synchronized AtomicReferenceArray<Ref[]> made() {
-    AtomicReferenceArray<Ref[]> all = made;
+  private synchronized AtomicReferenceArray<Ref[]> refs() {
+    AtomicReferenceArray<Ref[]> all = kept;
     if (all == null) {
       all = new AtomicReferenceArray<>(blocks);
-      made = all;
+      kept = all;
     }
     return all;
   }
@@ -80,7 +80,7 @@ final class RefObjectCache {
    * @param moved by a block's number in the older list, its number in this one, or -1
    */
   void takeOver(RefObjectCache older, int[] moved) {
-    AtomicReferenceArray<Ref[]> old = older.made;
+    AtomicReferenceArray<Ref[]> old = older.kept;
     if (old == null) {
       return;
     }
@@ -91,20 +91,20 @@ final class RefObjectCache {
       }
     }
     lastUse = older.lastUse;
-    made = all;
+    kept = all;
   }
 
   boolean isEmpty() {
-    return made == null;
+    return kept == null;
   }
 
   void forget() {
-    made = null;
+    kept = null;
   }
 
   /** The heap of the refs, in bytes. Costs a look at each block. */
   long bytes() {
-    AtomicReferenceArray<Ref[]> all = made;
+    AtomicReferenceArray<Ref[]> all = kept;
     long refs = 0;
     for (int i = 0; all != null && i < blocks; i++) {
       Ref[] some = all.get(i);

@@ -58,8 +58,8 @@ final class Root {
 
   final int blocks;
   final int refs;
-  private final int firstsAt;
-  private final int fencesAt;
+  private final int refsBeforeAt;
+  private final int nameStartsAt;
   private final int lengthsAt;
   private final int namesAt;
 
@@ -67,7 +67,7 @@ final class Root {
    * Whether names ascend in JGit's order, which is that of {@link String#compareTo}. If not, they
    * ascend by bytes, as native git sorts.
    */
-  final boolean utf16;
+  final boolean inStringOrder;
 
   /**
    * Makes a root of its bytes.
@@ -82,16 +82,16 @@ final class Root {
     flags = bytes[FLAGS_AT];
     blocks = intAt(BLOCKS_AT);
     refs = intAt(REFS_AT);
-    firstsAt = IDS_AT + blocks * ID_BYTES;
-    fencesAt = firstsAt + (blocks + 1) * Integer.BYTES;
-    lengthsAt = fencesAt + (blocks + 1) * Integer.BYTES;
+    refsBeforeAt = IDS_AT + blocks * ID_BYTES;
+    nameStartsAt = refsBeforeAt + (blocks + 1) * Integer.BYTES;
+    lengthsAt = nameStartsAt + (blocks + 1) * Integer.BYTES;
     namesAt = lengthsAt + blocks * Short.BYTES;
-    utf16 = (flags & BlockFormat.BYTES_ONLY) == 0;
+    inStringOrder = (flags & BlockFormat.BYTES_ONLY) == 0;
   }
 
   /** Whether all names ascend both by bytes and in JGit's order, as in nearly all lists. */
   boolean ascendsInBothOrders() {
-    return utf16 && ascendsByBytes();
+    return inStringOrder && ascendsByBytes();
   }
 
   private int intAt(int at) {
@@ -158,8 +158,8 @@ final class Root {
   }
 
   /** The number of refs in all blocks before one. For {@link #blocks}, the number of all refs. */
-  int first(int block) {
-    return intAt(firstsAt + block * Integer.BYTES);
+  int refsBefore(int block) {
+    return intAt(refsBeforeAt + block * Integer.BYTES);
   }
 
   /** The length in bytes of the text from which a block was made. */
@@ -167,36 +167,39 @@ final class Root {
     return (short) SHORT.get(bytes, lengthsAt + block * Short.BYTES) & 0xFFFF;
   }
 
-  private int fence(int block) {
-    return intAt(fencesAt + block * Integer.BYTES);
+  private int nameStart(int block) {
+    return intAt(nameStartsAt + block * Integer.BYTES);
   }
 
-  int fenceLength(int block) {
-    return fence(block + 1) - fence(block);
+  int firstNameLength(int block) {
+    return nameStart(block + 1) - nameStart(block);
   }
 
-  void copyFence(int block, byte[] target, int offset) {
-    System.arraycopy(bytes, namesAt + fence(block), target, offset, fenceLength(block));
+  void copyFirstName(int block, byte[] target, int offset) {
+    System.arraycopy(bytes, namesAt + nameStart(block), target, offset, firstNameLength(block));
   }
 
   /**
    * Finds the last block whose first name is not after the target; -1 if there is none.
    *
-   * @param inUtf16 the order of the names
+   * @param inStringOrder the order of the names
    */
-  int blockOf(byte[] target, int length, boolean inUtf16) {
+  int blockOf(byte[] target, int length, boolean inStringOrder) {
     int from = 0;
     int to = blocks;
     int lowMatch = 0;
     int highMatch = 0;
     while (from < to) {
       int middle = (from + to) >>> 1;
-      int at = fence(middle);
-      int fenceLength = fence(middle + 1) - at;
+      int at = nameStart(middle);
+      int firstNameLength = nameStart(middle + 1) - at;
       int match =
           mismatch(
-              namesAt + at, target, Math.min(lowMatch, highMatch), Math.min(fenceLength, length));
-      if (order(namesAt + at, fenceLength, match, target, length, inUtf16) <= 0) {
+              namesAt + at,
+              target,
+              Math.min(lowMatch, highMatch),
+              Math.min(firstNameLength, length));
+      if (order(namesAt + at, firstNameLength, match, target, length, inStringOrder) <= 0) {
         from = middle + 1;
         lowMatch = match;
       } else {
@@ -212,14 +215,14 @@ final class Root {
    *
    * @param offset the start of the target, which has 8 readable bytes behind its end
    */
-  int compareFence(int block, byte[] target, int offset, int length) {
-    int at = namesAt + fence(block);
-    int fenceLength = fenceLength(block);
-    int end = Math.min(fenceLength, length);
+  int compareFirstName(int block, byte[] target, int offset, int length) {
+    int at = namesAt + nameStart(block);
+    int firstNameLength = firstNameLength(block);
+    int end = Math.min(firstNameLength, length);
     int match = Arrays.mismatch(bytes, at, at + end, target, offset, offset + end);
     return match < 0
-        ? fenceLength - length
-        : Names.compareBytes(bytes[at + match], target[offset + match], utf16);
+        ? firstNameLength - length
+        : Names.compareBytes(bytes[at + match], target[offset + match], inStringOrder);
   }
 
   /**
@@ -244,14 +247,14 @@ final class Root {
   }
 
   private int order(
-      int at, int fenceLength, int match, byte[] target, int length, boolean inUtf16) {
-    if (match == fenceLength) {
+      int at, int firstNameLength, int match, byte[] target, int length, boolean inStringOrder) {
+    if (match == firstNameLength) {
       return match == length ? 0 : -1;
     }
     if (match == length) {
       return 1;
     }
-    return Names.compareBytes(bytes[at + match], target[match], inUtf16);
+    return Names.compareBytes(bytes[at + match], target[match], inStringOrder);
   }
 
   private int mismatch(int at, byte[] target, int from, int end) {

@@ -25,8 +25,8 @@ final class RootWriter {
   private long textBytes;
   private int namesEnd;
   private long[] ids = new long[256];
-  private int[] firsts = new int[128];
-  private int[] fences = new int[128];
+  private int[] refsBefore = new int[128];
+  private int[] nameStarts = new int[128];
   private short[] lengths = new short[128];
   private int orders;
   private byte[] names = new byte[8 << 10];
@@ -41,40 +41,40 @@ final class RootWriter {
   }
 
   /**
-   * Adds a block, whose first name has been written to {@link #fence}.
+   * Adds a block, whose first name has been written to {@link #firstName}.
    *
    * @param order of its names and the name before them, see {@link Names#order}
    * @return false if the names of all blocks together ascend in neither order
    */
-  boolean add(long idHi, long idLo, int count, int textLength, int fenceLength, int order) {
+  boolean add(long idHi, long idLo, int count, int textLength, int firstNameLength, int order) {
     if (blocks == lengths.length) {
       ids = Arrays.copyOf(ids, 4 * blocks);
-      firsts = Arrays.copyOf(firsts, 2 * blocks);
-      fences = Arrays.copyOf(fences, 2 * blocks);
+      refsBefore = Arrays.copyOf(refsBefore, 2 * blocks);
+      nameStarts = Arrays.copyOf(nameStarts, 2 * blocks);
       lengths = Arrays.copyOf(lengths, 2 * blocks);
     }
     ids[2 * blocks] = idHi;
     ids[2 * blocks + 1] = idLo;
-    firsts[blocks] = refs;
-    fences[blocks] = namesEnd;
+    refsBefore[blocks] = refs;
+    nameStarts[blocks] = namesEnd;
     lengths[blocks] = (short) textLength;
     orders |= order;
     blocks++;
     refs += count;
     textBytes += textLength;
-    namesEnd += fenceLength;
+    namesEnd += firstNameLength;
     return orders != (BlockFormat.BYTES_ONLY | BlockFormat.UTF16_ONLY);
   }
 
-  /** Returns the buffer for the first name of the next block, at {@link #fenceAt}. */
-  byte[] fence(int length) {
+  /** Returns the buffer for the first name of the next block, at {@link #firstNameAt}. */
+  byte[] firstName(int length) {
     if (names.length < namesEnd + length) {
       names = Arrays.copyOf(names, 2 * (namesEnd + length));
     }
     return names;
   }
 
-  int fenceAt() {
+  int firstNameAt() {
     return namesEnd;
   }
 
@@ -109,7 +109,12 @@ final class RootWriter {
     bytes.position(Root.IDS_AT);
     bytes.asLongBuffer().put(ids, 0, 2 * blocks);
     bytes.position(Root.IDS_AT + blocks * Root.ID_BYTES);
-    bytes.asIntBuffer().put(firsts, 0, blocks).put(refs).put(fences, 0, blocks).put(namesEnd);
+    bytes
+        .asIntBuffer()
+        .put(refsBefore, 0, blocks)
+        .put(refs)
+        .put(nameStarts, 0, blocks)
+        .put(namesEnd);
     bytes.position(bytes.position() + 2 * (blocks + 1) * Integer.BYTES);
     bytes.asShortBuffer().put(lengths, 0, blocks);
     bytes.position(bytes.position() + blocks * Short.BYTES);

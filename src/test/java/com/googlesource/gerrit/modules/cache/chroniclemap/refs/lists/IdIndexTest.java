@@ -173,7 +173,7 @@ class IdIndexTest {
     }
     ParsedRefs list =
         lists.parse(memory, PackedRefsText.text(PackedRefsText.HEADER, lines.values()), null);
-    assertThat(list.root.utf16).isFalse();
+    assertThat(list.root.inStringOrder).isFalse();
     check(list, random, 100);
     check(list, ObjectId.fromString(SHARED));
     assertThat(list.idIndex()).isNotNull();

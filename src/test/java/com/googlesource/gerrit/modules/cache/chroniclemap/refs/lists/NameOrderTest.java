@@ -96,13 +96,13 @@ class NameOrderTest {
     String a = PackedRefsText.line(random, "refs/heads/\uff5e");
     String b = PackedRefsText.line(random, "refs/heads/\ud83d\ude00");
     ParsedRefs bytes = regular((PackedRefsText.HEADER + a + b).getBytes(UTF_8), null);
-    assertThat(bytes.root.utf16).isFalse();
+    assertThat(bytes.root.inStringOrder).isFalse();
     assertThat(bytes.root.ascendsByBytes()).isTrue();
     ParsedRefs utf16 = regular((PackedRefsText.HEADER + b + a).getBytes(UTF_8), bytes);
-    assertThat(utf16.root.utf16).isTrue();
+    assertThat(utf16.root.inStringOrder).isTrue();
     assertThat(utf16.root.ascendsByBytes()).isFalse();
     ParsedRefs one = regular((PackedRefsText.HEADER + b).getBytes(UTF_8), utf16);
-    assertThat(one.root.utf16).isTrue();
+    assertThat(one.root.inStringOrder).isTrue();
     assertThat(one.root.ascendsByBytes()).isTrue();
   }
 
@@ -181,7 +181,7 @@ class NameOrderTest {
       boolean there = low < high && names.get(low).equals(name);
       Differential.assertSame(list.exactRef(name), there ? peer.get(low) : null);
       assertThat(list.contains(name)).isEqualTo(there);
-      if (list.root.utf16) {
+      if (list.root.inStringOrder) {
         assertThat(list.rank(name)).isEqualTo(low);
       } else {
         assertThrows(IllegalStateException.class, () -> list.rank(name));
@@ -243,12 +243,12 @@ class NameOrderTest {
         TreeMap<String, String> ordered = new TreeMap<>(BY_BYTES);
         ordered.putAll(half);
         ParsedRefs next = regular(text(ordered), list);
-        assertThat(next.root.utf16).isFalse();
+        assertThat(next.root.inStringOrder).isFalse();
         assertThat(next.refs().get(0).getName()).isEqualTo("refs/heads/\ud83d\ude002000");
       }
     }
     ParsedRefs plain = regular(text(half), list);
-    assertThat(plain.root.utf16).isTrue();
+    assertThat(plain.root.inStringOrder).isTrue();
     assertThat(differential.reader().reusedBlocks).isGreaterThan(1);
   }
 
@@ -262,19 +262,19 @@ class NameOrderTest {
     }
     SortedMap<String, String> lines = withBlocksBefore(behind, "refs/heads/\uff5e");
     ParsedRefs list = regular(text(lines), null);
-    assertThat(list.root.utf16).isFalse();
+    assertThat(list.root.inStringOrder).isFalse();
 
     // Both blocks are used again.
     lines.replace(lines.lastKey(), PackedRefsText.line(random, lines.lastKey()));
     ParsedRefs changed = regular(text(lines), list);
     assertThat(differential.reader().parsedBlocks).isEqualTo(1);
-    assertThat(changed.root.utf16).isFalse();
+    assertThat(changed.root.inStringOrder).isFalse();
 
     // The second one is used again.
     ParsedRefs other = regular(text(withBlocksBefore(behind, "refs/heads/\ue000")), null);
     changed = regular(text(lines), other);
     assertThat(differential.reader().reusedBlocks).isGreaterThan(1);
-    assertThat(changed.root.utf16).isFalse();
+    assertThat(changed.root.inStringOrder).isFalse();
   }
 
   /** Adds names in front of others that a block begins with. */
@@ -293,7 +293,7 @@ class NameOrderTest {
               .read(new MemoryText(text(lines)), Differential.builder(), null)
               .root;
       for (int block = 1; block < root.blocks; block++) {
-        if (root.first(block) == count) {
+        if (root.refsBefore(block) == count) {
           return lines;
         }
       }
@@ -348,7 +348,7 @@ class NameOrderTest {
     byte[] text = Files.readAllBytes(git.resolve("packed-refs"));
     assertThat(new String(text, UTF_8)).contains(" sorted");
     ParsedRefs list = regular(text, null);
-    assertThat(list.root.utf16).isFalse();
+    assertThat(list.root.inStringOrder).isFalse();
     List<String> listed =
         Splitter.on('\n')
             .omitEmptyStrings()

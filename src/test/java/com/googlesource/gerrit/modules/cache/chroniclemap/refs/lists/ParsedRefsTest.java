@@ -125,7 +125,7 @@ class ParsedRefsTest {
     } else {
       assertThat(at).isNotEqualTo(ParsedRefs.At.REF);
     }
-    if (list.root.utf16) {
+    if (list.root.inStringOrder) {
       assertThat(list.rank(name)).isEqualTo(low);
     }
     List<Ref> refs = list.refs(name);

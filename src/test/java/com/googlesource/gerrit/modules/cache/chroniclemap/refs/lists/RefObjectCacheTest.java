@@ -48,7 +48,8 @@ class RefObjectCacheTest {
     ParsedRefs list = hold(lists.parse(memory, Lists.text(1, REFS), null));
     Set<Ref> first = objects(list.refs());
     assertThat(first).hasSize(list.size());
-    assertThat(memory.madeBytes.get()).isEqualTo((long) list.size() * RefObjectCache.BYTES_A_REF);
+    assertThat(memory.refObjectBytes.get())
+        .isEqualTo((long) list.size() * RefObjectCache.BYTES_A_REF);
     List<Ref> looped = new ArrayList<>();
     for (Ref ref : list.refs()) {
       looped.add(ref);
@@ -69,7 +70,7 @@ class RefObjectCacheTest {
     ParsedRefs list = hold(lists.parse(memory, Lists.text(1, REFS), null));
     List<Ref> some = new ArrayList<>(list.refs().subList(5, 10));
     assertThat(some).hasSize(5);
-    assertThat(memory.madeBytes.get()).isEqualTo(0);
+    assertThat(memory.refObjectBytes.get()).isEqualTo(0);
   }
 
   @Test
@@ -98,11 +99,11 @@ class RefObjectCacheTest {
     for (int i = 0; i < 599; i++) {
       memory.tick();
     }
-    assertThat(list.made.isEmpty()).isFalse();
+    assertThat(list.refObjects.isEmpty()).isFalse();
     memory.tick();
     memory.tick();
-    assertThat(list.made.isEmpty()).isTrue();
-    assertThat(memory.madeBytes.get()).isEqualTo(0);
+    assertThat(list.refObjects.isEmpty()).isTrue();
+    assertThat(memory.refObjectBytes.get()).isEqualTo(0);
     assertThat(objects(list.refs())).hasSize(list.size());
   }
 
@@ -113,14 +114,14 @@ class RefObjectCacheTest {
     memory.tick();
     ParsedRefs list = hold(lists.parse(memory, Lists.text(2, REFS), null));
     assertThat(objects(list.refs())).hasSize(list.size());
-    long used = memory.madeBytes.get();
+    long used = memory.refObjectBytes.get();
     // As if other lists had all of the room.
-    assertThat(memory.reserveMade(Long.MAX_VALUE / 2)).isFalse();
-    assertThat(memory.madeBytes.get()).isEqualTo(used);
+    assertThat(memory.reserveRefObjects(Long.MAX_VALUE / 2)).isFalse();
+    assertThat(memory.refObjectBytes.get()).isEqualTo(used);
     assertThat(objects(list.refs())).hasSize(list.size());
     memory.tick();
     // Both fit into half of the room, so none had to go.
-    assertThat(unused.made.isEmpty()).isFalse();
-    assertThat(list.made.isEmpty()).isFalse();
+    assertThat(unused.refObjects.isEmpty()).isFalse();
+    assertThat(list.refObjects.isEmpty()).isFalse();
   }
 }
