@@ -93,10 +93,6 @@ final class OwnSettings {
                   "own or jgit",
                   (c, s, sub, n) -> c.getEnum(s, sub, n, UpdateSettings.By.OWN)),
               new Setting(
-                  "atomic",
-                  "loose or rewrite",
-                  (c, s, sub, n) -> c.getEnum(s, sub, n, UpdateSettings.Atomic.LOOSE)),
-              new Setting(
                   "maxLoose", "a number, such as 1000", (c, s, sub, n) -> c.getInt(s, sub, n, 0)),
               // A line without a value is null, which no list takes.
               new Setting(

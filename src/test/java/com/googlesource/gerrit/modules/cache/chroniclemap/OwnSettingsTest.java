@@ -86,7 +86,6 @@ class OwnSettingsTest {
           packedRefs.enabled           | nein  | true or false
           packedRefs.groupBranches     | 2     | true or false
           packedRefs.updates           | jgitt | own or jgit
-          packedRefs.atomic            | lose  | loose or rewrite
           packedRefs.maxLoose          | many  | a number, such as 1000
           packedRefs.maxLoose          | 9g    | a number, such as 1000
           cache.packed_refs.memoryLimit| 256mb | a number, such as 1000 or 256m

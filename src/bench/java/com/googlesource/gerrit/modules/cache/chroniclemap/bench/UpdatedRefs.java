@@ -39,7 +39,7 @@ final class UpdatedRefs {
     // No packing in the background: it is measured for itself.
     PackedRefsCache cache =
         new PackedRefsCache(
-            inMemory, new UpdateSettings(UpdateSettings.By.OWN, UpdateSettings.Atomic.LOOSE, 0));
+            inMemory, new UpdateSettings(UpdateSettings.By.OWN, 1000, 0));
     cache.start();
     return cache.of(repository, (RefDirectory) repository.getRefDatabase());
   }

@@ -24,7 +24,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * On a disk that is full, or can't be written to, refs stay all old or all new, no lock is left,
@@ -37,8 +37,8 @@ class RefFaultsIT {
   @TempDir Path temp;
 
   @ParameterizedTest
-  @EnumSource
-  void aDiskThatIsFullOrReadOnlyLeavesAllOrNothing(UpdateSettings.Atomic atomic) throws Exception {
+  @ValueSource(ints = {1000, 0})
+  void aDiskThatIsFullOrReadOnlyLeavesAllOrNothing(int maxLooseBatch) throws Exception {
     try (ChildJvm child =
         ChildJvm.startOnSmallDisk(
             temp,
@@ -46,10 +46,10 @@ class RefFaultsIT {
             RefFaultsMain.class,
             temp.resolve("disk"),
             Long.getLong("refs.seed", 1),
-            atomic,
+            maxLooseBatch,
             CHANGES)) {
       List<String> lines = child.finish();
-      System.out.println("RefFaultsIT: " + atomic + " " + lines);
+      System.out.println("RefFaultsIT: " + maxLooseBatch + " " + lines);
       Matcher counts = COUNTS.matcher(lines.getLast());
       assertThat(counts.matches()).isTrue();
       assertThat(Integer.parseInt(counts.group(1))).isGreaterThan(CHANGES / 20);

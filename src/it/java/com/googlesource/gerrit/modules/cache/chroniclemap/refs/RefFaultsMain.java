@@ -43,7 +43,7 @@ final class RefFaultsMain {
 
   private final Path disk;
   private final Random random;
-  private final UpdateSettings.Atomic atomic;
+  private final int maxLooseBatch;
   private final RefsModel model;
   private final TestRefs test;
   private PackedRefsCache cache;
@@ -54,10 +54,10 @@ final class RefFaultsMain {
 
   private int notPacked;
 
-  private RefFaultsMain(Path disk, long seed, UpdateSettings.Atomic atomic) throws IOException {
+  private RefFaultsMain(Path disk, long seed, int maxLooseBatch) throws IOException {
     this.disk = disk;
     this.random = new Random(seed);
-    this.atomic = atomic;
+    this.maxLooseBatch = maxLooseBatch;
     model = RefsModel.make(disk, List.of(REPOSITORY));
     test = model.open(REPOSITORY);
     open();
@@ -67,18 +67,18 @@ final class RefFaultsMain {
     cache =
         new PackedRefsCache(
             new RefsSettings(64 << 20, 0, Optional.empty()),
-            new UpdateSettings(UpdateSettings.By.OWN, atomic, 0));
+            new UpdateSettings(UpdateSettings.By.OWN, maxLooseBatch, 0));
     FileRefDatabase refs =
         cache.of(test.repository(), (RefDirectory) test.repository().getRefDatabase());
     writer = new RefsWriter(test, refs, model, model.sets(REPOSITORY), random, model::heed);
     writer.find();
   }
 
-  /** Folder of the disk, seed, loose or rewrite, number of changes. */
+  /** Folder of the disk, seed, most loose refs of a batch, number of changes. */
   public static void main(String[] args) throws Exception {
     RefFaultsMain main =
         new RefFaultsMain(
-            Path.of(args[0]), Long.parseLong(args[1]), UpdateSettings.Atomic.valueOf(args[2]));
+            Path.of(args[0]), Long.parseLong(args[1]), Integer.parseInt(args[2]));
     main.onAFullDisk(Integer.parseInt(args[3]));
     main.onAReadOnlyDisk();
     System.out.printf(

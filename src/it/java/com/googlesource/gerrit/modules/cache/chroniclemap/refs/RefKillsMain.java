@@ -51,7 +51,7 @@ final class RefKillsMain {
       UpdateSettings updates =
           new UpdateSettings(
               UpdateSettings.By.OWN,
-              random.nextBoolean() ? UpdateSettings.Atomic.LOOSE : UpdateSettings.Atomic.REWRITE,
+              random.nextBoolean() ? 1000 : 0,
               random.nextInt(3) == 0 ? 0 : MAX_LOOSE);
       PackedRefsCache cache =
           new PackedRefsCache(new RefsSettings(64 << 20, 0, Optional.empty()), updates);

@@ -144,7 +144,7 @@ final class RefsSoakMain {
       UpdateSettings updates =
           new UpdateSettings(
               UpdateSettings.By.OWN,
-              random.nextBoolean() ? UpdateSettings.Atomic.LOOSE : UpdateSettings.Atomic.REWRITE,
+              random.nextBoolean() ? 1000 : 0,
               random.nextBoolean() ? FEW_LOOSE : UpdateSettings.DEFAULT.maxLoose());
       try (PackedRefsCache cache =
           new PackedRefsCache(

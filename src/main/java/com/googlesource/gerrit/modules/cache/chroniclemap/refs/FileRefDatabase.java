@@ -60,15 +60,9 @@ import org.eclipse.jgit.lib.ReflogReader;
  * So this package makes no operation fail that would succeed with JGit alone. This class decides
  * who answers, and fires JGit's events.
  *
- * <p>There are three kinds of instances, which differ only in how they read {@code packed-refs}:
- *
- * <ul>
- *   <li>the shared database reads it as {@code core.trustPackedRefsStat} says;
- *   <li>the database of one request reads its content less often ({@link RequestView});
- *   <li>the database of updates reads before locks are taken ({@link RepositoryRefs#earlyReader}).
- * </ul>
- *
- * <p>Any thread may call.
+ * <p>The shared database of a repository reads {@code packed-refs} as {@code
+ * core.trustPackedRefsStat} says, and that of one request reads its content less often ({@link
+ * RequestView}). Any thread may call.
  */
 public final class FileRefDatabase extends RefDatabase {
   final RepositoryRefs common;
@@ -81,9 +75,6 @@ public final class FileRefDatabase extends RefDatabase {
 
   /** The shared database, which may be this one. */
   private final FileRefDatabase shared;
-
-  /** The database by which updates look for conflicts. Only the shared database has it. */
-  @Nullable private final FileRefDatabase early;
 
   /**
    * Makes the shared database of a repository.
@@ -106,7 +97,6 @@ public final class FileRefDatabase extends RefDatabase {
     this.updater = new RefUpdater(common, writes, updates);
     this.view = null;
     this.shared = this;
-    this.early = new FileRefDatabase(this, common.earlyReader, null);
     updater.recover();
   }
 
@@ -122,7 +112,6 @@ public final class FileRefDatabase extends RefDatabase {
     this.updater = shared.updater;
     this.view = view;
     this.shared = shared;
-    this.early = null;
   }
 
   /**
@@ -347,10 +336,8 @@ public final class FileRefDatabase extends RefDatabase {
 
   @Override
   public boolean isNameConflicting(String name) throws IOException {
-    boolean isConflicting =
-        common.paths.mayBeLoose(name + RefPaths.LOCK) // else it can't be made
-            && ask(refs -> refs.isNameConflicting(name), refs -> refs.isNameConflicting(name));
-    return isConflicting && (shared == this || view != null || shared.isNameConflicting(name));
+    return common.paths.mayBeLoose(name + RefPaths.LOCK) // else it can't be made
+        && ask(refs -> refs.isNameConflicting(name), refs -> refs.isNameConflicting(name));
   }
 
   @Override
@@ -374,7 +361,7 @@ public final class FileRefDatabase extends RefDatabase {
 
   @Override
   public RefUpdate newUpdate(String name, boolean detach) throws IOException {
-    RefUpdate own = updater.newUpdate(name, detach, shared.early);
+    RefUpdate own = updater.newUpdate(name, detach, shared);
     if (own == null) {
       return jgitToWrite().newUpdate(name, detach);
     }

@@ -128,7 +128,7 @@ final class PackedRefsConfig {
   UpdateSettings updates() {
     return new UpdateSettings(
         config.getEnum(SECTION, null, "updates", UpdateSettings.DEFAULT.by()),
-        config.getEnum(SECTION, null, "atomic", UpdateSettings.DEFAULT.atomic()),
+        UpdateSettings.DEFAULT.maxLooseBatch(),
         config.getInt(SECTION, "maxLoose", UpdateSettings.DEFAULT.maxLoose()));
   }
 }

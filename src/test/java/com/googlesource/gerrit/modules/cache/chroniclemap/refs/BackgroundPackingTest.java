@@ -78,7 +78,7 @@ class BackgroundPackingTest {
     PackedRefsFile packed = test.packedRefs();
     writes = new SharedWrites(packed, disk, Runnable::run, Runnable::run);
     UpdateSettings settings =
-        new UpdateSettings(UpdateSettings.By.OWN, UpdateSettings.Atomic.LOOSE, MAX_LOOSE);
+        new UpdateSettings(UpdateSettings.By.OWN, 1000, MAX_LOOSE);
     return test.database(packed, writes, settings);
   }
 

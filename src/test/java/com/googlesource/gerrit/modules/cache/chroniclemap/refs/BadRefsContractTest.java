@@ -84,7 +84,7 @@ class BadRefsContractTest {
         test.database(
             packed,
             writes,
-            new UpdateSettings(UpdateSettings.By.OWN, UpdateSettings.Atomic.LOOSE, MAX_LOOSE));
+            new UpdateSettings(UpdateSettings.By.OWN, 1000, MAX_LOOSE));
   }
 
   @AfterEach

@@ -203,7 +203,7 @@ class JGitAnswersTest {
             jgit,
             file,
             TestRefs.writes(file),
-            new UpdateSettings(UpdateSettings.By.JGIT, UpdateSettings.Atomic.LOOSE, 0),
+            new UpdateSettings(UpdateSettings.By.JGIT, 1000, 0),
             failures);
     RefDatabase request = byJGit.forRequest();
     RefDatabase snapshot = jgit.createSnapshottingRefDirectory();

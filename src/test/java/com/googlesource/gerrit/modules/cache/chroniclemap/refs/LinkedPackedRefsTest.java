@@ -57,9 +57,9 @@ class LinkedPackedRefsTest {
     Files.createSymbolicLink(link, Path.of("../elsewhere/link"));
   }
 
-  private RefDatabase open(RefDisk disk, UpdateSettings.Atomic atomic) {
+  private RefDatabase open(RefDisk disk, int maxLooseBatch) {
     return test.database(
-        test.packedRefs(), disk, new UpdateSettings(UpdateSettings.By.OWN, atomic, 1000));
+        test.packedRefs(), disk, new UpdateSettings(UpdateSettings.By.OWN, maxLooseBatch, 1000));
   }
 
   private static RefUpdate.Result delete(RefDatabase refs, String name) throws IOException {
@@ -83,7 +83,7 @@ class LinkedPackedRefsTest {
   void isReadAndWrittenThroughTheLink(String trust) throws Exception {
     test.repository().getConfig().setString("core", null, "trustStat", trust);
     ObjectId one = test.commits().get(0);
-    RefDatabase refs = open(new RefDisk(), UpdateSettings.Atomic.LOOSE);
+    RefDatabase refs = open(new RefDisk(), 1000);
     assertSame(refs);
     for (String name : new String[] {A, "refs/heads/b", "refs/heads/c"}) {
       RefUpdate update = refs.newUpdate(name, false);
@@ -115,7 +115,7 @@ class LinkedPackedRefsTest {
 
   @Test
   void batchesAreWrittenThroughTheLink() throws Exception {
-    RefDatabase refs = open(new RefDisk(), UpdateSettings.Atomic.REWRITE);
+    RefDatabase refs = open(new RefDisk(), 0);
     ObjectId one = test.commits().get(0);
     assertThat(
             TestRefs.batch(
@@ -149,7 +149,7 @@ class LinkedPackedRefsTest {
           }
         };
     Path lock = Files.createFile(folder.resolve("elsewhere/refs.txt.lock"));
-    RefDatabase refs = open(disk, UpdateSettings.Atomic.LOOSE);
+    RefDatabase refs = open(disk, 1000);
     try {
       RefUpdate.Result result = delete(refs, A);
       assertThat(result).isEqualTo(RefUpdate.Result.LOCK_FAILURE);

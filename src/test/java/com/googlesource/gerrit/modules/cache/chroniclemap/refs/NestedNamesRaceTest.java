@@ -155,12 +155,12 @@ class NestedNamesRaceTest {
     Writer(RefDisk disk) {
       PackedRefsFile packed = test.packedRefs();
       writes = new SharedWrites(packed, disk, Runnable::run, Runnable::run);
-      loose = database(packed, UpdateSettings.Atomic.LOOSE);
-      rewrites = database(packed, UpdateSettings.Atomic.REWRITE);
+      loose = database(packed, 1000);
+      rewrites = database(packed, 0);
     }
 
-    private FileRefDatabase database(PackedRefsFile packed, UpdateSettings.Atomic atomic) {
-      return test.database(packed, writes, new UpdateSettings(UpdateSettings.By.OWN, atomic, 0));
+    private FileRefDatabase database(PackedRefsFile packed, int maxLooseBatch) {
+      return test.database(packed, writes, new UpdateSettings(UpdateSettings.By.OWN, maxLooseBatch, 0));
     }
 
     /** Returns whether the ref was made. */

@@ -398,7 +398,7 @@ class PackedRefsCacheTest {
     cache =
         new PackedRefsCache(
             new RefsSettings(64 << 20, 0, Optional.empty()),
-            new UpdateSettings(UpdateSettings.By.OWN, UpdateSettings.Atomic.LOOSE, 20));
+            new UpdateSettings(UpdateSettings.By.OWN, 1000, 20));
     try (TestRefs test = TestRefs.create(folder.resolve("a.git"), null)) {
       BatchRefUpdate batch = refs(test.repository()).newBatchUpdate();
       for (int i = 0; i < 1000; i++) {

@@ -74,7 +74,7 @@ class PowerLossTest {
   Path folder;
 
   private final Random random = new Random(SEED);
-  private UpdateSettings.Atomic atomic = UpdateSettings.Atomic.LOOSE;
+  private int maxLooseBatch = 1000;
   @AutoClose private TestRefs test;
   private UnsyncedDisk disk;
   private RefDatabase refs;
@@ -123,7 +123,7 @@ class PowerLossTest {
 
   private RefDatabase open(TestRefs test, RefDisk disk) {
     PackedRefsFile packed = test.packedRefs();
-    return test.database(packed, disk, new UpdateSettings(UpdateSettings.By.OWN, atomic, 0));
+    return test.database(packed, disk, new UpdateSettings(UpdateSettings.By.OWN, maxLooseBatch, 0));
   }
 
   private static Map<String, String> values(RefDatabase refs) throws IOException {
@@ -315,7 +315,7 @@ class PowerLossTest {
   /** Loose files that were packed for it and deleted, unsynced, would hide the new lines. */
   @Test
   void aRewriteThatIsAcknowledgedIsThere() throws Exception {
-    atomic = UpdateSettings.Atomic.REWRITE;
+    maxLooseBatch = 0;
     make(true);
     change("create a", () -> update(A, null, 2));
     change("create b", () -> update(B, null, 2));

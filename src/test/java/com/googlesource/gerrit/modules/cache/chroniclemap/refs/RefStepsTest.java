@@ -59,10 +59,10 @@ class RefStepsTest {
   Path folder;
 
   /** A change, and the refs after it by the number of their commits; null for none. */
-  private record Case(String name, UpdateSettings.Atomic atomic, Change change) {
+  private record Case(String name, int maxLooseBatch, Change change) {
     @Override
     public String toString() {
-      return name + (atomic == UpdateSettings.Atomic.REWRITE ? ", by rewrite" : "");
+      return name + (maxLooseBatch == 0 ? ", by rewrite" : "");
     }
   }
 
@@ -80,16 +80,16 @@ class RefStepsTest {
     add(cases, "delete a loose ref", r -> r.update(LOOSE, 0, null));
     add(cases, "delete a packed ref", r -> r.update(PACKED, 0, null));
     add(cases, "delete a ref that is both", r -> r.update(BOTH, 1, null));
-    for (UpdateSettings.Atomic atomic : UpdateSettings.Atomic.values()) {
-      batch(cases, atomic, "create two", null, NEW, NEW2);
-      batch(cases, atomic, "update loose and packed", 2, LOOSE, PACKED, BOTH);
-      batch(cases, atomic, "delete loose", -1, LOOSE, LOOSE2);
-      batch(cases, atomic, "delete packed", -1, PACKED, PACKED2);
-      batch(cases, atomic, "delete all kinds", -1, LOOSE, PACKED, BOTH);
+    for (int maxLooseBatch : new int[] {1000, 0}) {
+      batch(cases, maxLooseBatch, "create two", null, NEW, NEW2);
+      batch(cases, maxLooseBatch, "update loose and packed", 2, LOOSE, PACKED, BOTH);
+      batch(cases, maxLooseBatch, "delete loose", -1, LOOSE, LOOSE2);
+      batch(cases, maxLooseBatch, "delete packed", -1, PACKED, PACKED2);
+      batch(cases, maxLooseBatch, "delete all kinds", -1, LOOSE, PACKED, BOTH);
       cases.add(
           new Case(
               "all kinds in one",
-              atomic,
+              maxLooseBatch,
               r ->
                   r.batch(
                       r.command(NEW, null, 3),
@@ -102,7 +102,7 @@ class RefStepsTest {
     cases.add(
         new Case(
             "a folder in the place of a ref",
-            UpdateSettings.Atomic.LOOSE,
+            1000,
             r -> r.batch(r.command(LOOSE, 0, null), r.command(LOOSE + "/below", null, 3))));
     add(
         cases,
@@ -119,15 +119,15 @@ class RefStepsTest {
   }
 
   private static void add(List<Case> cases, String name, Change change) {
-    cases.add(new Case(name, UpdateSettings.Atomic.LOOSE, change));
+    cases.add(new Case(name, 1000, change));
   }
 
   private static void batch(
-      List<Case> cases, UpdateSettings.Atomic atomic, String name, Integer to, String... names) {
+      List<Case> cases, int maxLooseBatch, String name, Integer to, String... names) {
     cases.add(
         new Case(
             "batch: " + name,
-            atomic,
+            maxLooseBatch,
             r ->
                 r.batch(
                     Arrays.stream(names)
@@ -145,12 +145,12 @@ class RefStepsTest {
     final FileRefDatabase refs;
     private final SharedWrites writes;
 
-    Repository(TestRefs test, RefDisk disk, UpdateSettings.Atomic atomic) {
+    Repository(TestRefs test, RefDisk disk, int maxLooseBatch) {
       this.test = test;
       PackedRefsFile packed = test.packedRefs();
       this.writes = TestRefs.writes(packed, disk);
       this.refs =
-          test.database(packed, writes, new UpdateSettings(UpdateSettings.By.OWN, atomic, 0));
+          test.database(packed, writes, new UpdateSettings(UpdateSettings.By.OWN, maxLooseBatch, 0));
     }
 
     /** Those that a process keeps for its next transactions. */
@@ -235,7 +235,7 @@ class RefStepsTest {
 
   private int steps(Case of, boolean durable) throws Exception {
     BrokenDisk disk = BrokenDisk.failingAt(0);
-    try (Repository whole = new Repository(makeRepository(durable), disk, of.atomic)) {
+    try (Repository whole = new Repository(makeRepository(durable), disk, of.maxLooseBatch)) {
       before = whole.values();
       assertThat(of.change.in(whole)).isTrue();
       after = whole.values();
@@ -254,10 +254,10 @@ class RefStepsTest {
       int steps = steps(of, durable);
       for (int step = 1; step <= steps; step++) {
         BrokenDisk disk = BrokenDisk.failingAt(step);
-        try (Repository repository = new Repository(makeRepository(durable), disk, of.atomic)) {
-          Outcome outcome = run(of, repository);
+        try (Repository repository = new Repository(makeRepository(durable), disk, of.maxLooseBatch)) {
+          boolean done = run(of, repository);
           String what = "step " + step + ", " + disk.failed();
-          assertSame(outcome, what, repository);
+          assertSame(done, what, repository);
           repository.closeJournals();
           if (!disk.failed().startsWith("delete ")) {
             assertNothingIsLeft(what, repository.test);
@@ -275,14 +275,14 @@ class RefStepsTest {
       for (int step = 1; step <= steps; step++) {
         BrokenDisk disk = BrokenDisk.killedAt(step);
         TestRefs test = makeRepository(durable);
-        try (Repository killed = new Repository(test, disk, of.atomic)) {
-          boolean acknowledged = run(of, killed) == Outcome.DONE;
+        try (Repository killed = new Repository(test, disk, of.maxLooseBatch)) {
+          boolean acknowledged = run(of, killed);
           String what = "killed at step " + step + ", " + disk.failed();
           // The system would let its locks go; this disk does nothing any more but that.
           killed.closeJournals();
           giveJournalsToAnotherProcess(test.folder());
           try (Repository next =
-              new Repository(TestRefs.open(test.folder()), new RefDisk(), of.atomic)) {
+              new Repository(TestRefs.open(test.folder()), new RefDisk(), of.maxLooseBatch)) {
             assertWhole(acknowledged, what, next);
             next.closeJournals();
             assertNothingIsLeft(what, test);
@@ -292,25 +292,18 @@ class RefStepsTest {
     }
   }
 
-  /** What a caller is told of a change. */
-  private enum Outcome {
-    DONE,
-    FAILED,
-    /** It has happened, but may be lost if the machine stops. */
-    NOT_DURABLE
-  }
-
-  private static Outcome run(Case of, Repository repository) {
+  /** Returns whether the caller is told that the change has happened. */
+  private static boolean run(Case of, Repository repository) {
     try {
-      return of.change.in(repository) ? Outcome.DONE : Outcome.FAILED;
+      return of.change.in(repository);
     } catch (IOException e) {
-      return e.getMessage().contains(" has changed, but ") ? Outcome.NOT_DURABLE : Outcome.FAILED;
+      return false;
     }
   }
 
-  private void assertSame(Outcome outcome, String what, Repository repository) throws Exception {
+  private void assertSame(boolean done, String what, Repository repository) throws Exception {
     Map<String, String> values = repository.values();
-    assertWithMessage(what).that(values).isEqualTo(outcome == Outcome.FAILED ? before : after);
+    assertWithMessage(what).that(values).isEqualTo(done ? after : before);
     assertGitSees(values, what, repository.test);
   }
 

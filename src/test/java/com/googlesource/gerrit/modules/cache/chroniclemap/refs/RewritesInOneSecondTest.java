@@ -83,7 +83,7 @@ class RewritesInOneSecondTest {
         test.database(
             test.packedRefs(),
             new RefDisk(),
-            new UpdateSettings(UpdateSettings.By.OWN, UpdateSettings.Atomic.REWRITE, 0));
+            new UpdateSettings(UpdateSettings.By.OWN, 0, 0));
   }
 
   private Path packedRefs() {
@@ -212,7 +212,7 @@ class RewritesInOneSecondTest {
                 }
               }
             },
-            new UpdateSettings(UpdateSettings.By.OWN, UpdateSettings.Atomic.REWRITE, 0));
+            new UpdateSettings(UpdateSettings.By.OWN, 0, 0));
     write(packedRefs(), name(0));
     rewriteLast();
     assertThat(test.refsOfGit()).containsKey(name(1));

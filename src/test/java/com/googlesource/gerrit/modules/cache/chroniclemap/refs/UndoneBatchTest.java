@@ -38,7 +38,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A batch that fails when some of its refs have their new values, which others have packed. */
 @Timeout(120)
@@ -89,7 +89,7 @@ class UndoneBatchTest {
           test.database(
               packed,
               disk,
-              new UpdateSettings(UpdateSettings.By.OWN, UpdateSettings.Atomic.LOOSE, 0));
+              new UpdateSettings(UpdateSettings.By.OWN, 1000, 0));
       Map<String, ObjectId> before = values();
 
       ObjectId id = test.commits().get(1);
@@ -146,10 +146,10 @@ class UndoneBatchTest {
     }
   }
 
-  private RefDatabase open(RefDisk disk, UpdateSettings.Atomic atomic) throws IOException {
+  private RefDatabase open(RefDisk disk, int maxLooseBatch) throws IOException {
     test = TestRefs.create(folder.resolve("a.git"), null);
     PackedRefsFile packed = test.packedRefs();
-    refs = test.database(packed, disk, new UpdateSettings(UpdateSettings.By.OWN, atomic, 0));
+    refs = test.database(packed, disk, new UpdateSettings(UpdateSettings.By.OWN, maxLooseBatch, 0));
     return refs;
   }
 
@@ -164,12 +164,12 @@ class UndoneBatchTest {
 
   /** A ref that is made and packed at once after the batch has looked for it. */
   @ParameterizedTest
-  @EnumSource
-  void aNameThatAnotherProcessTakesMeanwhileIsNotGiven(UpdateSettings.Atomic atomic)
+  @ValueSource(ints = {1000, 0})
+  void aNameThatAnotherProcessTakesMeanwhileIsNotGiven(int maxLooseBatch)
       throws Exception {
     // Locks are links of the journal; the folder is made for the first one.
     Before disk = new Before("make folders");
-    open(disk, atomic);
+    open(disk, maxLooseBatch);
     try {
       assertThat(create("refs/heads/a/below", "refs/heads/z"))
           .contains(ReceiveCommand.Result.LOCK_FAILURE);
@@ -182,7 +182,7 @@ class UndoneBatchTest {
 
   /** Nobody could tell the locks of a killed process, so it must not be killed half done. */
   @Test
-  void withoutHardLinksABatchIsARewrite() throws Exception {
+  void withoutHardLinksABatchIsJGits() throws Exception {
     RefDisk disk =
         new RefDisk() {
           @Override
@@ -192,7 +192,7 @@ class UndoneBatchTest {
             }
           }
         };
-    open(disk, UpdateSettings.Atomic.LOOSE);
+    open(disk, 1000);
     try {
       assertThat(create(NEW, LAST))
           .containsExactly(ReceiveCommand.Result.OK, ReceiveCommand.Result.OK);

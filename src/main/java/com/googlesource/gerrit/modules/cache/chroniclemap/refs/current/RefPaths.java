@@ -29,11 +29,7 @@ import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.SecureDirectoryStream;
 import java.nio.file.attribute.BasicFileAttributes;
-import java.util.Collection;
-import java.util.HashSet;
-import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.lib.Constants;
 
@@ -118,18 +114,17 @@ public final class RefPaths {
   }
 
   /**
-   * Checks that refs can have lock files.
+   * Returns the file of a loose ref that is to be locked.
    *
-   * @throws IOException if a name is too long, or this process can't express it
+   * @throws IOException if the name is too long, or this process can't express it
    */
-  public void checkNames(List<String> names) throws IOException {
-    for (String name : names) {
-      File file = loose(name);
-      if (!mayBeLoose(name + LOCK)) {
-        // As the system says it.
-        throw new FileSystemException(file + LOCK, null, "File name too long");
-      }
+  public File toLock(String name) throws IOException {
+    File file = loose(name);
+    if (!mayBeLoose(name + LOCK)) {
+      // As the system says it.
+      throw new FileSystemException(file + LOCK, null, "File name too long");
     }
+    return file;
   }
 
   /** Whether a name has more bytes than a limit. Looks at no more of it than necessary. */
@@ -189,17 +184,6 @@ public final class RefPaths {
   /** The lock file of {@code packed-refs}: beside the file to which symbolic links lead. */
   public Path packedRefsLock() throws IOException {
     return lockOf(behindLinks(packedRefs.toPath()).toFile());
-  }
-
-  /** Deletes the empty folders above the loose files of refs, each folder once. */
-  public void deleteEmptyParents(Collection<String> names) throws IOException {
-    Set<File> done = new HashSet<>();
-    for (String name : names) {
-      File file = loose(name);
-      if (done.add(file.getParentFile())) {
-        deleteEmptyParents(file, name);
-      }
-    }
   }
 
   /**

@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
 import com.google.common.base.Preconditions;
+import com.google.common.base.Strings;
 import java.util.AbstractList;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -23,6 +24,8 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -42,6 +45,11 @@ public final class ParsedRefs {
   /** Smaller lists (of 130,000 refs) are indexed within some 10 ms. */
   static final int LARGE_BLOCKS = 1000;
 
+  /** Many folders of short names, such as those of 100 shards of changes, and few bytes. */
+  private static final int MAX_KNOWN = 1000;
+
+  private static final int MAX_KNOWN_LENGTH = 64;
+
   final Block[] blocks;
   final Root root;
   private final ListMemory memory;
@@ -54,6 +62,9 @@ public final class ParsedRefs {
 
   /** Whether the root has been handed to the disk, as the last part of the list. */
   volatile boolean onDisk;
+
+  /** Some short names of folders that are no refs, by {@link #conflicting}. */
+  private final Set<String> noRefs = ConcurrentHashMap.newKeySet();
 
   /** The Ref objects of this list that are kept. */
   final RefObjectCache refObjects;
@@ -116,29 +127,43 @@ public final class ParsedRefs {
     return lookup != null && find(lookup, Lookup.Task.FIND);
   }
 
-  /** What a list has at a name. */
-  public enum At {
-    /** No ref whose name starts with the name. */
-    NOTHING,
-    /** A ref of the name. */
-    REF,
-    /** No ref of the name, but perhaps refs whose names start with it. */
-    OTHERS
-  }
-
-  /** Returns what there is at a name. Costs one search. */
-  public At at(String name) {
-    Lookup lookup = Lookup.startBound(name, false);
-    if (lookup == null || size() == 0) {
-      return lookup == null ? At.OTHERS : At.NOTHING;
+  /**
+   * Returns a ref that a new ref could not be beside: the shortest one of which its name would be
+   * in the folder, or one in the folder of its name; null if there is none.
+   *
+   * <p>Costs two searches. One is for the place of the name, as refs that share a folder with it
+   * are next to that place. So only the folders that a neighbour shares, and the first one that
+   * none shares, may be refs. A shared one is a ref only if other programs have packed a ref and
+   * one below it. Each is searched for once, as nearly all names share their upper folders.
+   */
+  @Nullable
+  public String conflicting(String name) {
+    String below = name + '/';
+    Lookup bound = Lookup.startBound(below, false);
+    int shared = bound == null ? name.length() : 0; // it has no UTF-8 form, but its folders may
+    int place = bound == null ? size() + 1 : place(bound);
+    for (int i = Math.max(0, place - 1); i <= Math.min(place, size() - 1); i++) {
+      String neighbour = get(i).getName();
+      if (neighbour.startsWith(below)) {
+        return neighbour;
+      }
+      shared = Math.max(shared, Strings.commonPrefix(name, neighbour).length());
     }
-    int block = blockOf(lookup);
-    if (block < 0) {
-      return At.OTHERS;
+    for (int slash = name.indexOf('/', 1); slash > 0; slash = name.indexOf('/', slash + 1)) {
+      String folder = name.substring(0, slash);
+      if (!noRefs.contains(folder)) {
+        if (contains(folder)) {
+          return folder;
+        }
+        if (slash < MAX_KNOWN_LENGTH && noRefs.size() < MAX_KNOWN) {
+          noRefs.add(folder);
+        }
+      }
+      if (slash >= shared) {
+        return null;
+      }
     }
-    lookup.collect(0, 0, List.of());
-    read(block, lookup, Lookup.Task.PREFIX);
-    return lookup.found ? At.REF : lookup.atEnd ? At.NOTHING : At.OTHERS;
+    return null;
   }
 
   private boolean find(Lookup lookup, Lookup.Task task) {

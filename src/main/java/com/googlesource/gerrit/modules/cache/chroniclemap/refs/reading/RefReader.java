@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading;
 
+import com.google.common.collect.Lists;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.BadRef;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
@@ -23,8 +24,10 @@ import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
@@ -302,38 +305,58 @@ public record RefReader(
         return Collections.singletonList(parent);
       }
     }
-    return merge(prefix, found, packed, changes).stream().map(Ref::getName).toList();
+    // Read as the caller takes them, as there may be very many.
+    return Lists.transform(merge(prefix, found, packed, changes), Ref::getName);
   }
 
   // ---- for writers
 
   /**
-   * The current value of a ref, for a writer.
+   * The current values of refs, for a writer.
    *
-   * @param ref null if there is no ref
-   * @param packed the list that was read after the loose files; null if the ref is loose
+   * @param refs by name; null for a missing ref
+   * @param packed the list that was read after the loose files; null if all are loose
    */
-  public record ToWrite(@Nullable Ref ref, @Nullable ParsedRefs packed) {}
+  public record ToWrite(NavigableMap<String, Ref> refs, @Nullable ParsedRefs packed) {}
 
   /** A step that may fail on the disk. */
   public interface Step {
     void run() throws IOException;
   }
 
+  /** A look at what there may be beside refs that are not loose. */
+  public interface NotLoose {
+    void check(Set<String> names) throws IOException;
+  }
+
   /**
-   * Reads a ref for a writer: the value in the files, whatever transactions show to readers. Fails
+   * Reads refs for a writer: the values in the files, whatever transactions show to readers. Fails
    * if there is a file that is no ref.
    *
-   * @param notLoose what to look at if the ref is not loose. It is asked for before the list, so
-   *     that a ref which is packed meanwhile is found in the list
+   * @param notLoose is asked before the list, so that a ref which is packed meanwhile is found in
+   *     the list
    */
-  public ToWrite refToWrite(String name, Step notLoose) throws IOException, LeftToJGit {
-    ResolvedName followed = new ResolvedName(name, loose::findFile);
+  public ToWrite refsToWrite(List<String> names, NotLoose notLoose)
+      throws IOException, LeftToJGit {
+    List<ResolvedName> found = new ArrayList<>(names.size());
+    Set<String> missing = new HashSet<>();
+    for (String name : names) {
+      ResolvedName each = new ResolvedName(name, loose::findFile);
+      found.add(each);
+      if (!each.isLoose()) {
+        missing.add(name);
+      }
+    }
     ParsedRefs packed = null;
-    if (!followed.isLoose()) {
-      notLoose.run();
+    if (!missing.isEmpty()) {
+      notLoose.check(missing);
       packed = packed();
     }
-    return new ToWrite(BadRef.check(followed.resolve(packed, Transactions.Changes.NONE)), packed);
+    NavigableMap<String, Ref> refs = new TreeMap<>();
+    for (int i = 0; i < names.size(); i++) {
+      refs.put(
+          names.get(i), BadRef.check(found.get(i).resolve(packed, Transactions.Changes.NONE)));
+    }
+    return new ToWrite(refs, packed);
   }
 }

@@ -29,9 +29,8 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RepositoryRefs;
 import java.io.IOException;
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Set;
+import java.util.Optional;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.errors.LockFailedException;
 import org.eclipse.jgit.errors.MissingObjectException;
@@ -49,8 +48,8 @@ import org.eclipse.jgit.transport.ReceiveCommand;
 
 /**
  * A batch update of refs that are in files. An atomic batch of several commands is a {@link
- * LooseTransaction} or a {@link PackedTransaction}. The commands of any other batch are updates of
- * single refs, one after the other, as in JGit.
+ * RefTransaction}. The commands of any other batch are updates of single refs, one after the other,
+ * as in JGit.
  *
  * <p>The results, their order and their messages are JGit's.
  */
@@ -59,12 +58,6 @@ final class FileBatchUpdate extends BatchRefUpdate {
 
   /** As long as JGit tries to lock the refs of a batch. */
   private static final long MAX_LOCK_WAIT_MILLIS = 3100;
-
-  /**
-   * Above this number of refs, one rewrite of {@code packed-refs} costs less than the loose files,
-   * which would soon have to be packed.
-   */
-  static final int MAX_LOOSE = 1000;
 
   private final RefUpdater updater;
   private final RepositoryRefs refs;
@@ -107,13 +100,19 @@ final class FileBatchUpdate extends BatchRefUpdate {
 
   /** Returns false if JGit must execute the batch. Nothing has happened then. */
   private boolean executeHere(RevWalk walk, List<ReceiveCommand> pending) throws IOException {
+    RefTransaction transaction = new RefTransaction(updater, pending);
     try {
       // JGit lists all refs for this check, HEAD among them.
       refs.sawRefs();
-      updater.refs.paths.checkNames(pending.stream().map(ReceiveCommand::getRefName).toList());
-      NameConflicts conflicts = checkNames(pending);
-      if (hasObjects(walk, pending) && isFastForward(walk, pending)) {
-        apply(walk, pending, conflicts);
+      transaction.conflicts.checkBeforeLocks();
+      Refusal refusal = findRefusal(walk, pending);
+      if (refusal != null) {
+        transaction.conflicts.refuseLikeJGit();
+        reject(refusal.command, refusal.result, null);
+      } else {
+        apply(walk, pending, transaction);
+        pending.forEach(command -> command.setResult(OK));
+        writeLogs(pending, transaction.config);
       }
       return true;
     } catch (NameConflicts.RefusedException e) {
@@ -122,24 +121,24 @@ final class FileBatchUpdate extends BatchRefUpdate {
             "%s: a refused batch could not be rolled back completely",
             refs.repository.getDirectory());
       }
-      reject(e.command, LOCK_FAILURE, null);
+      reject(inConflict(transaction).orElse(e.command), LOCK_FAILURE, null);
       return true;
     } catch (RefReader.LeftToJGit e) {
       return false;
     }
   }
 
-  /** Refuses name conflicts. If attributes are not trusted, the content has to confirm them. */
-  private NameConflicts checkNames(List<ReceiveCommand> pending) throws IOException {
-    NameConflicts conflicts = new NameConflicts(pending);
+  /** The command that JGit refuses because of its name, if there is one. */
+  private static Optional<ReceiveCommand> inConflict(RefTransaction transaction)
+      throws IOException {
     try {
-      conflicts.checkLoose(refs.loose);
-      conflicts.refuse(refs.earlyReader.packed());
+      transaction.conflicts.refuseLikeJGit();
+      return Optional.empty();
     } catch (NameConflicts.RefusedException e) {
-      conflicts.checkLoose(refs.loose);
-      conflicts.refuse(refs.lockedReader.packed());
+      return Optional.of(e.command);
+    } catch (RefReader.LeftToJGit e) {
+      return Optional.empty();
     }
-    return conflicts;
   }
 
   private void executeByJGit(RevWalk walk, ProgressMonitor monitor, @Nullable List<String> options)
@@ -155,92 +154,51 @@ final class FileBatchUpdate extends BatchRefUpdate {
     batch.execute(walk, monitor, options);
   }
 
-  private boolean hasObjects(RevWalk walk, List<ReceiveCommand> pending) throws IOException {
+  private record Refusal(ReceiveCommand command, ReceiveCommand.Result result) {}
+
+  /** Returns the first command that is refused because of the objects; null if there is none. */
+  @Nullable
+  private Refusal findRefusal(RevWalk walk, List<ReceiveCommand> pending) throws IOException {
     for (ReceiveCommand command : pending) {
       try {
         if (!ObjectId.zeroId().equals(command.getNewId())) {
           walk.parseAny(command.getNewId());
         }
       } catch (MissingObjectException e) {
-        reject(command, REJECTED_MISSING_OBJECT, null);
-        return false;
+        return new Refusal(command, REJECTED_MISSING_OBJECT);
       }
     }
-    return true;
-  }
-
-  private boolean isFastForward(RevWalk walk, List<ReceiveCommand> pending) throws IOException {
-    if (isAllowNonFastForwards()) {
-      return true;
-    }
-    for (ReceiveCommand command : pending) {
+    for (ReceiveCommand command : isAllowNonFastForwards() ? List.<ReceiveCommand>of() : pending) {
       command.updateType(walk);
       if (command.getType() == ReceiveCommand.Type.UPDATE_NONFASTFORWARD) {
-        reject(command, REJECTED_NONFASTFORWARD, null);
-        return false;
+        return new Refusal(command, REJECTED_NONFASTFORWARD);
       }
     }
-    return true;
+    return null;
   }
 
-  private void apply(RevWalk walk, List<ReceiveCommand> pending, NameConflicts conflicts)
+  private void apply(RevWalk walk, List<ReceiveCommand> pending, RefTransaction transaction)
       throws IOException {
-    List<ReceiveCommand> sorted = conflicts.sorted;
-    Set<String> names = new HashSet<>();
-    for (ReceiveCommand command : sorted) {
-      if (!names.add(command.getRefName())) {
-        throw new IOException("Duplicate ref: " + command.getRefName());
+    List<ReceiveCommand> commands = transaction.commands;
+    for (int i = 1; i < commands.size(); i++) {
+      String name = commands.get(i).getRefName();
+      if (name.equals(commands.get(i - 1).getRefName())) {
+        throw new IOException("Duplicate ref: " + name);
       }
     }
-    StoredConfig config = refs.repository.getConfig();
-    try {
-      apply(walk, conflicts, names, config);
+    try (transaction) {
+      transaction.lock(MAX_LOCK_WAIT_MILLIS);
+      transaction.read();
+      transaction.checkExpected();
+      transaction.write(walk);
+      transaction.run();
     } catch (LockedRefs.Refused e) {
-      throw new NameConflicts.RefusedException(command(sorted, e.name));
+      throw new NameConflicts.RefusedException(
+          commands.stream().filter(c -> c.getRefName().equals(e.name)).findFirst().orElseThrow());
     } catch (LockFailedException e) {
       throw new NameConflicts.RefusedException(pending.get(0));
-    } finally {
-      // Deleted and packed refs and locks leave empty folders. Those of loose refs are not empty.
-      updater.refs.paths.deleteEmptyParents(names);
     }
     refs.wrote();
-    pending.forEach(command -> command.setResult(OK));
-    writeLogs(pending, config);
-  }
-
-  private void apply(RevWalk walk, NameConflicts conflicts, Set<String> names, StoredConfig config)
-      throws IOException, LockedRefs.Refused {
-    List<ReceiveCommand> sorted = conflicts.sorted;
-    List<Journal.Entry> entries =
-        sorted.stream().map(c -> new Journal.Entry(c.getRefName(), c.getNewId())).toList();
-    boolean areNested = conflicts.areNested();
-    boolean rewrites = updater.isAtomicByRewrite() || sorted.size() > MAX_LOOSE || areNested;
-    if (!rewrites) {
-      try (LockedRefs locks = updater.lock(entries, MAX_LOCK_WAIT_MILLIS)) {
-        // Recovery could not complete a batch whose locks are plain files.
-        rewrites = locks.isPlain;
-        if (!rewrites) {
-          new LooseTransaction(updater, locks, conflicts, updater.isDurable(config)).run();
-        }
-      }
-    }
-    if (rewrites) {
-      if (areNested) {
-        // Where a folder takes the place of a ref, the loose file would be in the way of the locks.
-        updater.packer().pack(names);
-      }
-      try (LockedRefs locks = updater.lock(entries, MAX_LOCK_WAIT_MILLIS)) {
-        String left = updater.packer().packUnderLocks(names, locks);
-        if (left != null) {
-          throw new NameConflicts.RefusedException(command(sorted, left));
-        }
-        new PackedTransaction(updater, locks, conflicts, walk, updater.isDurable(config)).run();
-      }
-    }
-  }
-
-  private static ReceiveCommand command(List<ReceiveCommand> commands, String name) {
-    return commands.stream().filter(c -> c.getRefName().equals(name)).findFirst().orElseThrow();
   }
 
   // ---- results

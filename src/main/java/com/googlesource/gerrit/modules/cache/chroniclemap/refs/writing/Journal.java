@@ -31,6 +31,7 @@ import java.util.Collection;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.IntStream;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.ObjectId;
@@ -45,10 +46,10 @@ import org.eclipse.jgit.lib.ObjectId;
  * <ol>
  *   <li>The journal is written to a new file {@code OWNER-NUMBER.transaction}. Its text never
  *       changes again. The {@link JournalOwner} shows by a file lock that the process lives.
- *   <li>The refs are locked. Each lock is a hard link to an anchor: the journal, or another file
- *       beside it, without refs, if the journal can have no more links (on ext4, 65,000). Making
- *       the link fails if the ref is locked already. The link shows which transaction the lock
- *       belongs to.
+ *   <li>The refs are locked. Each lock is a hard link to an anchor: the journal, or for each
+ *       further {@value #MAX_LINKS} refs another file beside it, as a file can have only so many
+ *       links (on ext4, 65,000). Making the link fails if the ref is locked already. The link shows
+ *       which transaction the lock belongs to.
  *   <li>The new values of refs are written to files beside the journal.
  *   <li>The journal is renamed to {@code .decided}, or to {@code .durable} if the decision survives
  *       a crash of this machine with all that it needs. From here on the transaction must be
@@ -75,6 +76,9 @@ final class Journal implements Closeable {
   /** The mark of the files to which locks are links when the journal has enough of them. */
   private static final String ANCHOR = "anchor-";
 
+  /** How many locks are links to one file. */
+  static final int MAX_LINKS = 1000;
+
   private static final AtomicLong COUNT = new AtomicLong();
 
   private final RefDisk disk;
@@ -86,17 +90,10 @@ final class Journal implements Closeable {
   /** The journal's file. */
   Path file;
 
-  /** The anchors beside the journal. The last anchor is in use. */
-  final List<Path> more = new ArrayList<>();
+  /** The {@link #key(Path)} of each anchor, and of the locks that are links to it. */
+  final List<Object> keys = new ArrayList<>();
 
-  /** The {@link #key(Path)} of the anchor in use, and of the locks that are links to it. */
-  Object key;
-
-  /** Whether there is a link to the anchor in use. */
-  boolean hasLinks;
-
-  private Journal(RefDisk disk, JournalOwner owner, Path file) throws IOException {
-    this.key = key(file);
+  private Journal(RefDisk disk, JournalOwner owner, Path file) {
     this.disk = disk;
     this.owner = owner;
     this.file = file;
@@ -123,14 +120,20 @@ final class Journal implements Closeable {
    * @throws IOException if it can't be written; no file is left then
    */
   static Journal begin(RefDisk disk, JournalOwner owner, List<Entry> entries) throws IOException {
-    Path file = owner.file("-" + COUNT.incrementAndGet() + PREPARED);
+    Journal journal =
+        new Journal(disk, owner, owner.file("-" + COUNT.incrementAndGet() + PREPARED));
     try {
-      // On a shared file system, other machines see the locks at once. If this machine crashes,
-      // they must find the text.
-      disk.write(file, text(owner.origin, entries), !owner.origin.isLocal());
-      return new Journal(disk, owner, file);
+      for (int i = 0; i == 0 || i * MAX_LINKS < entries.size(); i++) {
+        // On a shared file system, other machines see the locks at once. If this machine crashes,
+        // they must find the text.
+        byte[] text = text(owner.origin, i == 0 ? entries : List.of());
+        disk.write(journal.anchor(i), text, !owner.origin.isLocal());
+        journal.keys.add(key(journal.anchor(i)));
+      }
+      return journal;
     } catch (Throwable e) {
-      disk.delete(file);
+      journal.keys.add(owner); // for the file that was begun
+      journal.close();
       throw e;
     }
   }
@@ -165,24 +168,11 @@ final class Journal implements Closeable {
 
   /** Returns an anchor by its number; 0 is the journal. */
   Path anchor(int number) {
-    return number == 0 ? file : more.get(number - 1);
+    return number == 0 ? file : beside(ANCHOR + number);
   }
 
-  /**
-   * Takes another anchor, as no more links can be made to the one in use.
-   *
-   * @return false if that one has no link, so that links are not possible
-   */
-  boolean addAnchor() throws IOException {
-    if (!hasLinks) {
-      return false;
-    }
-    Path made = beside(ANCHOR + (more.size() + 1));
-    disk.write(made, text(owner.origin, List.of()), !owner.origin.isLocal());
-    key = key(made);
-    more.add(made);
-    hasLinks = false;
-    return true;
+  private List<Path> anchors() {
+    return IntStream.range(0, keys.size()).mapToObj(this::anchor).toList();
   }
 
   /**
@@ -201,8 +191,7 @@ final class Journal implements Closeable {
       throws IOException {
     if (durable) {
       List<Path> files = new ArrayList<>(values);
-      files.add(file);
-      files.addAll(more);
+      files.addAll(anchors());
       List<Path> all = new ArrayList<>(folders);
       all.add(file.getParent());
       all.add(file.getParent().getParent()); // this transaction may have made its folder
@@ -249,10 +238,9 @@ final class Journal implements Closeable {
   /** Deletes the journal. The transaction is over, and none of its locks may be left. */
   @Override
   public void close() throws IOException {
-    for (Path anchor : more) {
+    for (Path anchor : anchors().reversed()) { // the journal last
       disk.delete(anchor);
     }
-    disk.delete(file);
   }
 
   // ---- journals of other processes

@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
 import java.io.Closeable;
 import java.io.File;
 import java.io.IOException;
@@ -28,6 +29,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.BitSet;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -48,10 +50,8 @@ import org.eclipse.jgit.lib.Ref;
  * journal and renamed into place while the lock stays. So all refs stay locked until the last one
  * has changed, and changes can be undone.
  *
- * <p>The lock is a plain file if the journal can't be written, links are not possible, or the ref
- * is on another file system. The new value is then written to the lock, which is renamed into
- * place, as in git. This is as good for the update of a single ref. But a killed process leaves a
- * plain lock for ever, as git and JGit do, so an atomic batch needs another way ({@link #isPlain}).
+ * <p>Where no journal can be written, or a ref's folder can have no link to it, all updates are
+ * JGit's.
  *
  * <p>For one thread at a time: that of the writer or, while the writer waits, that of the {@code
  * PackedRefsQueue}. All costs grow with the refs of the transaction.
@@ -72,24 +72,19 @@ final class LockedRefs implements Closeable {
    * A lock file.
    *
    * @param key the {@link Journal#key(Path)} of the file, which a later file of its name lacks
-   * @param anchor the number of the journal's anchor to which it is a link; {@link #PLAIN} if it is
-   *     none
+   * @param anchor the number of the journal's anchor to which it is a link
    */
-  private record Lock(Path file, Object key, int anchor) {
-    boolean isPlain() {
-      return anchor == PLAIN;
-    }
-  }
-
-  private static final int PLAIN = -1;
+  private record Lock(Path file, Object key, int anchor) {}
 
   private final RefPaths paths;
   private final RefDisk disk;
   private final RefLocks refLocks;
   final List<String> names;
 
-  /** Null if no journal can be written. Then all locks are plain files. */
-  @Nullable private final Journal journal;
+  /** The files of the loose refs, in the order of names. */
+  private final List<File> files;
+
+  private final Journal journal;
 
   /** The locks of the refs, in the order of names. */
   private final List<Lock> locks = new ArrayList<>();
@@ -120,21 +115,20 @@ final class LockedRefs implements Closeable {
   /** The locks that could not be deleted. */
   private final List<Lock> left = new ArrayList<>();
 
-  /**
-   * Whether a lock is a plain file. Recovery could not complete this transaction if the process
-   * were killed.
-   */
-  boolean isPlain;
-
   private boolean isDurable;
+
+  /** The refs that have loose files, which keep their folders. */
+  private final BitSet published = new BitSet();
+
   private boolean closed;
 
   private LockedRefs(
-      RefPaths paths, RefLocks refLocks, List<String> names, @Nullable Journal journal) {
+      RefPaths paths, RefLocks refLocks, List<String> names, List<File> files, Journal journal) {
     this.paths = paths;
     this.disk = refLocks.disk;
     this.refLocks = refLocks;
     this.names = names;
+    this.files = files;
     this.journal = journal;
     this.values = new Value[names.size()];
   }
@@ -161,14 +155,19 @@ final class LockedRefs implements Closeable {
    * @param entries in the order of names, each name once
    * @param waitMillis how long to wait for other lock holders; for threads of this process, the
    *     wait is a second at least
-   * @throws Refused if there is another lock holder of a ref; none is locked then
+   * @throws Refused if there is another lock holder of a ref, or a ref in the place of a folder;
+   *     none is locked then
+   * @throws RefReader.LeftToJGit if JGit must write; none is locked then
    * @throws IOException if a lock can't be made; none is locked then
    */
   static LockedRefs lock(
       RefPaths paths, RefLocks refLocks, List<Journal.Entry> entries, long waitMillis)
       throws IOException, Refused {
     List<String> names = entries.stream().map(Journal.Entry::name).toList();
-    paths.checkNames(names); // before a folder is made for one of them
+    List<File> files = new ArrayList<>(names.size());
+    for (String name : names) {
+      files.add(paths.toLock(name)); // before a folder is made for one of them
+    }
     long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(waitMillis);
     try {
       long wait = TimeUnit.MILLISECONDS.toNanos(Math.max(waitMillis, MIN_WAIT_MILLIS));
@@ -180,7 +179,8 @@ final class LockedRefs implements Closeable {
     }
     LockedRefs locks = null;
     try {
-      locks = new LockedRefs(paths, refLocks, names, refLocks.begin(paths.transactions, entries));
+      Journal journal = refLocks.begin(paths.transactions, entries);
+      locks = new LockedRefs(paths, refLocks, names, files, journal);
       locks.lockFiles(end);
       return locks;
     } catch (Throwable e) {
@@ -222,20 +222,34 @@ final class LockedRefs implements Closeable {
    * now.
    */
   @Nullable
-  private String tryLockFiles() throws IOException {
-    for (String name : names) {
-      Lock lock = tryLock(RefPaths.lockOf(paths.loose(name)));
+  private String tryLockFiles() throws IOException, Refused {
+    for (int i = 0; i < names.size(); i++) {
+      Lock lock;
+      try {
+        lock = tryLock(RefPaths.lockOf(files.get(i)), i / Journal.MAX_LINKS);
+      } catch (IOException e) {
+        if (isBelowFile(files.get(i))) {
+          throw new Refused(names.get(i));
+        }
+        throw e;
+      }
       if (lock == null) {
-        return name;
+        return names.get(i);
       }
       locks.add(lock);
     }
     return null;
   }
 
+  /** Whether there is a ref in the place of a folder. */
+  private static boolean isBelowFile(File file) {
+    File folder = file.getParentFile();
+    return folder != null && (folder.isFile() || isBelowFile(folder));
+  }
+
   /** Returns null if the lock file exists. */
   @Nullable
-  private Lock tryLock(Path file) throws IOException {
+  private Lock tryLock(Path file, int anchor) throws IOException {
     for (int attempt = 1; ; attempt++) {
       try {
         // This check is cheaper than an exception. A new change needs a new folder. That of the
@@ -246,23 +260,23 @@ final class LockedRefs implements Closeable {
           disk.makeFolders(folder);
           newFolders.add(folder);
         }
-        return journal == null ? create(file, null) : link(file);
+        return link(file, anchor);
       } catch (IOException e) {
         // Another process may have deleted the empty folder.
-        if (attempt == MAX_FOLDER_ATTEMPTS || (journal != null && !Files.exists(journal.file))) {
-          throw e;
+        if (attempt == MAX_FOLDER_ATTEMPTS || !Files.exists(journal.file)) {
+          throw canBeNoLink(file, e)
+              ? refLocks.leaveToJGit("cannot make " + file + " as a hard link of its repository", e)
+              : e;
         }
       }
     }
   }
 
   @Nullable
-  private Lock link(Path file) throws IOException {
-    int anchor = journal.more.size();
-    Lock lock = new Lock(file, journal.key, anchor);
+  private Lock link(Path file, int anchor) throws IOException {
+    Lock lock = new Lock(file, journal.keys.get(anchor), anchor);
     try {
       disk.link(file, journal.anchor(anchor));
-      journal.hasLinks = true;
       return lock;
     } catch (FileAlreadyExistsException e) {
       // A network file system may have made the link and lost its answer.
@@ -270,13 +284,30 @@ final class LockedRefs implements Closeable {
     } catch (NoSuchFileException e) {
       throw e;
     } catch (UnsupportedOperationException | FileSystemException e) {
-      // The file system has no hard links or no more for this anchor, or it is not the journal's.
-      // Or it has made the link although it reports an error.
-      Lock own = ifOwn(lock);
+      Lock own = ifOwn(lock); // the link may have been made all the same
       if (own != null) {
         return own;
       }
-      return journal.addAnchor() ? link(file) : create(file, e);
+      throw e instanceof IOException failure ? failure : new IOException(e);
+    }
+  }
+
+  /**
+   * Whether there can be files but no links, which no attempt has made. Not for a packed-refs that
+   * leads out of the repository, as JGit would replace the symbolic link.
+   */
+  private boolean canBeNoLink(Path file, IOException why) {
+    if (why instanceof NoSuchFileException
+        || !Files.exists(journal.file)
+        || !file.normalize().startsWith(paths.transactions.getParent())) {
+      return false;
+    }
+    try {
+      disk.create(file);
+      delete(file);
+      return true;
+    } catch (IOException e) {
+      return false;
     }
   }
 
@@ -292,36 +323,6 @@ final class LockedRefs implements Closeable {
   }
 
   /**
-   * Makes a lock that is a plain file, like git's. Once this process is dead, nobody can tell whose
-   * lock it was.
-   */
-  @Nullable
-  private Lock create(Path file, @Nullable Exception why) throws IOException {
-    try {
-      disk.create(file);
-    } catch (FileAlreadyExistsException e) {
-      return null;
-    } catch (IOException e) {
-      if (why != null) {
-        e.addSuppressed(why);
-      }
-      throw e;
-    }
-    Lock lock;
-    try {
-      lock = new Lock(file, Journal.key(file), PLAIN);
-    } catch (Throwable e) {
-      delete(file); // else nobody would ever delete it
-      throw e;
-    }
-    isPlain = true;
-    if (why != null) {
-      refLocks.warn("cannot make " + file + " as a hard link to a file of its repository", why);
-    }
-    return lock;
-  }
-
-  /**
    * Whether a lock file exists and is this transaction's. Somebody may have deleted it by hand, or
    * on another machine where this process was taken for dead, and the ref may be locked again.
    *
@@ -331,7 +332,7 @@ final class LockedRefs implements Closeable {
     try {
       // Without the journal, another file may have got its key.
       return lock.key.equals(Journal.key(lock.file))
-          && (lock.isPlain() || lock.key.equals(Journal.key(journal.anchor(lock.anchor))));
+          && lock.key.equals(Journal.key(journal.anchor(lock.anchor)));
     } catch (NoSuchFileException e) {
       return false;
     } catch (IOException e) {
@@ -358,10 +359,7 @@ final class LockedRefs implements Closeable {
    */
   boolean lockPackedRefs() throws IOException {
     packedRefs = RefPaths.behindLinks(paths.packedRefs.toPath());
-    packedLock = tryLock(RefPaths.lockOf(packedRefs.toFile()));
-    if (packedLock != null && LooseFile.isThere(plainPackedRefs().toFile())) {
-      delete(plainPackedRefs()); // a killed process left it
-    }
+    packedLock = tryLock(RefPaths.lockOf(packedRefs.toFile()), 0);
     return packedLock != null;
   }
 
@@ -375,14 +373,7 @@ final class LockedRefs implements Closeable {
 
   /** A file on the file system of {@code packed-refs}, for its new content. */
   Path besidePackedRefs() {
-    return journal == null || !packedRefs.equals(paths.packedRefs.toPath())
-        ? plainPackedRefs()
-        : journal.beside("packed");
-  }
-
-  /** The file where no journal can be written. Only the holder of the lock may touch it. */
-  private Path plainPackedRefs() {
-    return packedRefs.resolveSibling(".cache-chroniclemap-packed-refs");
+    return journal.beside("packed");
   }
 
   // ---- new values
@@ -394,9 +385,7 @@ final class LockedRefs implements Closeable {
 
   /** Writes the new content of a loose ref, which {@link #publish} renames into place. */
   void write(int number, byte[] content) throws IOException {
-    Lock lock = locks.get(number);
-    // A plain lock may be on another file system than the journal. It is renamed itself, as by git.
-    Path file = lock.isPlain() ? lock.file : journal.beside(Integer.toString(number));
+    Path file = journal.beside(Integer.toString(number));
     values[number] = new Value(file, content);
     disk.write(file, content, /* synced= */ false);
   }
@@ -411,7 +400,7 @@ final class LockedRefs implements Closeable {
   }
 
   /**
-   * Decides that the new values are published. Not for plain locks.
+   * Decides that the new values are published.
    *
    * @param durable whether the decision has to survive a crash of the machine
    * @throws IOException if the decision failed; then {@link #rollBackDecision} must follow
@@ -434,7 +423,7 @@ final class LockedRefs implements Closeable {
    */
   void publish(int number) throws IOException {
     checkLocked(number);
-    File target = paths.loose(names.get(number));
+    File target = files.get(number);
     Value value = values[number];
     try {
       disk.renameOverEmptyFolders(value.file, target);
@@ -446,7 +435,7 @@ final class LockedRefs implements Closeable {
       }
     }
     values[number] = null;
-    isLost |= locks.get(number).isPlain(); // another process may have the lock by now
+    published.set(number);
   }
 
   /**
@@ -474,7 +463,8 @@ final class LockedRefs implements Closeable {
    */
   void deleteLoose(int number) throws IOException {
     checkLocked(number);
-    disk.deleteLoose(paths.loose(names.get(number)));
+    published.clear(number);
+    disk.deleteLoose(files.get(number));
   }
 
   /**
@@ -528,7 +518,7 @@ final class LockedRefs implements Closeable {
     try {
       if (!isLost || isOwn(lock)) {
         disk.delete(lock.file);
-      } else if (!lock.isPlain() && LooseFile.isThere(lock.file.toFile())) {
+      } else if (LooseFile.isThere(lock.file.toFile())) {
         logger.atWarning().log("lock %s is not deleted, as it may be another process's", lock.file);
       }
     } catch (IOException e) {
@@ -545,9 +535,7 @@ final class LockedRefs implements Closeable {
   }
 
   private void deleteValues() {
-    written().stream()
-        .filter(file -> !file.toString().endsWith(RefPaths.LOCK))
-        .forEach(this::delete);
+    written().forEach(this::delete);
   }
 
   private void delete(Path file) {
@@ -575,12 +563,21 @@ final class LockedRefs implements Closeable {
     again.forEach(this::unlock);
     if (!isUnlocked) {
       refLocks.addLeft(this);
-    } else if (journal != null) {
+    } else {
       RefLocks.close(journal);
     }
   }
 
-  /** Unlocks all and deletes the values that were not published. */
+  private void deleteEmptyFolders() {
+    Set<File> done = new HashSet<>();
+    for (int i = 0; i < files.size(); i++) {
+      if (!published.get(i) && done.add(files.get(i).getParentFile())) {
+        RefPaths.deleteEmptyParents(files.get(i), names.get(i));
+      }
+    }
+  }
+
+  /** Unlocks all and deletes the values that were not published, and folders that are empty. */
   @Override
   public void close() {
     if (closed) {
@@ -591,9 +588,8 @@ final class LockedRefs implements Closeable {
       deleteValues();
       unlockPackedRefs();
       unlockFiles();
-      if (journal != null) {
-        refLocks.end(journal, isUnlocked);
-      }
+      deleteEmptyFolders();
+      refLocks.end(journal, isUnlocked);
       if (!isUnlocked) {
         refLocks.addLeft(this);
       }

@@ -16,9 +16,10 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
 
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
 import java.io.Closeable;
 import java.io.IOException;
-import java.nio.file.AccessDeniedException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
@@ -54,15 +55,19 @@ final class RefLocks implements Closeable {
   /** Those with an owner file, the one used last at the end. Guarded by itself. */
   private static final Set<RefLocks> OWNERS = new LinkedHashSet<>();
 
-  /** Whether the log has a warning that locks are plain files. Guarded by this. */
-  private boolean warned;
+  /** Whether JGit has to make all updates, as locks can't be links to a journal. */
+  volatile boolean leftToJGit;
 
   /** Makes the locks of a repository without touching the disk. */
   RefLocks(RefDisk disk) {
     this.disk = disk;
   }
 
-  /** Begins a transaction without refs, for a writer of {@code packed-refs} alone. */
+  /**
+   * Begins a transaction without refs, for a writer of {@code packed-refs} alone.
+   *
+   * @throws RefReader.LeftToJGit if JGit must write
+   */
   LockedRefs lockNothing(RefPaths paths) throws IOException {
     try {
       return LockedRefs.lock(paths, this, List.of(), 0);
@@ -75,10 +80,9 @@ final class RefLocks implements Closeable {
    * Begins the journal of a transaction, which has to end with {@link #end}.
    *
    * @param folder made if it is missing
-   * @return null if no journal can be written
+   * @throws RefReader.LeftToJGit if nobody may write in the folder
    */
-  @Nullable
-  Journal begin(Path folder, List<Journal.Entry> entries) {
+  Journal begin(Path folder, List<Journal.Entry> entries) throws IOException {
     JournalOwner mine = null;
     Journal journal = null;
     try {
@@ -87,14 +91,11 @@ final class RefLocks implements Closeable {
       journal = Journal.begin(disk, mine, entries);
       return journal;
     } catch (IOException e) {
-      warn(
-          "cannot write in "
-              + folder
-              + (e instanceof AccessDeniedException
-                  ? ", which has to be writable for the user that runs Gerrit"
-                  : ": " + e),
-          e);
-      return null;
+      Path there = Files.exists(folder) ? folder : folder.getParent();
+      if (Files.isDirectory(there) && Files.isWritable(there)) {
+        throw e; // the disk refuses it now, and may take it later
+      }
+      throw leaveToJGit(there + " has to be a folder that the user who runs Gerrit can write", e);
     } finally {
       if (mine != null && journal == null) {
         release(mine);
@@ -121,15 +122,21 @@ final class RefLocks implements Closeable {
     return owner;
   }
 
-  /** Warns, once, that locks are weaker than they are meant to be. */
-  synchronized void warn(String what, Exception e) {
-    if (!warned) {
-      warned = true;
+  /**
+   * Leaves all updates to JGit from now on, as nobody could tell the locks of a killed process.
+   *
+   * @return what a writer has to throw
+   */
+  RefReader.LeftToJGit leaveToJGit(String why, Exception e) {
+    if (!leftToJGit) {
+      leftToJGit = true;
       logger.atWarning().withCause(e).log(
-          "%s. Refs are updated all the same, but if this process is killed the locks that it"
-              + " leaves have to be deleted by hand, and each atomic batch rewrites packed-refs",
-          what);
+          "%s. JGit updates the refs there until Gerrit is restarted: if this process is killed,"
+              + " the locks that it leaves have to be deleted by hand, and each atomic batch"
+              + " rewrites packed-refs",
+          why);
     }
+    return new RefReader.LeftToJGit();
   }
 
   /** Keeps only so many owner files open. The calling thread holds no monitor. */

@@ -24,7 +24,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Repositor
 import java.io.IOException;
 import java.nio.file.Files;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -155,66 +154,21 @@ record RefPacker(RefUpdater updater, RepositoryRefs refs) {
     }
   }
 
-  /** Packs those of some refs that are loose. The caller has none of them locked. */
-  void pack(Collection<String> names) throws IOException {
-    packAndPrune(loose(names));
-  }
-
-  /**
-   * Packs those of some refs that are loose, all of which the caller has locked and keeps locked.
-   *
-   * @return a ref that can't be packed, such as a symbolic one; null if none is loose any more
-   */
-  @Nullable
-  String packUnderLocks(Collection<String> names, LockedRefs held) throws IOException {
-    Map<String, Ref> loose = loose(names);
-    if (loose.isEmpty()) {
-      return null;
-    }
-    Map<String, Peeled> values = peel(loose);
-    if (!values.isEmpty()) {
-      write(held, true, values);
-      prune(values, held);
-    }
-    for (String name : loose.keySet()) {
-      if (refs.loose.readFile(name) != null) {
-        return name;
-      }
-    }
-    return null;
-  }
-
-  private Map<String, Ref> loose(Collection<String> names) throws IOException {
-    Map<String, Ref> loose = new LinkedHashMap<>();
-    for (String name : new TreeSet<>(names)) {
-      Ref ref = refs.loose.read(name);
-      if (ref != null) {
-        loose.put(name, ref);
-      }
-    }
-    return loose;
-  }
-
   private void packAndPrune(Map<String, Ref> loose) throws IOException {
     Map<String, Peeled> values = peel(loose);
     if (values.isEmpty()) {
       return;
     }
     try (LockedRefs none = updater.writes.locks.lockNothing(refs.paths)) {
-      write(none, false, values);
+      // Durably, as the files are deleted next.
+      updater.write(
+          (packed, edits) -> collect(values, packed, edits),
+          new PackedRefsQueue.Terms(none, false, true));
     }
     List<String> names = new ArrayList<>(values.keySet());
     for (int i = 0; i < names.size(); i += MAX_PRUNED_TOGETHER) {
       pruneOrSkip(names.subList(i, Math.min(names.size(), i + MAX_PRUNED_TOGETHER)), values);
     }
-  }
-
-  /** Writes durably, as the files are deleted next. */
-  private void write(LockedRefs locks, boolean locked, Map<String, Peeled> values)
-      throws IOException {
-    updater.write(
-        (packed, edits) -> collect(values, locked, packed, edits),
-        new PackedRefsQueue.Terms(locks, false, true));
   }
 
   private Map<String, Peeled> peel(Map<String, Ref> loose) throws IOException {
@@ -246,24 +200,17 @@ record RefPacker(RefUpdater updater, RepositoryRefs refs) {
     return values;
   }
 
-  /**
-   * Collects the refs that still have the value read before.
-   *
-   * @param locked whether the caller has all of them locked
-   */
-  private void collect(
-      Map<String, Peeled> values, boolean locked, ParsedRefs packed, PackedEdits edits)
+  /** Collects the refs that still have the value read before. */
+  private void collect(Map<String, Peeled> values, ParsedRefs packed, PackedEdits edits)
       throws IOException {
     for (Map.Entry<String, Peeled> entry : values.entrySet()) {
       String name = entry.getKey();
       Peeled value = entry.getValue();
-      if (!locked) {
-        // An NFS client caches that a file is missing, and would miss another machine's new lock.
-        refs.loose.refreshFolder(name);
-        if (!Files.notExists(RefPaths.lockOf(refs.paths.loose(name)))) {
-          // A lock holder may be deleting the ref, and have seen that it is not packed.
-          continue;
-        }
+      // An NFS client caches that a file is missing, and would miss another machine's new lock.
+      refs.loose.refreshFolder(name);
+      if (!Files.notExists(RefPaths.lockOf(refs.paths.loose(name)))) {
+        // A lock holder may be deleting the ref, and have seen that it is not packed.
+        continue;
       }
       Ref now = refs.loose.readFile(name);
       if (now == null || now.isSymbolic() || !value.id.equals(now.getObjectId())) {
@@ -297,7 +244,6 @@ record RefPacker(RefUpdater updater, RepositoryRefs refs) {
         pruneOrSkip(names.subList(middle, names.size()), values);
       }
     }
-    refs.paths.deleteEmptyParents(names);
   }
 
   /** Deletes the files of packed refs, under their locks. */
@@ -308,9 +254,6 @@ record RefPacker(RefUpdater updater, RepositoryRefs refs) {
     for (int i = 0; i < held.names.size(); i++) {
       String name = held.names.get(i);
       Peeled value = values.get(name);
-      if (value == null) {
-        continue;
-      }
       Ref now = refs.loose.readFile(name);
       Ref then = packed.exactRef(name);
       if (now != null

@@ -22,6 +22,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Repositor
 import java.io.File;
 import java.io.IOException;
 import java.util.List;
+import java.util.Set;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.errors.LockFailedException;
 import org.eclipse.jgit.lib.BatchRefUpdate;
@@ -66,11 +67,11 @@ public final class RefUpdater {
 
   /** Whether this module updates refs, not JGit. */
   private boolean isOwn() {
-    return settings.by() == UpdateSettings.By.OWN;
+    return settings.by() == UpdateSettings.By.OWN && !writes.locks.leftToJGit;
   }
 
-  boolean isAtomicByRewrite() {
-    return settings.atomic() == UpdateSettings.Atomic.REWRITE;
+  int maxLooseBatch() {
+    return settings.maxLooseBatch();
   }
 
   RefPacker packer() {
@@ -80,8 +81,7 @@ public final class RefUpdater {
   /**
    * Whether updates have to survive a crash of the machine.
    *
-   * @param config the repository's config. An update should get it once, as each time checks six
-   *     files
+   * @param config the repository's config
    */
   boolean isDurable(StoredConfig config) {
     return config.get(IS_DURABLE);
@@ -127,9 +127,6 @@ public final class RefUpdater {
    */
   LockedRefs lock(List<Journal.Entry> entries, long waitMillis)
       throws IOException, LockedRefs.Refused {
-    for (Journal.Entry entry : entries) {
-      checkName(entry.name(), entry.newId().equals(ObjectId.zeroId()));
-    }
     try {
       return LockedRefs.lock(refs.paths, writes.locks, entries, waitMillis);
     } catch (LockedRefs.Refused e) {
@@ -141,16 +138,16 @@ public final class RefUpdater {
     }
   }
 
-  /**
-   * Checks the files around refs that the caller has locked, if need be after a recovery.
-   *
-   * @throws IOException if a file can't be named, or the disk does not tell whether it exists
-   */
-  void checkUnderLocks(NameConflicts conflicts) throws IOException {
-    conflicts.checkUnderLocks(refs.paths);
-    // A killed process may have left a lock above a new ref that no update ever asks for.
-    if (conflicts.isFound() && recovery.run()) {
-      conflicts.checkUnderLocks(refs.paths);
+  /** Checks the files around refs that the caller has locked, if need be after a recovery. */
+  void checkFiles(NameConflicts conflicts, Set<String> names) throws IOException {
+    try {
+      conflicts.checkFiles(names);
+    } catch (NameConflicts.RefusedException e) {
+      // A killed process may have left a lock above a new ref that no update ever asks for.
+      if (!recovery.run()) {
+        throw e;
+      }
+      conflicts.checkFiles(names);
     }
   }
 
@@ -190,11 +187,11 @@ public final class RefUpdater {
   /**
    * Returns an update of a ref; null if JGit must update it.
    *
-   * @param early looks for conflicts of names before the ref is locked. Reads like {@link
-   *     RepositoryRefs#earlyReader}, but confirms conflicts by the content
+   * @param database the update's database, by which JGit looks for HEAD
    */
   @Nullable
-  public RefUpdate newUpdate(String name, boolean detach, RefDatabase early) throws IOException {
+  public RefUpdate newUpdate(String name, boolean detach, RefDatabase database)
+      throws IOException {
     if (!isOwn()) {
       return null;
     }
@@ -204,7 +201,7 @@ public final class RefUpdater {
     }
     Ref ref;
     try {
-      ref = refs.earlyReader.refToWrite(name, () -> {}).ref();
+      ref = refs.earlyReader.refsToWrite(List.of(name), notLoose -> {}).refs().get(name);
     } catch (RefReader.LeftToJGit e) {
       return null;
     }
@@ -213,7 +210,7 @@ public final class RefUpdater {
     } else if (!Journal.isWritable(ref.getLeaf().getName())) {
       return null;
     }
-    FileRefUpdate update = new FileRefUpdate(this, ref, early);
+    FileRefUpdate update = new FileRefUpdate(this, ref, database);
     if (detach && ref.isSymbolic()) {
       update.setDetachingSymbolicRef();
     }

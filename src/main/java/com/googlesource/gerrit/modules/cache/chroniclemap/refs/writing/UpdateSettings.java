@@ -18,11 +18,12 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
  * The settings of ref updates.
  *
  * @param by who updates refs
- * @param atomic how an atomic batch is written
+ * @param maxLooseBatch the most refs of an atomic batch that become loose. For more, one rewrite of
+ *     {@code packed-refs} costs less than the files, which soon would have to be packed
  * @param maxLoose how many loose refs a repository may have before they are packed in the
  *     background; 0 for any number. A repository may always have one for each 1000 packed refs
  */
-public record UpdateSettings(By by, Atomic atomic, int maxLoose) {
+public record UpdateSettings(By by, int maxLooseBatch, int maxLoose) {
   /** Who updates refs. */
   public enum By {
     /** This module. */
@@ -31,14 +32,6 @@ public record UpdateSettings(By by, Atomic atomic, int maxLoose) {
     JGIT
   }
 
-  /** How an atomic batch is written. */
-  public enum Atomic {
-    /** As loose refs. Other processes may see a part of the batch while it is written. */
-    LOOSE,
-    /** By one rewrite of {@code packed-refs}. All processes see the whole batch or nothing. */
-    REWRITE
-  }
-
   /** The defaults. */
-  public static final UpdateSettings DEFAULT = new UpdateSettings(By.OWN, Atomic.LOOSE, 1000);
+  public static final UpdateSettings DEFAULT = new UpdateSettings(By.OWN, 1000, 1000);
 }

@@ -16,10 +16,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.current;
 
 import static com.google.common.truth.Truth.assertThat;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -43,22 +41,6 @@ class RefPathsTest {
     RefPaths.deleteEmptyParents(folder.resolve("refs/heads/a/b/c").toFile(), "refs/heads/a/b/c");
     assertThat(Files.exists(folder.resolve("refs/heads/a/b"))).isFalse();
     assertThat(Files.exists(folder.resolve("refs/heads/a/other"))).isTrue();
-  }
-
-  @Test
-  void theFoldersOfManyGo() throws Exception {
-    try (TestRefs refs = TestRefs.create(folder.resolve("a.git"), null)) {
-      Path heads = refs.folder().resolve("refs/heads");
-      Files.createDirectories(heads.resolve("a/b"));
-      Files.createDirectories(heads.resolve("used/b"));
-      Files.createFile(heads.resolve("used/other"));
-      new RefPaths(refs.repository(), refs.folder().resolve("packed-refs").toFile())
-          .deleteEmptyParents(
-              List.of(
-                  "refs/heads/a/b/c", "refs/heads/a/b/d", "refs/heads/used/b/c", "refs/heads/e"));
-      assertThat(heads.toFile().list()).asList().containsExactly("used");
-      assertThat(heads.resolve("used").toFile().list()).asList().containsExactly("other");
-    }
   }
 
   /** Somebody makes the ref just when one below it was deleted. */

@@ -117,13 +117,15 @@ class ParsedRefsTest {
     }
     Differential.assertSame(list.exactRef(name), exact);
     assertThat(list.contains(name)).isEqualTo(exact != null);
-    ParsedRefs.At at = list.at(name);
-    if (exact != null) {
-      assertThat(at).isEqualTo(ParsedRefs.At.REF);
-    } else if (low < high) {
-      assertThat(at).isEqualTo(ParsedRefs.At.OTHERS);
+    String other = list.conflicting(name);
+    if (other != null) {
+      assertThat(list.contains(other)).isTrue();
+      assertThat(name.startsWith(other + '/') || other.startsWith(name + '/')).isTrue();
     } else {
-      assertThat(at).isNotEqualTo(ParsedRefs.At.REF);
+      assertThat(list.refs(name + '/')).isEmpty();
+      for (int i = name.indexOf('/'); i >= 0; i = name.indexOf('/', i + 1)) {
+        assertThat(i > 0 && list.contains(name.substring(0, i))).isFalse();
+      }
     }
     if (list.root.inStringOrder) {
       assertThat(list.rank(name)).isEqualTo(low);

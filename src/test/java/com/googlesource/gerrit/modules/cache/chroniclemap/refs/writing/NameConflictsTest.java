@@ -16,15 +16,12 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
 
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
-import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseRefs;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Lists;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RepositoryRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Transactions;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -34,33 +31,37 @@ import java.util.Locale;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
+import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
-import org.eclipse.jgit.lib.CoreConfig.TrustStat;
+import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.transport.ReceiveCommand;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class NameConflictsTest {
   private static final ObjectId ONE = ObjectId.fromString("1".repeat(40));
 
   @TempDir Path folder;
   private TestRefs refs;
-  private LooseRefs loose;
+  private RepositoryRefs own;
 
   @BeforeEach
   void create() throws IOException {
     refs = TestRefs.create(folder.resolve("r.git"), null);
-    PackedRefsFile packed = refs.packedRefs();
     FileRepository repository = refs.peerRepository();
-    loose =
-        new LooseRefs(
+    own =
+        new RepositoryRefs(
             repository,
-            new RefPaths(repository, folder.resolve("r.git/packed-refs").toFile()),
-            TrustStat.ALWAYS,
-            packed);
+            (RefDirectory) repository.getRefDatabase(),
+            refs.packedRefs(),
+            new Transactions(),
+            count -> {});
   }
 
   @AfterEach
@@ -68,10 +69,13 @@ class NameConflictsTest {
     refs.close();
   }
 
-  private static ParsedRefs packed(Set<String> names) {
+  private void pack(Set<String> names) throws IOException {
     StringBuilder text = new StringBuilder("# pack-refs with: peeled fully-peeled sorted \n");
     names.forEach(name -> text.append(ONE.name()).append(' ').append(name).append('\n'));
-    return new Lists().parse(new ListMemory(1 << 30), text.toString().getBytes(US_ASCII), null);
+    Path file = folder.resolve("r.git/packed-refs");
+    Files.deleteIfExists(file);
+    Files.writeString(file, text);
+    own.packedFile.refresh();
   }
 
   private static ReceiveCommand make(String name) {
@@ -86,12 +90,14 @@ class NameConflictsTest {
     return name.startsWith(folder + '/');
   }
 
-  private static boolean refuses(NameConflicts conflicts, ParsedRefs packed, String name) {
+  /** Returns the name that is refused, or null. */
+  @Nullable
+  private static String refused(RefReader.Step check) throws IOException {
     try {
-      conflicts.refuse(packed);
-      return false;
+      check.run();
+      return null;
     } catch (NameConflicts.RefusedException e) {
-      return e.command.getRefName().equals(name);
+      return e.command.getRefName();
     }
   }
 
@@ -150,7 +156,9 @@ class NameConflictsTest {
           isBad |= made.stream().anyMatch(other -> isAbove(name, other));
           isBad |= left.stream().anyMatch(other -> isAbove(name, other));
         }
-        areNested |= named.stream().anyMatch(other -> isAbove(name, other));
+        areNested |=
+            NameConflicts.deletes(command)
+                && named.stream().anyMatch(other -> isAbove(name, other));
         expected = expected == null && isBad ? name : expected;
       }
       List<Path> files = new ArrayList<>();
@@ -161,18 +169,18 @@ class NameConflictsTest {
           files.add(Files.writeString(file, ONE.name() + "\n"));
         }
       }
-      NameConflicts conflicts = new NameConflicts(commands);
-      conflicts.checkLoose(loose);
+      pack(areLoose ? Set.of() : there);
+      NameConflicts conflicts = new NameConflicts(own, commands);
       assertWithMessage("%s %s", there, commands)
-          .that(refuses(conflicts, packed(areLoose ? Set.of() : there), expected))
-          .isEqualTo(expected != null);
+          .that(refused(areLoose ? conflicts::refuseLikeJGit : conflicts::checkBeforeLocks))
+          .isEqualTo(expected);
       assertThat(conflicts.areNested()).isEqualTo(areNested);
       bad += expected == null ? 0 : 1;
       for (Path file : files) {
         Files.delete(file);
       }
-      if (areLoose) {
-        loose.paths().deleteEmptyParents(there);
+      for (String name : areLoose ? there : Set.<String>of()) {
+        RefPaths.deleteEmptyParents(own.paths.loose(name), name);
       }
     }
     assertThat(bad).isGreaterThan(100);
@@ -186,17 +194,25 @@ class NameConflictsTest {
     for (int i = 0; i < 330; i++) {
       commands.add(make(String.format(Locale.ROOT, "refs/heads/%03d", i) + "/x".repeat(1900)));
     }
-    NameConflicts conflicts = new NameConflicts(commands);
-    assertThat(conflicts.areNested()).isFalse();
     for (String name : List.of("refs/heads/other", "refs/heads/099/x/x/x/y")) {
-      assertThat(refuses(conflicts, packed(Set.of(name)), null)).isFalse();
+      pack(Set.of(name));
+      assertThat(refused(new NameConflicts(own, commands)::checkBeforeLocks)).isNull();
     }
-    assertThat(
-            refuses(conflicts, packed(Set.of("refs/heads/329/x")), commands.get(329).getRefName()))
-        .isTrue();
-    conflicts.checkLoose(loose);
-    assertThat(conflicts.isFound()).isFalse();
-    conflicts.checkUnderLocks(loose.paths());
-    assertThat(conflicts.isFound()).isFalse();
+    NameConflicts conflicts = new NameConflicts(own, commands);
+    assertThat(conflicts.areNested()).isFalse();
+    Set<String> names =
+        commands.stream().map(ReceiveCommand::getRefName).collect(Collectors.toSet());
+    assertThat(refused(() -> conflicts.checkFiles(names))).isNull();
+    pack(Set.of("refs/heads/329/x"));
+    assertThat(refused(conflicts::checkBeforeLocks)).isEqualTo(commands.get(329).getRefName());
+  }
+
+  /** Such as by JGit and git, which do not always see each other. */
+  @ParameterizedTest
+  @ValueSource(strings = {"refs/heads/a/c", "refs/heads/a/b/c", "refs/heads/a", "refs/heads/z/z"})
+  void conflictsAmongPackedRefsHideNone(String name) throws Exception {
+    pack(new TreeSet<>(Set.of("refs/heads/a", "refs/heads/a-b", "refs/heads/a/b", "refs/heads/z")));
+    NameConflicts conflicts = new NameConflicts(own, List.of(make(name)));
+    assertThat(refused(conflicts::checkBeforeLocks)).isEqualTo(name);
   }
 }

@@ -346,7 +346,7 @@ class PackedRefsQueueTest {
 
   private RefDatabase database() {
     return test.database(
-        file, disk, new UpdateSettings(UpdateSettings.By.OWN, UpdateSettings.Atomic.LOOSE, 0));
+        file, disk, new UpdateSettings(UpdateSettings.By.OWN, 1000, 0));
   }
 
   /**
