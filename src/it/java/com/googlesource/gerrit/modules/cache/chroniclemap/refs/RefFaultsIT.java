@@ -16,7 +16,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import static com.google.common.truth.Truth.assertThat;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.ChildJvm;
 import java.nio.file.Path;
 import java.util.List;

@@ -77,8 +77,7 @@ final class RefFaultsMain {
   /** Folder of the disk, seed, most loose refs of a batch, number of changes. */
   public static void main(String[] args) throws Exception {
     RefFaultsMain main =
-        new RefFaultsMain(
-            Path.of(args[0]), Long.parseLong(args[1]), Integer.parseInt(args[2]));
+        new RefFaultsMain(Path.of(args[0]), Long.parseLong(args[1]), Integer.parseInt(args[2]));
     main.onAFullDisk(Integer.parseInt(args[3]));
     main.onAReadOnlyDisk();
     System.out.printf(

@@ -77,8 +77,7 @@ class BackgroundPackingTest {
   private RefDatabase open() {
     PackedRefsFile packed = test.packedRefs();
     writes = new SharedWrites(packed, disk, Runnable::run, Runnable::run);
-    UpdateSettings settings =
-        new UpdateSettings(UpdateSettings.By.OWN, 1000, MAX_LOOSE);
+    UpdateSettings settings = new UpdateSettings(UpdateSettings.By.OWN, 1000, MAX_LOOSE);
     return test.database(packed, writes, settings);
   }
 

@@ -81,10 +81,7 @@ class BadRefsContractTest {
     // Packs before an update returns.
     writes = new SharedWrites(packed, new RefDisk(), Runnable::run, Runnable::run);
     refs =
-        test.database(
-            packed,
-            writes,
-            new UpdateSettings(UpdateSettings.By.OWN, 1000, MAX_LOOSE));
+        test.database(packed, writes, new UpdateSettings(UpdateSettings.By.OWN, 1000, MAX_LOOSE));
   }
 
   @AfterEach

@@ -160,7 +160,8 @@ class NestedNamesRaceTest {
     }
 
     private FileRefDatabase database(PackedRefsFile packed, int maxLooseBatch) {
-      return test.database(packed, writes, new UpdateSettings(UpdateSettings.By.OWN, maxLooseBatch, 0));
+      return test.database(
+          packed, writes, new UpdateSettings(UpdateSettings.By.OWN, maxLooseBatch, 0));
     }
 
     /** Returns whether the ref was made. */

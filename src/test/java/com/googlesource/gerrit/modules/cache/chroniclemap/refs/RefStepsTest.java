@@ -150,7 +150,8 @@ class RefStepsTest {
       PackedRefsFile packed = test.packedRefs();
       this.writes = TestRefs.writes(packed, disk);
       this.refs =
-          test.database(packed, writes, new UpdateSettings(UpdateSettings.By.OWN, maxLooseBatch, 0));
+          test.database(
+              packed, writes, new UpdateSettings(UpdateSettings.By.OWN, maxLooseBatch, 0));
     }
 
     /** Those that a process keeps for its next transactions. */
@@ -254,7 +255,8 @@ class RefStepsTest {
       int steps = steps(of, durable);
       for (int step = 1; step <= steps; step++) {
         BrokenDisk disk = BrokenDisk.failingAt(step);
-        try (Repository repository = new Repository(makeRepository(durable), disk, of.maxLooseBatch)) {
+        try (Repository repository =
+            new Repository(makeRepository(durable), disk, of.maxLooseBatch)) {
           boolean done = run(of, repository);
           String what = "step " + step + ", " + disk.failed();
           assertSame(done, what, repository);

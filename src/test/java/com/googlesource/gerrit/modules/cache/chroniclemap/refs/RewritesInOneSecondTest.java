@@ -81,9 +81,7 @@ class RewritesInOneSecondTest {
     test = TestRefs.create(folder.resolve("test.git"), null);
     refs =
         test.database(
-            test.packedRefs(),
-            new RefDisk(),
-            new UpdateSettings(UpdateSettings.By.OWN, 0, 0));
+            test.packedRefs(), new RefDisk(), new UpdateSettings(UpdateSettings.By.OWN, 0, 0));
   }
 
   private Path packedRefs() {

@@ -85,11 +85,7 @@ class UndoneBatchTest {
       Files.writeString(test.folder().resolve(LOOSE), old.name() + "\n");
       PackedRefsFile packed = test.packedRefs();
       PacksAndFails disk = new PacksAndFails();
-      refs =
-          test.database(
-              packed,
-              disk,
-              new UpdateSettings(UpdateSettings.By.OWN, 1000, 0));
+      refs = test.database(packed, disk, new UpdateSettings(UpdateSettings.By.OWN, 1000, 0));
       Map<String, ObjectId> before = values();
 
       ObjectId id = test.commits().get(1);
@@ -165,8 +161,7 @@ class UndoneBatchTest {
   /** A ref that is made and packed at once after the batch has looked for it. */
   @ParameterizedTest
   @ValueSource(ints = {1000, 0})
-  void aNameThatAnotherProcessTakesMeanwhileIsNotGiven(int maxLooseBatch)
-      throws Exception {
+  void aNameThatAnotherProcessTakesMeanwhileIsNotGiven(int maxLooseBatch) throws Exception {
     // Locks are links of the journal; the folder is made for the first one.
     Before disk = new Before("make folders");
     open(disk, maxLooseBatch);

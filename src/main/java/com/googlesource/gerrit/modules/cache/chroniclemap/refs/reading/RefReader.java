@@ -336,8 +336,7 @@ public record RefReader(
    * @param notLoose is asked before the list, so that a ref which is packed meanwhile is found in
    *     the list
    */
-  public ToWrite refsToWrite(List<String> names, NotLoose notLoose)
-      throws IOException, LeftToJGit {
+  public ToWrite refsToWrite(List<String> names, NotLoose notLoose) throws IOException, LeftToJGit {
     List<ResolvedName> found = new ArrayList<>(names.size());
     Set<String> missing = new HashSet<>();
     for (String name : names) {
@@ -354,8 +353,7 @@ public record RefReader(
     }
     NavigableMap<String, Ref> refs = new TreeMap<>();
     for (int i = 0; i < names.size(); i++) {
-      refs.put(
-          names.get(i), BadRef.check(found.get(i).resolve(packed, Transactions.Changes.NONE)));
+      refs.put(names.get(i), BadRef.check(found.get(i).resolve(packed, Transactions.Changes.NONE)));
     }
     return new ToWrite(refs, packed);
   }

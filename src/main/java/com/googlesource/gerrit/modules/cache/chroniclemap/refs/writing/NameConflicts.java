@@ -158,8 +158,9 @@ final class NameConflicts {
 
   /**
    * Checks the files around refs that the caller has locked: all locks above new ones, and all
-   * files below those that are made. No loose ref can be above, as the caller's lock is in a folder of that name.
-   * Must come before the list is read, in which refs that are packed meanwhile are found.
+   * files below those that are made. No loose ref can be above, as the caller's lock is in a folder
+   * of that name. Must come before the list is read, in which refs that are packed meanwhile are
+   * found.
    *
    * @param names those of the refs that are not loose
    */

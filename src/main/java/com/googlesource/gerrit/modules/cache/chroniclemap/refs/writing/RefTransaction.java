@@ -122,8 +122,7 @@ final class RefTransaction implements PackedRefsQueue.Request, Closeable {
     this.commands = new ArrayList<>(given);
     commands.sort(Comparator.comparing(ReceiveCommand::getRefName));
     this.conflicts = new NameConflicts(refs, given);
-    this.isPacked =
-        given.size() > Math.max(1, updater.maxLooseBatch()) || conflicts.areNested();
+    this.isPacked = given.size() > Math.max(1, updater.maxLooseBatch()) || conflicts.areNested();
     this.config = refs.repository.getConfig();
     this.durable = updater.isDurable(config);
     for (int i = 0; i < commands.size(); i++) {

@@ -30,7 +30,6 @@ import org.eclipse.jgit.lib.Config;
 import org.eclipse.jgit.lib.ConfigConstants;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.CoreConfig;
-import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.ObjectIdRef;
 import org.eclipse.jgit.lib.ProgressMonitor;
 import org.eclipse.jgit.lib.Ref;
@@ -190,8 +189,7 @@ public final class RefUpdater {
    * @param database the update's database, by which JGit looks for HEAD
    */
   @Nullable
-  public RefUpdate newUpdate(String name, boolean detach, RefDatabase database)
-      throws IOException {
+  public RefUpdate newUpdate(String name, boolean detach, RefDatabase database) throws IOException {
     if (!isOwn()) {
       return null;
     }

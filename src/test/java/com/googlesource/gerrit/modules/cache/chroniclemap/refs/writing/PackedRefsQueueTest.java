@@ -345,8 +345,7 @@ class PackedRefsQueueTest {
   // ---- with the requests that there are
 
   private RefDatabase database() {
-    return test.database(
-        file, disk, new UpdateSettings(UpdateSettings.By.OWN, 1000, 0));
+    return test.database(file, disk, new UpdateSettings(UpdateSettings.By.OWN, 1000, 0));
   }
 
   /**

@@ -88,7 +88,8 @@ class RefFilesTest {
   private void open(RefDisk disk, int maxLooseBatch) {
     PackedRefsFile packed = test.packedRefs();
     writes = TestRefs.writes(packed, disk);
-    refs = test.database(packed, writes, new UpdateSettings(UpdateSettings.By.OWN, maxLooseBatch, 0));
+    refs =
+        test.database(packed, writes, new UpdateSettings(UpdateSettings.By.OWN, maxLooseBatch, 0));
   }
 
   @AfterEach
