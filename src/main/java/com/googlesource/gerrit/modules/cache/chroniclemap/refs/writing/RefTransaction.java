@@ -109,6 +109,9 @@ final class RefTransaction implements PackedRefsQueue.Request, Closeable {
   /** Set by the decision if there are several refs. */
   @Nullable private Transactions.Link link;
 
+  /** The loose refs that were made, and not yet counted. */
+  private int newLoose;
+
   /** Whether refs may have changed. */
   private boolean hasBegun;
 
@@ -243,7 +246,7 @@ final class RefTransaction implements PackedRefsQueue.Request, Closeable {
         updater.writes.transactions.end(link);
       }
     }
-    updater.madeLoose(isPacked ? 0 : (int) made.stream().filter(i -> !isLoose(i)).count());
+    newLoose = isPacked ? 0 : (int) made.stream().filter(i -> !isLoose(i)).count();
   }
 
   /** Whether a ref was loose. */
@@ -429,11 +432,13 @@ final class RefTransaction implements PackedRefsQueue.Request, Closeable {
     }
   }
 
-  /** Unlocks the refs, if they are locked. */
+  /** Unlocks the refs, if they are locked. Only then can new loose refs be packed. */
   @Override
   public void close() {
     if (locks != null) {
       locks.close();
+      updater.madeLoose(newLoose);
+      newLoose = 0;
     }
   }
 }
