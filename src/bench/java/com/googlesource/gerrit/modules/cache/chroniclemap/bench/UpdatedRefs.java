@@ -38,8 +38,7 @@ final class UpdatedRefs {
     RefsSettings inMemory = new RefsSettings(MEMORY_LIMIT, 0, Optional.empty());
     // No packing in the background: it is measured for itself.
     PackedRefsCache cache =
-        new PackedRefsCache(
-            inMemory, new UpdateSettings(UpdateSettings.By.OWN, 1000, 0));
+        new PackedRefsCache(inMemory, new UpdateSettings(UpdateSettings.By.OWN, 1000, 0));
     cache.start();
     return cache.of(repository, (RefDirectory) repository.getRefDatabase());
   }

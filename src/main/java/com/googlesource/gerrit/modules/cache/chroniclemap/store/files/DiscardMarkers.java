@@ -57,7 +57,9 @@ public final class DiscardMarkers {
     /** Makes a note. */
     void add(Object by, String store) throws IOException;
 
-    /** Takes the notes of a store back that somebody has made; all of them if {@code by} is null. */
+    /**
+     * Takes the notes of a store back that somebody has made; all of them if {@code by} is null.
+     */
     void remove(Object by, String store) throws IOException;
 
     /** Whether there is a note of a store, but for those that somebody has made. */
