@@ -69,11 +69,12 @@ public record StoreCache(Store store) implements SharedCache {
   }
 
   @Override
-  public ImportResult takeIn(byte[] key, byte[] value, long created, BooleanSupplier isWanted) {
+  public ImportResult putIfAbsent(
+      byte[] key, byte[] value, long created, BooleanSupplier isWanted) {
     Ticket ticket = store.ticket(key);
     try (ticket) {
       return isWanted.getAsBoolean()
-          ? store.takeIn(key, value, created, ticket)
+          ? store.putIfAbsent(key, value, created, ticket)
           : ImportResult.OVER;
     }
   }

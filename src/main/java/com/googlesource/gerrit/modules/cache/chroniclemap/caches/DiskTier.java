@@ -329,11 +329,12 @@ final class DiskTier<K, V> implements SharedCache {
   }
 
   @Override
-  public ImportResult takeIn(byte[] key, byte[] value, long created, BooleanSupplier isWanted) {
+  public ImportResult putIfAbsent(
+      byte[] key, byte[] value, long created, BooleanSupplier isWanted) {
     // A flush that comes after the question ends the ticket.
     try (Ticket ticket = store.ticket(key)) {
       return !readOnly.get() && isWanted.getAsBoolean()
-          ? store.takeIn(key, value, created, ticket)
+          ? store.putIfAbsent(key, value, created, ticket)
           : ImportResult.OVER;
     }
   }

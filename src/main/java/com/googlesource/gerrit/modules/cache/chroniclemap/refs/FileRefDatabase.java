@@ -20,13 +20,13 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseRefs
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.BinarySearch;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Failures;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Failures.Question;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks.Question;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RepositoryRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RepositoryFiles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RequestView;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RefUpdater;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.SharedWrites;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RepositoryWriter;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateContext;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
@@ -55,7 +55,7 @@ import org.eclipse.jgit.lib.ReflogReader;
 /**
  * The ref database, by JGit's interface, of one repository that keeps its refs in files.
  *
- * <p>A {@link RefReader} answers lookups, and a {@link RefUpdater} makes updates. JGit's own
+ * <p>A {@link RefReader} answers lookups, and a {@link UpdateContext} makes updates. JGit's own
  * RefDirectory does both if the content of {@code packed-refs} is not parsed or this package fails.
  * So this package makes no operation fail that would succeed with JGit alone. This class decides
  * who answers, and fires JGit's events.
@@ -65,10 +65,10 @@ import org.eclipse.jgit.lib.ReflogReader;
  * RequestView}). Any thread may call.
  */
 public final class FileRefDatabase extends RefDatabase {
-  final RepositoryRefs common;
-  private final Failures failures;
+  final RepositoryFiles common;
+  private final JGitFallbacks failures;
   private final RefReader reader;
-  private final RefUpdater updater;
+  private final UpdateContext context;
 
   /** Null unless this is the database of a request. */
   @Nullable private final RequestView view;
@@ -87,17 +87,17 @@ public final class FileRefDatabase extends RefDatabase {
       FileRepository repository,
       RefDirectory jgit,
       PackedRefsFile packedFile,
-      SharedWrites writes,
+      RepositoryWriter writes,
       UpdateSettings updates,
-      Failures failures) {
+      JGitFallbacks failures) {
     this.common =
-        new RepositoryRefs(repository, jgit, packedFile, writes.transactions, writes::counted);
+        new RepositoryFiles(repository, jgit, packedFile, writes.transactions, writes::counted);
     this.failures = failures;
     this.reader = common.reader;
-    this.updater = new RefUpdater(common, writes, updates);
+    this.context = new UpdateContext(common, writes, updates);
     this.view = null;
     this.shared = this;
-    updater.recover();
+    context.recover();
   }
 
   /**
@@ -109,7 +109,7 @@ public final class FileRefDatabase extends RefDatabase {
     this.common = shared.common;
     this.failures = shared.failures;
     this.reader = reader;
-    this.updater = shared.updater;
+    this.context = shared.context;
     this.view = view;
     this.shared = shared;
   }
@@ -187,7 +187,7 @@ public final class FileRefDatabase extends RefDatabase {
 
   /** Notes a ref that was read. JGit does not notice refs outside of refs/, such as HEAD. */
   @Nullable
-  private Ref saw(@Nullable Ref ref) {
+  private Ref noteSeen(@Nullable Ref ref) {
     if (ref != null && ref.getStorage().isLoose() && ref.getName().startsWith(Constants.R_REFS)) {
       common.sawRefs();
     }
@@ -195,7 +195,7 @@ public final class FileRefDatabase extends RefDatabase {
   }
 
   /** Notes refs that were listed. If all are listed, JGit notices HEAD even without a target. */
-  private List<Ref> saw(String prefix, List<Ref> refs) {
+  private List<Ref> noteSeen(String prefix, List<Ref> refs) {
     if (prefix.isEmpty() || !refs.isEmpty()) {
       common.sawRefs();
     }
@@ -208,7 +208,7 @@ public final class FileRefDatabase extends RefDatabase {
   @Nullable
   public Ref exactRef(String name) throws IOException {
     return LooseRefs.mayBeRef(name)
-        ? saw(ask(refs -> refs.exactRef(name), refs -> refs.exactRef(name)))
+        ? noteSeen(ask(refs -> refs.exactRef(name), refs -> refs.exactRef(name)))
         : null;
   }
 
@@ -264,7 +264,8 @@ public final class FileRefDatabase extends RefDatabase {
     if (!LooseRefs.mayBePrefix(prefix)) {
       return List.of();
     }
-    return saw(prefix, askForMany(refs -> refs.refs(prefix), refs -> refs.getRefsByPrefix(prefix)));
+    return noteSeen(
+        prefix, askForMany(refs -> refs.refs(prefix), refs -> refs.getRefsByPrefix(prefix)));
   }
 
   @Override
@@ -308,10 +309,11 @@ public final class FileRefDatabase extends RefDatabase {
   @Deprecated
   public Map<String, Ref> getRefs(String prefix) throws IOException {
     return LooseRefs.isFolder(prefix)
-        ? Failures.map(prefix, getRefsByPrefix(prefix))
+        ? JGitFallbacks.map(prefix, getRefsByPrefix(prefix))
         // In this case, JGit looks for loose refs only in folders.
         : askForMany(
-            refs -> Failures.map(prefix, refs.packed().refs(prefix)), refs -> refs.getRefs(prefix));
+            refs -> JGitFallbacks.map(prefix, refs.packed().refs(prefix)),
+            refs -> refs.getRefs(prefix));
   }
 
   /**
@@ -361,7 +363,7 @@ public final class FileRefDatabase extends RefDatabase {
 
   @Override
   public RefUpdate newUpdate(String name, boolean detach) throws IOException {
-    RefUpdate own = updater.newUpdate(name, detach, shared);
+    RefUpdate own = context.newUpdate(name, detach, shared);
     if (own == null) {
       return jgitToWrite().newUpdate(name, detach);
     }
@@ -377,7 +379,7 @@ public final class FileRefDatabase extends RefDatabase {
 
   @Override
   public BatchRefUpdate newBatchUpdate() {
-    BatchRefUpdate own = updater.newBatchUpdate(shared);
+    BatchRefUpdate own = context.newBatchUpdate(shared);
     if (own == null) {
       return jgitToWrite().newBatchUpdate();
     }
@@ -392,7 +394,7 @@ public final class FileRefDatabase extends RefDatabase {
 
   @Override
   public void packRefs(ProgressMonitor monitor, PackRefsCommand command) throws IOException {
-    if (!updater.pack(monitor, command.isAll())) {
+    if (!context.pack(monitor, command.isAll())) {
       jgitToWrite().packRefs(monitor, command);
     }
     if (command.isAll()) {

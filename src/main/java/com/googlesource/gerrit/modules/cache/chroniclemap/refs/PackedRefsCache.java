@@ -24,16 +24,16 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.FileCounts;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListTiers;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Failures;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.TableRefDatabase;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RefDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.SharedWrites;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RepositoryWriter;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.JvmFlags;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Remedy;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreDirectory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreUnavailableException;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.WayOut;
 import java.io.File;
 import java.io.IOException;
 import java.lang.ref.Cleaner;
@@ -92,7 +92,8 @@ public final class PackedRefsCache implements AutoCloseable {
   private final Map<File, PackedRefsFile> files = new ConcurrentHashMap<>();
 
   /** The writers by path of the file, each as long as the repository is in use. */
-  private final ConcurrentMap<File, SharedWrites> writes = new MapMaker().weakValues().makeMap();
+  private final ConcurrentMap<File, RepositoryWriter> writes =
+      new MapMaker().weakValues().makeMap();
 
   /** The databases on reftables, each as long as its repository is in use. */
   private final Set<TableRefDatabase> tables =
@@ -106,7 +107,7 @@ public final class PackedRefsCache implements AutoCloseable {
   private final RefsSettings settings;
   private final UpdateSettings updates;
   private final ListMemory memory;
-  private final Failures failures = new Failures();
+  private final JGitFallbacks failures = new JGitFallbacks();
   private final ScheduledExecutorService upkeep;
 
   /** The threads that write packed-refs files, one for each file that is being written. */
@@ -165,7 +166,7 @@ public final class PackedRefsCache implements AutoCloseable {
         files.computeIfAbsent(
             packedRefs,
             path -> new PackedRefsFile(path, lists, this::remember, NfsRevalidation.OF_SYSTEM));
-    SharedWrites shared = writes.computeIfAbsent(packedRefs, path -> newWrites(file));
+    RepositoryWriter shared = writes.computeIfAbsent(packedRefs, path -> newWrites(file));
     return new FileRefDatabase(repository, jgit, file, shared, updates, failures);
   }
 
@@ -186,8 +187,8 @@ public final class PackedRefsCache implements AutoCloseable {
   }
 
   /** Makes a writer. Its journals are closed when it is garbage, as only its users hold it. */
-  private SharedWrites newWrites(PackedRefsFile file) {
-    SharedWrites made = new SharedWrites(file, new RefDisk(), writer, packing);
+  private RepositoryWriter newWrites(PackedRefsFile file) {
+    RepositoryWriter made = new RepositoryWriter(file, new RefDisk(), writer, packing);
     var unused = CLEANER.register(made, made.closing());
     return made;
   }
@@ -213,7 +214,7 @@ public final class PackedRefsCache implements AutoCloseable {
     if (file != null) {
       forget(file);
     }
-    SharedWrites shared = writes.get(packedRefs);
+    RepositoryWriter shared = writes.get(packedRefs);
     if (shared != null) {
       shared.close();
     }
@@ -275,7 +276,7 @@ public final class PackedRefsCache implements AutoCloseable {
       }
       memoryOnlyReason = obstacle.get();
     } catch (IOException | RuntimeException | LinkageError e) {
-      memoryOnlyReason = e instanceof StoreUnavailableException ? e.getMessage() : WayOut.of(e);
+      memoryOnlyReason = e instanceof StoreUnavailableException ? e.getMessage() : Remedy.of(e);
       closeDirectory();
     }
     return ListTiers.inMemory(memory);

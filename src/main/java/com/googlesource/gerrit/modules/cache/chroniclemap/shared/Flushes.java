@@ -18,7 +18,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.base.Splitter;
 import com.google.common.flogger.FluentLogger;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.WholeFile;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.AtomicFile;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -68,7 +68,7 @@ final class Flushes {
             .map(each -> each.getKey() + " " + each.getValue() + "\n")
             .collect(Collectors.joining());
     try {
-      WholeFile.replace(file, text);
+      AtomicFile.replace(file, text);
     } catch (IOException e) {
       logger.atWarning().withCause(e).log(
           "Cannot note in %s that cache %s was flushed: after a restart, its values may come back"

@@ -462,7 +462,7 @@ final class Follower implements Runnable {
       return;
     }
     BooleanSupplier isWanted = () -> !flushes.covers(value);
-    switch (target.cache.takeIn(value.key(), value.value(), value.created(), isWanted)) {
+    switch (target.cache.putIfAbsent(value.key(), value.value(), value.created(), isWanted)) {
       case STORED -> {
         counts.takenIn.increment();
         target.withoutRoom = 0;

@@ -40,7 +40,7 @@ public interface SharedCache {
    * @param isWanted asked once; if the cache is flushed after it was asked, the value is not taken
    *     in
    */
-  ImportResult takeIn(byte[] key, byte[] value, long created, BooleanSupplier isWanted);
+  ImportResult putIfAbsent(byte[] key, byte[] value, long created, BooleanSupplier isWanted);
 
   /**
    * Reads from where in the log to go on. This is kept in the cache's file beside its values, and

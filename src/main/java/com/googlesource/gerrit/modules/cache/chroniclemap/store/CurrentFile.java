@@ -59,7 +59,7 @@ final class CurrentFile {
   private volatile StoreFile file;
 
   /** The last file that failed; null if none has. */
-  private volatile StoreFile givenUp;
+  private volatile StoreFile failedFile;
 
   /** The evidence against the last file that failed. Guarded by {@link #switching}. */
   private Optional<LostContentException> lost = Optional.empty();
@@ -103,15 +103,15 @@ final class CurrentFile {
    * Like {@link #uses}, but waits for a thread that is giving the file up: that thread deletes it
    * before {@link #uses} returns false.
    */
-  boolean stillUses(StoreFile asked) {
+  boolean usesAfterFailure(StoreFile asked) {
     synchronized (switching) {
       return file == asked;
     }
   }
 
   /** The last file that failed; null if none has. */
-  StoreFile givenUp() {
-    return givenUp;
+  StoreFile failedFile() {
+    return failedFile;
   }
 
   StoreState state() {
@@ -185,7 +185,7 @@ final class CurrentFile {
    * @param wasUntouched whether a file that was there before is still as it was
    * @param minutes after which it is tried again
    */
-  void giveUp(
+  void openFailed(
       Throwable cause,
       Optional<LostContentException> evidence,
       boolean wasUntouched,
@@ -198,11 +198,11 @@ final class CurrentFile {
               ? "its file, which is left as it is, cannot be opened"
               : "no file can be created";
       String detail =
-          what + " now: " + WayOut.of(cause) + "; tried again in about " + minutes + " min";
+          what + " now: " + Remedy.of(cause) + "; tried again in about " + minutes + " min";
       start = new StartReport(StartReport.Kind.NONE, detail, 0, 0);
       state = StoreState.FAILED;
       if (file != null) {
-        givenUp = file;
+        failedFile = file;
         file = null;
       }
     }
@@ -233,12 +233,12 @@ final class CurrentFile {
           isLost
               ? "its file failed: " + lost.get().getMessage()
               : "its file, which is left as it is, cannot be used now: "
-                  + WayOut.of(cause)
+                  + Remedy.of(cause)
                   + "; tried again within ten minutes";
       start = new StartReport(start.kind(), detail, start.entries(), start.millis());
       state = StoreState.FAILED;
       file = null;
-      givenUp = failing;
+      failedFile = failing;
     }
     context.faults.tell(
         cause,
@@ -285,7 +285,7 @@ final class CurrentFile {
     } catch (FileSystemException e) {
       // A file that failed or was closed meanwhile may be deleted, and only what the disk has
       // refused matters.
-      if (stillUses(forced)) {
+      if (usesAfterFailure(forced)) {
         // Too many open files, for example. The disk has refused nothing so far.
         context.faults.warn(
             e, "cannot open its folder to force it to disk; tried again after a minute at most");

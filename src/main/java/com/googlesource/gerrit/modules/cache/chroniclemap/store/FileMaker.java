@@ -148,7 +148,7 @@ record FileMaker(StoreContext context) {
         for (byte[] key : keys) {
           copy(key, from, to);
         }
-        reader.giveBack();
+        reader.dropPages();
       }
     }
   }

@@ -282,7 +282,7 @@ public final class Store {
     if (current.isOver()) {
       return;
     }
-    if (isLeftOut(keyBytes, value)) {
+    if (refuse(keyBytes, value)) {
       return;
     }
     HashedKey key = new HashedKey(keyBytes);
@@ -379,7 +379,7 @@ public final class Store {
    *
    * @param created milliseconds since the epoch at which the value was made
    */
-  public ImportResult takeIn(byte[] keyBytes, byte[] value, long created, Ticket ticket) {
+  public ImportResult putIfAbsent(byte[] keyBytes, byte[] value, long created, Ticket ticket) {
     if (context.isTooOld(created)) {
       return ImportResult.TOO_OLD;
     }
@@ -398,7 +398,7 @@ public final class Store {
               if (before != null || isThere(file, keyBytes)) {
                 result[0] = ImportResult.KNOWN;
               } else if (!ticket.hasEnded()) {
-                result[0] = takeInto(file, key, value, created);
+                result[0] = putAbsent(file, key, value, created);
               }
               return before;
             });
@@ -414,7 +414,7 @@ public final class Store {
     return result[0];
   }
 
-  private ImportResult takeInto(StoreFile file, HashedKey key, byte[] value, long created) {
+  private ImportResult putAbsent(StoreFile file, HashedKey key, byte[] value, long created) {
     if (writer.putIfFits(file, key, value, created)) {
       return ImportResult.STORED;
     }
@@ -457,7 +457,7 @@ public final class Store {
   }
 
   /** Whether a value can neither be written nor queued; counts and logs it then. */
-  private boolean isLeftOut(byte[] key, byte[] value) {
+  private boolean refuse(byte[] key, byte[] value) {
     boolean fits = fits(key, value);
     if (fits && (!current.isOpening() || context.pending.hasRoom(0))) {
       return false;
@@ -525,7 +525,7 @@ public final class Store {
             ? context.pending.hasRoomToRemove()
             : context.pending.hasRoom(write.value().length);
     PendingWrite fitting = write;
-    if (write.value() != null && isLeftOut(key.bytes, write.value())) {
+    if (write.value() != null && refuse(key.bytes, write.value())) {
       fitting = PendingWrite.remove();
     }
     Change change = new Change(fitting);

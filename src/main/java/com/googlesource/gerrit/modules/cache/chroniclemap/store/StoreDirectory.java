@@ -260,7 +260,7 @@ public final class StoreDirectory implements AutoCloseable {
     } catch (IOException | RuntimeException | Error e) {
       disk.setLocked(false);
       lock.close();
-      String why = lenientFormat("cannot use %s: %s", path, WayOut.of(e));
+      String why = lenientFormat("cannot use %s: %s", path, Remedy.of(e));
       obstacle =
           e instanceof StoreUnavailableException inUse
               ? inUse
@@ -313,7 +313,7 @@ public final class StoreDirectory implements AutoCloseable {
       }
       return why;
     } catch (IOException e) {
-      return why.isPresent() ? why : Optional.of(exposed(path) + ": " + WayOut.of(e));
+      return why.isPresent() ? why : Optional.of(exposed(path) + ": " + Remedy.of(e));
     }
   }
 
@@ -321,7 +321,7 @@ public final class StoreDirectory implements AutoCloseable {
     try {
       return disk.makePrivate(file) ? Optional.empty() : Optional.of(exposed(file));
     } catch (IOException | RuntimeException e) {
-      return Optional.of(exposed(file) + ": " + WayOut.of(e));
+      return Optional.of(exposed(file) + ": " + Remedy.of(e));
     }
   }
 
@@ -495,7 +495,7 @@ public final class StoreDirectory implements AutoCloseable {
     long deadline = System.nanoTime() + SETTLE_NANOS;
     inParallel(all, StoreDirectory::closeAlone, Long.MAX_VALUE);
     AtomicBoolean ours = new AtomicBoolean(true);
-    inParallel(all, store -> store.lifecycle.settle(ours), deadline - System.nanoTime());
+    inParallel(all, store -> store.lifecycle.forceClosed(ours), deadline - System.nanoTime());
     synchronized (ours) {
       ours.set(false);
     }

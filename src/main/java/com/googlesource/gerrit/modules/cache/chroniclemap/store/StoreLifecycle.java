@@ -116,7 +116,7 @@ final class StoreLifecycle {
     try {
       takeOver(opener.open());
     } catch (IOException | RuntimeException | Error e) {
-      giveUp(e, opener, pause);
+      openFailed(e, opener, pause);
     }
   }
 
@@ -142,10 +142,10 @@ final class StoreLifecycle {
     }
     // The file may have become smaller before a kill or a failure, and so the room for the saved
     // usage.
-    context.threads.settle(current::saveUsage);
+    context.threads.onDiskThread(current::saveUsage);
     if (file.diskBytes() >= LARGE) {
       // At once, as the page cache may be cold; for smaller files, the periodic upkeep does this.
-      context.threads.settle(file::expectRandomAccess);
+      context.threads.onDiskThread(file::expectRandomAccess);
     }
     if (file.state().counts.unchecked() > 0) {
       boolean unused =
@@ -159,12 +159,12 @@ final class StoreLifecycle {
   }
 
   /** Goes on without a file, which could not be opened. */
-  private void giveUp(Throwable cause, StoreOpener opener, long pause) {
+  private void openFailed(Throwable cause, StoreOpener opener, long pause) {
     context.lock.lock();
     try {
       // Only counted: the caller that opened the store logs the cause.
       count(cause);
-      current.giveUp(
+      current.openFailed(
           cause, opener.lost(), opener.isUntouched(), TimeUnit.MILLISECONDS.toMinutes(pause));
       context.pending.clear();
     } finally {
@@ -228,9 +228,9 @@ final class StoreLifecycle {
       }
       try {
         context.folder.openIfDue();
-        if (current.givenUp() != null) {
+        if (current.failedFile() != null) {
           // The new file may get the name of the failed one.
-          unmap(current.givenUp());
+          unmap(current.failedFile());
         }
         open(
             new StoreOpener(context, current.reopen(), /* first= */ !context.files.wasOpen),
@@ -303,9 +303,9 @@ final class StoreLifecycle {
     StoreFile file = current.detach();
     context.pending.close();
     if (file == null) {
-      if (current.givenUp() != null) {
+      if (current.failedFile() != null) {
         // Another store may create a file of the same name.
-        current.givenUp().unmap();
+        current.failedFile().unmap();
       }
       return;
     }
@@ -319,7 +319,7 @@ final class StoreLifecycle {
 
   /**
    * Releases the closed file: nothing is noted about it any more. To be called after {@link #close}
-   * and, if it is called at all, after {@link #settle}.
+   * and, if it is called at all, after {@link #forceClosed}.
    */
   void release() {
     StoreFile closedFile = closedCleanly;
@@ -333,13 +333,13 @@ final class StoreLifecycle {
    * Forces the closed file to disk, so that it is known to be whole even if the machine stops. To
    * be called after {@link #close}.
    *
-   * @param ours see {@link StoreFile#settle}
+   * @param ours see {@link StoreFile#forceClosed}
    */
-  void settle(AtomicBoolean ours) {
+  void forceClosed(AtomicBoolean ours) {
     StoreFile closedFile = closedCleanly;
     if (closedFile != null) {
       try {
-        closedFile.settle(ours);
+        closedFile.forceClosed(ours);
       } catch (IOException | RuntimeException | InternalError | LinkageError e) {
         if (LostContentException.in(e).isPresent()) {
           context.faults.warn(e, "the disk did not take all of its file, so it will start empty");

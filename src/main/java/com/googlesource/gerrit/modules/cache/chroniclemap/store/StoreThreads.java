@@ -67,7 +67,7 @@ final class StoreThreads {
   private final ThreadPoolExecutor filler;
 
   /** Runs tasks that wait for the disk and that no caller waits for. */
-  private final ThreadPoolExecutor settler;
+  private final ThreadPoolExecutor diskThread;
 
   private final ScheduledThreadPoolExecutor timer;
 
@@ -80,7 +80,7 @@ final class StoreThreads {
     this.named = named;
     this.writers = pool(WRITERS, "writer");
     this.upkeep = pool(UPKEEP, "upkeep");
-    this.settler = pool(1, "settler");
+    this.diskThread = pool(1, "disk");
     this.filler = pool(1, "import");
     filler.setKeepAliveTime(IDLE_SECONDS, TimeUnit.SECONDS);
     filler.allowCoreThreadTimeOut(true);
@@ -93,7 +93,7 @@ final class StoreThreads {
             TimeUnit.SECONDS,
             new SynchronousQueue<>(),
             threads("opener"));
-    for (ThreadPoolExecutor pool : List.of(writers, upkeep, settler, timer)) {
+    for (ThreadPoolExecutor pool : List.of(writers, upkeep, diskThread, timer)) {
       boolean unused = isBegun(pool::prestartCoreThread);
     }
   }
@@ -183,8 +183,8 @@ final class StoreThreads {
   }
 
   /** Queues a task that waits for the disk; drops it if it cannot run. */
-  void settle(Runnable task) {
-    boolean unused = begin(settler, task);
+  void onDiskThread(Runnable task) {
+    boolean unused = begin(diskThread, task);
   }
 
   /** Runs a short task after a delay, unless the threads are stopped before. */
@@ -244,8 +244,8 @@ final class StoreThreads {
     filler.shutdown();
     // Not waited for: the disk may need long, and these tasks do nothing to files that are given
     // back. Nor interrupted: what they are writing would fail as if the disk had failed.
-    settler.shutdown();
-    settler.getQueue().clear();
+    diskThread.shutdown();
+    diskThread.getQueue().clear();
     try {
       if (!writers.awaitTermination(STOP_SECONDS, TimeUnit.SECONDS)) {
         logger.atWarning().log("the threads of the stores did not stop in %d s", STOP_SECONDS);

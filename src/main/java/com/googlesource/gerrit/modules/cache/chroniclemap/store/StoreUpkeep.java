@@ -116,13 +116,13 @@ final class StoreUpkeep {
                 file, () -> file.values.verifySegment(segment, reader, counts, repair))) {
           return false;
         }
-        reader.giveBack();
+        reader.dropPages();
         progress.step(i + 1, segments);
       }
       return true;
     } catch (IOException | StoreBusyException e) {
       // A file that is not in use any more may have been deleted.
-      if (current.stillUses(file)) {
+      if (current.usesAfterFailure(file)) {
         context.faults.warn(e, "cannot be checked");
       }
       return false;
@@ -169,10 +169,10 @@ final class StoreUpkeep {
       discardIfReplaced(file);
       // Not when the file is opened: that would cost each start some processor time.
       file.expectRandomAccess();
-      context.threads.settle(() -> current.force(/* all= */ true));
+      context.threads.onDiskThread(() -> current.force(/* all= */ true));
       if (Math.abs(now - lastSave) >= SAVE_MILLIS) {
         lastSave = now;
-        context.threads.settle(current::saveUsage);
+        context.threads.onDiskThread(current::saveUsage);
       }
     }
   }
@@ -229,14 +229,14 @@ final class StoreUpkeep {
       FolderDisk.Step removal =
           () -> expired.add(file.values.removeOld(segments, reader, context::isTooOld));
       boolean isInUse = whileInUse(file, removal);
-      reader.giveBack();
+      reader.dropPages();
       return isInUse;
     } catch (StoreBusyException e) {
       // The next sweep finds what is left.
       logger.atFine().withCause(e).log("Cache %s", context.settings.name());
       return true;
     } catch (IOException e) {
-      boolean isInUse = current.stillUses(file);
+      boolean isInUse = current.usesAfterFailure(file);
       // A file that is not in use any more may have been deleted.
       if (isInUse) {
         context.faults.warn(e, "old values stay: cannot read");

@@ -81,7 +81,7 @@ final class PushView extends DelegateRepository {
   private Set<String> leftOut = Set.of();
 
   /** The branches that suffice for Gerrit's walk; null if all are needed. */
-  @Nullable private BranchesBelow suffice;
+  @Nullable private BranchesBelow knownBranches;
 
   /** All branches, and those that are visible; null until Gerrit has asked for them. */
   @Nullable private List<Ref> branches;
@@ -91,7 +91,7 @@ final class PushView extends DelegateRepository {
   /** The namespaces for which the filter has run, and whether their refs are visible, by name. */
   private final Set<String> namespaces = new HashSet<>();
 
-  private final Map<String, Boolean> judged = new HashMap<>();
+  private final Map<String, Boolean> verdicts = new HashMap<>();
 
   private PushView(Repository below) {
     super(below);
@@ -106,10 +106,10 @@ final class PushView extends DelegateRepository {
           @Override
           public List<Ref> getRefsByPrefix(String prefix) throws IOException {
             if (prefix.equals(Constants.R_HEADS) && isForGerritsCache()) {
-              if (suffice != null
+              if (knownBranches != null
                   && isCalledBy(at -> at.getMethodName().equals("markHeadsAsUninteresting"))
-                  && suffice.isCurrent()) {
-                return suffice.branches();
+                  && knownBranches.isCurrent()) {
+                return knownBranches.branches();
               }
               branches = branches != null ? branches : super.getRefsByPrefix(prefix);
               return branches;
@@ -153,7 +153,7 @@ final class PushView extends DelegateRepository {
   /** Is told what JGit has received, before Gerrit looks at it. */
   void received(ConnectivityCheckInfo push) {
     try {
-      suffice = BranchesBelow.of(push, delegate.getRefDatabase());
+      knownBranches = BranchesBelow.of(push, delegate.getRefDatabase());
     } catch (IOException | RuntimeException | LinkageError e) {
       logger.atFine().withCause(e).log("Cannot find the branches of a push; all are used");
     }
@@ -202,10 +202,10 @@ final class PushView extends DelegateRepository {
       filter.getArguments()[0] = all;
       Collection<Ref> visible = (Collection<Ref>) filter.proceed();
       filter.getArguments()[0] = asked;
-      all.forEach(ref -> judged.put(ref.getName(), false));
-      visible.forEach(ref -> judged.put(ref.getName(), true));
+      all.forEach(ref -> verdicts.put(ref.getName(), false));
+      visible.forEach(ref -> verdicts.put(ref.getName(), true));
     }
-    Boolean isVisible = judged.get(one.getName());
+    Boolean isVisible = verdicts.get(one.getName());
     return isVisible == null
         ? filter.proceed() // created meanwhile
         : isVisible ? ImmutableList.of(one) : ImmutableList.of();

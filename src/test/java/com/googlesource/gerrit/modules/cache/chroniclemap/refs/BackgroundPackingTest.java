@@ -19,7 +19,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RefDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.SharedWrites;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RepositoryWriter;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -44,7 +44,7 @@ class BackgroundPackingTest {
 
   private final Disk disk = new Disk();
   private TestRefs test;
-  private SharedWrites writes;
+  private RepositoryWriter writes;
   private int made;
 
   /** Counts how often {@code packed-refs} is put into place. */
@@ -76,7 +76,7 @@ class BackgroundPackingTest {
 
   private RefDatabase open() {
     PackedRefsFile packed = test.packedRefs();
-    writes = new SharedWrites(packed, disk, Runnable::run, Runnable::run);
+    writes = new RepositoryWriter(packed, disk, Runnable::run, Runnable::run);
     UpdateSettings settings = new UpdateSettings(UpdateSettings.By.OWN, 1000, MAX_LOOSE);
     return test.database(packed, writes, settings);
   }

@@ -21,10 +21,10 @@ import com.google.common.base.Throwables;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedRefsText;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Failures;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.TableRefDatabase;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RefDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.SharedWrites;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RepositoryWriter;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
@@ -67,7 +67,7 @@ class BadRefsContractTest {
   @TempDir Path folder;
   private TestRefs test;
   private PackedRefsFile packed;
-  private SharedWrites writes;
+  private RepositoryWriter writes;
   private RefDatabase refs;
   private ObjectId older;
   private ObjectId newer;
@@ -79,7 +79,7 @@ class BadRefsContractTest {
     newer = test.commits().get(1);
     packed = test.packedRefs();
     // Packs before an update returns.
-    writes = new SharedWrites(packed, new RefDisk(), Runnable::run, Runnable::run);
+    writes = new RepositoryWriter(packed, new RefDisk(), Runnable::run, Runnable::run);
     refs =
         test.database(packed, writes, new UpdateSettings(UpdateSettings.By.OWN, 1000, MAX_LOOSE));
   }
@@ -359,7 +359,7 @@ class BadRefsContractTest {
               tables.repository(),
               (FileReftableDatabase) tables.repository().getRefDatabase(),
               new LongAdder(),
-              new Failures());
+              new JGitFallbacks());
       RefUpdate update = ours.newUpdate(A, false);
       update.setNewObjectId(newer);
       assertThat(update.update()).isEqualTo(RefUpdate.Result.NEW);

@@ -20,7 +20,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.NfsRevali
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Lists;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Failures;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -56,7 +56,7 @@ class FileRefDatabaseTest {
 
   private final Random random = new Random(Long.getLong("refs.seed", 11));
   private final ListMemory memory = new ListMemory(1 << 30);
-  private final Failures failures = new Failures();
+  private final JGitFallbacks failures = new JGitFallbacks();
 
   /** Null before {@link #open}. */
   @AutoClose private TestRefs testRefs;

@@ -19,7 +19,7 @@ import static com.google.common.truth.Truth.assertWithMessage;
 
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Failures;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.TableRefDatabase;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import java.nio.file.Files;
@@ -61,7 +61,7 @@ class InterruptedReadersTest {
   }
 
   /** Has another thread interrupt this one again and again while it opens and reads files. */
-  private static void interrupt(Callable<RefDatabase> opening, ObjectId id, Failures failures)
+  private static void interrupt(Callable<RefDatabase> opening, ObjectId id, JGitFallbacks failures)
       throws Exception {
     AtomicBoolean isOver = new AtomicBoolean();
     AtomicInteger done = new AtomicInteger();
@@ -98,7 +98,7 @@ class InterruptedReadersTest {
     try (TestRefs refs = TestRefs.createReftable(folder.resolve("r.git"), Map.of());
         FileRepository repository = new FileRepository(folder.resolve("r.git").toFile())) {
       ObjectId id = refs.commits().get(0);
-      Failures failures = new Failures();
+      JGitFallbacks failures = new JGitFallbacks();
       Callable<RefDatabase> opening =
           () ->
               new TableRefDatabase(
@@ -124,7 +124,7 @@ class InterruptedReadersTest {
           List.of("# pack-refs with: peeled fully-peeled sorted ", id.name() + ' ' + NAME);
       Files.write(file, lines);
       PackedRefsFile packed = refs.packedRefs();
-      Failures failures = new Failures();
+      JGitFallbacks failures = new JGitFallbacks();
       FileRefDatabase files =
           new FileRefDatabase(
               refs.repository(),

@@ -21,7 +21,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRef
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Lists;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedRefsText;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Failures;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import java.io.IOException;
@@ -57,7 +57,7 @@ class JGitAnswersTest {
   private ListMemory memory;
   private PackedRefsFile file;
   private FileRefDatabase own;
-  private final Failures failures = new Failures();
+  private final JGitFallbacks failures = new JGitFallbacks();
 
   @BeforeEach
   void create() throws IOException {

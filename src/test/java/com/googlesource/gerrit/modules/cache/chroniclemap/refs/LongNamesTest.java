@@ -19,7 +19,7 @@ import static com.google.common.truth.Truth.assertWithMessage;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Failures;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.TableRefDatabase;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import com.sun.management.ThreadMXBean;
@@ -147,7 +147,8 @@ class LongNamesTest {
       assertLinear(refs, database(refs));
       FileReftableDatabase jgit = (FileReftableDatabase) tables.repository().getRefDatabase();
       assertLinear(
-          tables, new TableRefDatabase(tables.repository(), jgit, new LongAdder(), new Failures()));
+          tables,
+          new TableRefDatabase(tables.repository(), jgit, new LongAdder(), new JGitFallbacks()));
     }
   }
 

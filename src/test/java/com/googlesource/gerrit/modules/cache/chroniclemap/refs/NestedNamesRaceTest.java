@@ -23,7 +23,7 @@ import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RefDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.SharedWrites;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RepositoryWriter;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -150,11 +150,11 @@ class NestedNamesRaceTest {
   private final class Writer {
     private final FileRefDatabase loose;
     private final FileRefDatabase rewrites;
-    private final SharedWrites writes;
+    private final RepositoryWriter writes;
 
     Writer(RefDisk disk) {
       PackedRefsFile packed = test.packedRefs();
-      writes = new SharedWrites(packed, disk, Runnable::run, Runnable::run);
+      writes = new RepositoryWriter(packed, disk, Runnable::run, Runnable::run);
       loose = database(packed, 1000);
       rewrites = database(packed, 0);
     }

@@ -21,7 +21,7 @@ import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RefDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.SharedWrites;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RepositoryWriter;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -143,7 +143,7 @@ class RefStepsTest {
   private static final class Repository implements AutoCloseable {
     final TestRefs test;
     final FileRefDatabase refs;
-    private final SharedWrites writes;
+    private final RepositoryWriter writes;
 
     Repository(TestRefs test, RefDisk disk, int maxLooseBatch) {
       this.test = test;

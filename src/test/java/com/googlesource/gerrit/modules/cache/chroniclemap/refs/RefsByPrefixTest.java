@@ -23,7 +23,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRef
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Lists;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedRefsText;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Failures;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -84,7 +84,7 @@ class RefsByPrefixTest {
     }
   }
 
-  private static RefDatabase ours(TestRefs repository, Failures failures) throws IOException {
+  private static RefDatabase ours(TestRefs repository, JGitFallbacks failures) throws IOException {
     PackedRefsFile packed =
         new PackedRefsFile(
             repository.folder().resolve("packed-refs").toFile(),
@@ -101,7 +101,7 @@ class RefsByPrefixTest {
   }
 
   private void compare(TestRefs repository) throws IOException {
-    Failures failures = new Failures();
+    JGitFallbacks failures = new JGitFallbacks();
     RefDatabase ours = ours(repository, failures);
     // Twice: with what was remembered of the first time.
     for (int i = 0; i < 2; i++) {
@@ -193,7 +193,7 @@ class RefsByPrefixTest {
         for (int i = 0; hasLoose && i < names.size(); i += 1 + i % 3) {
           loose(repository, names.get(i), 1);
         }
-        Failures failures = new Failures();
+        JGitFallbacks failures = new JGitFallbacks();
         RefDatabase ours = ours(repository, failures);
         RefDatabase peer = repository.peer();
         for (String part : parts) {
@@ -225,7 +225,7 @@ class RefsByPrefixTest {
     try (TestRefs repository = TestRefs.create(folder.resolve("r.git"), null)) {
       loose(repository, "refs/heads/a", 0);
       loose(repository, "refs/meta/config", 1);
-      RefDatabase ours = ours(repository, new Failures());
+      RefDatabase ours = ours(repository, new JGitFallbacks());
       for (String prefix : List.of("refs//", "refs/heads//", "refs/heads/../meta/")) {
         assertThat(ours.getRefsByPrefix(prefix)).isEmpty();
         assertThat(ours.getRefs(prefix)).isEmpty();

@@ -20,7 +20,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedRefsText;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Failures;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -53,7 +53,7 @@ class SymbolicRefsTest {
   @AutoClose private FileRepository repository;
   private RefDirectory jgit;
   private FileRefDatabase own;
-  private final Failures failures = new Failures();
+  private final JGitFallbacks failures = new JGitFallbacks();
 
   @BeforeEach
   void create() throws IOException {

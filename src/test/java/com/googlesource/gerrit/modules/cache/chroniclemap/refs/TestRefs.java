@@ -21,9 +21,9 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.NfsRevali
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Lists;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Failures;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RefDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.SharedWrites;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RepositoryWriter;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import java.io.Closeable;
 import java.io.IOException;
@@ -238,7 +238,7 @@ public final class TestRefs implements Closeable {
   }
 
   /** What writers of a repository share, which write and pack on threads of their own. */
-  static SharedWrites writes(PackedRefsFile packed) {
+  static RepositoryWriter writes(PackedRefsFile packed) {
     return writes(packed, new RefDisk());
   }
 
@@ -249,25 +249,25 @@ public final class TestRefs implements Closeable {
 
   /** The same, with other shared parts. */
   public FileRefDatabase database(
-      PackedRefsFile packed, SharedWrites writes, UpdateSettings updates) {
+      PackedRefsFile packed, RepositoryWriter writes, UpdateSettings updates) {
     return new FileRefDatabase(
         repository,
         (RefDirectory) repository.getRefDatabase(),
         packed,
         writes,
         updates,
-        new Failures());
+        new JGitFallbacks());
   }
 
   /** The same, with another disk. */
-  public static SharedWrites writes(PackedRefsFile packed, RefDisk disk) {
+  public static RepositoryWriter writes(PackedRefsFile packed, RefDisk disk) {
     Executor onNewThread =
         task -> {
           Thread thread = new Thread(task, "refs-writer-of-a-test");
           thread.setDaemon(true);
           thread.start();
         };
-    return new SharedWrites(packed, disk, onNewThread, onNewThread);
+    return new RepositoryWriter(packed, disk, onNewThread, onNewThread);
   }
 
   public Path folder() {

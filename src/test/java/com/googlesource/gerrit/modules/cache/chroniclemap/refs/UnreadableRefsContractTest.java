@@ -20,7 +20,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedRefsText;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Failures;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.TableRefDatabase;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RefDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
@@ -254,7 +254,7 @@ class UnreadableRefsContractTest {
     try (TestRefs tables = TestRefs.createReftable(folder.resolve("t.git"), Map.of())) {
       FileReftableDatabase jgit = (FileReftableDatabase) tables.repository().getRefDatabase();
       RefDatabase ours =
-          new TableRefDatabase(tables.repository(), jgit, new LongAdder(), new Failures());
+          new TableRefDatabase(tables.repository(), jgit, new LongAdder(), new JGitFallbacks());
       update(ours, A, newer);
       update(ours, TEAM, newer);
       String before = NoHandlesMain.show(method.reading.read(ours, newer));

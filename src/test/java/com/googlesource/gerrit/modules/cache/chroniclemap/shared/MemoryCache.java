@@ -78,7 +78,8 @@ final class MemoryCache implements SharedCache {
   }
 
   @Override
-  public ImportResult takeIn(byte[] key, byte[] value, long created, BooleanSupplier isWanted) {
+  public ImportResult putIfAbsent(
+      byte[] key, byte[] value, long created, BooleanSupplier isWanted) {
     String text = new String(key, UTF_8);
     if (text.equals(poison)) {
       throw new OutOfMemoryError("of a test");

@@ -169,7 +169,7 @@ class FewHandlesTest {
     public static void main(String[] arguments) throws Exception {
       Path folder = Path.of(arguments[0]);
       // Each class in a folder is a file to open; a server's classes are in a jar, which is open.
-      var unused = WayOut.of(new IOException());
+      var unused = Remedy.of(new IOException());
       Deque<FileChannel> taken = new ArrayDeque<>();
       try (StoreDirectory directory = StoreDirectory.open(folder)) {
         try {

@@ -126,7 +126,7 @@ class HitRatioTest {
           Ticket ticket = store.ticket(other);
           try (ticket) {
             takenIn +=
-                store.takeIn(other, value, clock.get(), ticket) == ImportResult.STORED ? 1 : 0;
+                store.putIfAbsent(other, value, clock.get(), ticket) == ImportResult.STORED ? 1 : 0;
           }
         }
         if (i % 100 == 0) {

@@ -30,7 +30,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** {@link Store#takeIn}: values that other servers have computed. */
+/** {@link Store#putIfAbsent}: values that other servers have computed. */
 class StoreTakeInTest {
   private static final byte[] KEY = "key".getBytes(UTF_8);
   private static final byte[] VALUE = "value".getBytes(UTF_8);
@@ -61,14 +61,14 @@ class StoreTakeInTest {
     return store("pure", 4 << 20, OldValues.PURE);
   }
 
-  private static ImportResult takeIn(Store store, byte[] key, byte[] value) {
-    return takeIn(store, key, value, System.currentTimeMillis());
+  private static ImportResult putIfAbsent(Store store, byte[] key, byte[] value) {
+    return putIfAbsent(store, key, value, System.currentTimeMillis());
   }
 
-  private static ImportResult takeIn(Store store, byte[] key, byte[] value, long created) {
+  private static ImportResult putIfAbsent(Store store, byte[] key, byte[] value, long created) {
     Ticket ticket = store.ticket(key);
     try (ticket) {
-      return store.takeIn(key, value, created, ticket);
+      return store.putIfAbsent(key, value, created, ticket);
     }
   }
 
@@ -80,10 +80,10 @@ class StoreTakeInTest {
   void whatIsMissingIsTakenInAndWhatIsThereStays() throws Exception {
     Store store = pure();
     long created = System.currentTimeMillis() - 1000;
-    assertThat(takeIn(store, KEY, VALUE, created)).isEqualTo(ImportResult.STORED);
+    assertThat(putIfAbsent(store, KEY, VALUE, created)).isEqualTo(ImportResult.STORED);
     assertThat(store.read(KEY).bytes()).isEqualTo(VALUE);
     assertThat(store.read(KEY).created()).isEqualTo(created);
-    assertThat(takeIn(store, KEY, OTHER)).isEqualTo(ImportResult.KNOWN);
+    assertThat(putIfAbsent(store, KEY, OTHER)).isEqualTo(ImportResult.KNOWN);
     assertThat(store.read(KEY).bytes()).isEqualTo(VALUE);
     assertThat(store.contains(KEY)).isTrue();
     assertThat(store.contains(OTHER)).isFalse();
@@ -95,13 +95,13 @@ class StoreTakeInTest {
     Ticket before = store.ticket(KEY);
     try (before) {
       store.remove(KEY);
-      assertThat(store.takeIn(KEY, VALUE, System.currentTimeMillis(), before))
+      assertThat(store.putIfAbsent(KEY, VALUE, System.currentTimeMillis(), before))
           .isEqualTo(ImportResult.OVER);
     }
     Ticket beforeClear = store.ticket(KEY);
     try (beforeClear) {
       store.clear();
-      assertThat(store.takeIn(KEY, VALUE, System.currentTimeMillis(), beforeClear))
+      assertThat(store.putIfAbsent(KEY, VALUE, System.currentTimeMillis(), beforeClear))
           .isEqualTo(ImportResult.OVER);
     }
     assertThat(store.read(KEY)).isNull();
@@ -111,15 +111,15 @@ class StoreTakeInTest {
   void aValueThatIsTooOldOrTooLargeIsLeft() throws Exception {
     Store store = pure();
     long old = System.currentTimeMillis() - Duration.ofDays(2).toMillis();
-    assertThat(takeIn(store, KEY, VALUE, old)).isEqualTo(ImportResult.TOO_OLD);
-    assertThat(takeIn(store, KEY, new byte[8 << 20])).isEqualTo(ImportResult.TOO_LARGE);
+    assertThat(putIfAbsent(store, KEY, VALUE, old)).isEqualTo(ImportResult.TOO_OLD);
+    assertThat(putIfAbsent(store, KEY, new byte[8 << 20])).isEqualTo(ImportResult.TOO_LARGE);
   }
 
   @Test
   void aStoreWhoseOldValuesAreWrongTakesInNothing() throws Exception {
     for (OldValues oldValues : new OldValues[] {OldValues.MUTABLE, OldValues.SECRET}) {
       Store store = store(oldValues.name(), 4 << 20, oldValues);
-      assertThat(takeIn(store, KEY, VALUE)).isEqualTo(ImportResult.OVER);
+      assertThat(putIfAbsent(store, KEY, VALUE)).isEqualTo(ImportResult.OVER);
       assertThat(store.read(KEY)).isNull();
     }
   }
@@ -137,7 +137,7 @@ class StoreTakeInTest {
     long evicted = store.stats().counts().evicted.sum();
     ImportResult result = ImportResult.STORED;
     for (int j = 0; j < 10_000 && result != ImportResult.NO_ROOM; j++) {
-      result = takeIn(store, key(1_000_000 + j), value);
+      result = putIfAbsent(store, key(1_000_000 + j), value);
     }
     assertThat(result).isEqualTo(ImportResult.NO_ROOM);
     assertThat(store.stats().counts().evicted.sum()).isEqualTo(evicted);
@@ -146,16 +146,16 @@ class StoreTakeInTest {
   @Test
   void anExpiredValueGivesWayToANewOne() throws Exception {
     Store store = pure();
-    assertThat(takeIn(store, KEY, VALUE, clock.get())).isEqualTo(ImportResult.STORED);
+    assertThat(putIfAbsent(store, KEY, VALUE, clock.get())).isEqualTo(ImportResult.STORED);
     clock.addAndGet(Duration.ofDays(2).toMillis());
     assertThat(store.contains(KEY)).isFalse();
-    assertThat(takeIn(store, KEY, OTHER, clock.get())).isEqualTo(ImportResult.STORED);
+    assertThat(putIfAbsent(store, KEY, OTHER, clock.get())).isEqualTo(ImportResult.STORED);
     assertThat(store.read(KEY).bytes()).isEqualTo(OTHER);
   }
 
   @Test
   void whatWasTakenInIsThereAfterARestart() throws Exception {
-    assertThat(takeIn(pure(), KEY, VALUE)).isEqualTo(ImportResult.STORED);
+    assertThat(putIfAbsent(pure(), KEY, VALUE)).isEqualTo(ImportResult.STORED);
     directory.close();
     open();
     assertThat(pure().read(KEY).bytes()).isEqualTo(VALUE);
@@ -181,7 +181,7 @@ class StoreTakeInTest {
     store.flush();
     int taken = 0;
     for (int i = 0; i < 50_000; i++) {
-      taken += takeIn(store, key(1_000_000 + i), value) == ImportResult.STORED ? 1 : 0;
+      taken += putIfAbsent(store, key(1_000_000 + i), value) == ImportResult.STORED ? 1 : 0;
     }
     assertThat(taken).isGreaterThan(10_000);
     int there = 0;

@@ -103,7 +103,7 @@ public final class TestStores {
   /** Returns when the disk tasks that are queued now are done. */
   static void awaitSettled(StoreDirectory directory) throws InterruptedException {
     CountDownLatch done = new CountDownLatch(1);
-    directory.threads.settle(done::countDown);
+    directory.threads.onDiskThread(done::countDown);
     done.await();
   }
 

@@ -668,7 +668,7 @@ class UpkeepTest {
     written.clear();
     // As the folder does, but however long that takes.
     store.lifecycle.close();
-    store.lifecycle.settle(new AtomicBoolean(true));
+    store.lifecycle.forceClosed(new AtomicBoolean(true));
     assertThat(written).hasSize(3);
     assertThat(written.get(0)).endsWith(".chm");
     assertThat(written.get(2)).startsWith("a-v1.use");

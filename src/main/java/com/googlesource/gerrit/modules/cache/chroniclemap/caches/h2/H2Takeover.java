@@ -19,9 +19,9 @@ import static com.google.common.base.Strings.lenientFormat;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.io.MoreFiles;
 import com.google.gerrit.server.cache.PersistentCacheDef;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.AtomicFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Seed;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreDirectory;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.WholeFile;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -102,11 +102,11 @@ public final class H2Takeover {
   public static void distrust(Path folder) throws IOException {
     Path note = folder.resolve(NOTE);
     try {
-      WholeFile.empty(note);
+      AtomicFile.empty(note);
     } catch (IOException e) {
       // The file may belong to another user, but the folder to this one.
       try {
-        WholeFile.replace(note, "");
+        AtomicFile.replace(note, "");
       } catch (IOException later) {
         e.addSuppressed(later);
         throw e;
@@ -212,7 +212,7 @@ public final class H2Takeover {
       // Already moved, by the store of a plugin that is being replaced.
     }
     // The new place first, so that the file is in one of them after a crash of the machine.
-    WholeFile.syncFolder(aside);
-    WholeFile.syncFolder(folder);
+    AtomicFile.syncFolder(aside);
+    AtomicFile.syncFolder(folder);
   }
 }

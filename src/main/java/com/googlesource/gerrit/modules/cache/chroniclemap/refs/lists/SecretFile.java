@@ -15,7 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
 import com.google.common.flogger.FluentLogger;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.WholeFile;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.AtomicFile;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -58,7 +58,7 @@ final class SecretFile {
       logger.atWarning().withCause(e).log("%s cannot be read; a new secret is made", file);
     }
     byte[] secret = random();
-    WholeFile.replace(file, secret);
+    AtomicFile.replace(file, secret);
     return secret;
   }
 }

@@ -40,7 +40,7 @@ import org.eclipse.jgit.lib.RefDatabase;
  * <p>No update starts from this view. Any thread may call.
  */
 public final class RequestView implements RefReader.CurrentList {
-  private final RepositoryRefs refs;
+  private final RepositoryFiles refs;
 
   /** The number of the reading by content that the next lookup needs. */
   private final AtomicInteger requiredRead = new AtomicInteger(1);
@@ -67,7 +67,7 @@ public final class RequestView implements RefReader.CurrentList {
    */
   private record KnownRefs(int requiredRead, long writes, RefsById refs) {}
 
-  public RequestView(RepositoryRefs refs) {
+  public RequestView(RepositoryFiles refs) {
     this.refs = refs;
   }
 

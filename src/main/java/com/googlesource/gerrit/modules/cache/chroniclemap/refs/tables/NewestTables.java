@@ -57,7 +57,7 @@ final class NewestTables extends ReftableDatabase implements Closeable {
   private boolean isChanged;
 
   /** Whether JGit cannot look up refs in the stack, and could not compact it. */
-  boolean isMisread;
+  boolean jgitMisreads;
 
   /**
    * Makes a stack that is not read yet.
@@ -85,13 +85,13 @@ final class NewestTables extends ReftableDatabase implements Closeable {
     } catch (ReflectiveOperationException e) {
       throw new IOException(list + " cannot be read", e);
     }
-    isMisread = failsToLookUp();
-    if (isMisread) {
+    jgitMisreads = failsToLookUp();
+    if (jgitMisreads) {
       logger.atInfo().atMostEvery(1, TimeUnit.MINUTES).log(
           "%s: the tables are compacted, as JGit takes a log for refs", list);
       compactFully();
       // Others may have kept JGit from that.
-      isMisread = failsToLookUp();
+      jgitMisreads = failsToLookUp();
     }
     return stack.getMergedReftable();
   }

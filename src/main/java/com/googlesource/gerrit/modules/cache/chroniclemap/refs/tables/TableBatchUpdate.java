@@ -64,7 +64,7 @@ final class TableBatchUpdate extends BatchRefUpdate {
   private final Repository repository;
 
   /** Whether the only command gives HEAD the zero id, which in other commands is a deletion. */
-  boolean zeroesHead;
+  boolean setsHeadToZero;
 
   TableBatchUpdate(TableRefDatabase database, Repository repository) {
     super(database);
@@ -144,7 +144,7 @@ final class TableBatchUpdate extends BatchRefUpdate {
             try {
               attempt.execute(walk, monitor, null);
             } catch (IndexOutOfBoundsException e) {
-              if (!tables.isMisread) {
+              if (!tables.jgitMisreads) {
                 throw e;
               }
               // What JGit takes for refs led it out of a block. Nothing was changed.
@@ -153,7 +153,7 @@ final class TableBatchUpdate extends BatchRefUpdate {
             return null;
           });
       boolean isIoError = commands.stream().anyMatch(c -> IO_ERROR.equals(c.getMessage()));
-      return tables.isMisread && isIoError ? commands : attempt.left;
+      return tables.jgitMisreads && isIoError ? commands : attempt.left;
     } finally {
       // Also if it was refused: most likely others have changed the refs.
       database.changed();
@@ -185,7 +185,7 @@ final class TableBatchUpdate extends BatchRefUpdate {
       for (ReceiveCommand command : commands) {
         logged.add(command.getOldSymref() == null ? command : withOldId(command));
       }
-      if (zeroesHead) {
+      if (setsHeadToZero) {
         refs.set(0, new ObjectIdRef.PeeledNonTag(NEW, Constants.HEAD, ObjectId.zeroId()));
       }
       if (!tables.add(writer -> write(writer, refs, logged))) {

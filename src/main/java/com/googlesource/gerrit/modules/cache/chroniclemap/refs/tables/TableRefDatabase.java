@@ -16,8 +16,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.FileStamp;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseRefs;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Failures;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Failures.Question;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks.Question;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -82,7 +82,7 @@ public final class TableRefDatabase extends RefDatabase {
   @Nullable private volatile FileStamp stamp;
 
   private final LongAdder lookups;
-  private final Failures failures;
+  private final JGitFallbacks failures;
 
   /**
    * Makes the database of a repository.
@@ -91,7 +91,10 @@ public final class TableRefDatabase extends RefDatabase {
    * @param lookups counts those of all repositories
    */
   public TableRefDatabase(
-      FileRepository repository, FileReftableDatabase jgit, LongAdder lookups, Failures failures) {
+      FileRepository repository,
+      FileReftableDatabase jgit,
+      LongAdder lookups,
+      JGitFallbacks failures) {
     this.repository = repository;
     this.lookups = lookups;
     this.jgit = jgit;
@@ -254,7 +257,7 @@ public final class TableRefDatabase extends RefDatabase {
   @Override
   @Deprecated
   public Map<String, Ref> getRefs(String prefix) throws IOException {
-    return Failures.map(prefix, getRefsByPrefix(prefix));
+    return JGitFallbacks.map(prefix, getRefsByPrefix(prefix));
   }
 
   @Override

@@ -161,7 +161,7 @@ final class TableRefUpdate extends RefUpdate {
   private Result executeOnce(ReceiveCommand command, Result desired) throws IOException {
     TableBatchUpdate batch = new TableBatchUpdate(database, repository);
     // Of a deletion, there is no new id.
-    batch.zeroesHead =
+    batch.setsHeadToZero =
         command.getRefName().equals(Constants.HEAD) && ObjectId.zeroId().equals(getNewObjectId());
     batch.addCommand(command);
     batch.setAllowNonFastForwards(true);

@@ -26,7 +26,7 @@ import static org.eclipse.jgit.transport.ReceiveCommand.Result.REJECTED_OTHER_RE
 import com.google.common.base.Joiner;
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RepositoryRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RepositoryFiles;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -59,13 +59,13 @@ final class FileBatchUpdate extends BatchRefUpdate {
   /** As long as JGit tries to lock the refs of a batch. */
   private static final long MAX_LOCK_WAIT_MILLIS = 3100;
 
-  private final RefUpdater updater;
-  private final RepositoryRefs refs;
+  private final UpdateContext context;
+  private final RepositoryFiles refs;
 
-  FileBatchUpdate(RefUpdater updater, RefDatabase database) {
+  FileBatchUpdate(UpdateContext context, RefDatabase database) {
     super(database);
-    this.updater = updater;
-    this.refs = updater.refs;
+    this.context = context;
+    this.refs = context.refs;
   }
 
   @Override
@@ -84,7 +84,7 @@ final class FileBatchUpdate extends BatchRefUpdate {
       return;
     }
     for (ReceiveCommand command : pending) {
-      RefUpdater.checkName(command.getRefName(), NameConflicts.deletes(command));
+      UpdateContext.checkName(command.getRefName(), NameConflicts.deletes(command));
     }
     if (!blockUntilTimestamps(MAX_WAIT)) {
       return;
@@ -92,7 +92,7 @@ final class FileBatchUpdate extends BatchRefUpdate {
     if (options != null) {
       setPushOptions(options);
     }
-    if (!pending.stream().allMatch(c -> Journal.isWritable(c.getRefName()))
+    if (!pending.stream().allMatch(c -> Journal.canName(c.getRefName()))
         || !executeHere(walk, pending)) {
       executeByJGit(walk, monitor, options);
     }
@@ -100,7 +100,7 @@ final class FileBatchUpdate extends BatchRefUpdate {
 
   /** Returns false if JGit must execute the batch. Nothing has happened then. */
   private boolean executeHere(RevWalk walk, List<ReceiveCommand> pending) throws IOException {
-    RefTransaction transaction = new RefTransaction(updater, pending);
+    RefTransaction transaction = new RefTransaction(context, pending);
     try {
       // JGit lists all refs for this check, HEAD among them.
       refs.sawRefs();
@@ -192,7 +192,7 @@ final class FileBatchUpdate extends BatchRefUpdate {
       transaction.checkExpected();
       transaction.write(walk);
       transaction.run();
-    } catch (LockedRefs.Refused e) {
+    } catch (HeldLocks.Refused e) {
       throw new NameConflicts.RefusedException(
           commands.stream().filter(c -> c.getRefName().equals(e.name)).findFirst().orElseThrow());
     } catch (LockFailedException e) {
@@ -227,11 +227,11 @@ final class FileBatchUpdate extends BatchRefUpdate {
   private void writeLog(ReceiveCommand command, StoredConfig config) throws IOException {
     String name = command.getRefName();
     if (NameConflicts.deletes(command)) {
-      updater.deleteLog(name);
+      context.deleteLog(name);
       return;
     }
     boolean force = isForceRefLog(command);
-    if (isRefLogDisabled(command) || !updater.preparesLog(name, force, config)) {
+    if (isRefLogDisabled(command) || !context.preparesLog(name, force, config)) {
       return;
     }
     String result = isRefLogIncludingResult(command) ? toLogText(command) : null;

@@ -18,7 +18,7 @@ import static com.google.common.base.Strings.emptyToNull;
 
 import com.google.common.base.Joiner;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RepositoryRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RepositoryFiles;
 import java.io.IOException;
 import java.util.List;
 import org.eclipse.jgit.annotations.Nullable;
@@ -40,8 +40,8 @@ import org.eclipse.jgit.transport.ReceiveCommand;
  * <p>The cost does not grow with the repository, unless {@code packed-refs} is read or rewritten.
  */
 final class FileRefUpdate extends RefUpdate {
-  private final RefUpdater updater;
-  private final RepositoryRefs refs;
+  private final UpdateContext context;
+  private final RepositoryFiles refs;
   private final RefDatabase database;
 
   private boolean deletes;
@@ -58,10 +58,10 @@ final class FileRefUpdate extends RefUpdate {
   /** JGit's update, if JGit had to make it. */
   @Nullable private RefUpdate byJGit;
 
-  FileRefUpdate(RefUpdater updater, Ref ref, RefDatabase database) {
+  FileRefUpdate(UpdateContext context, Ref ref, RefDatabase database) {
     super(ref);
-    this.updater = updater;
-    this.refs = updater.refs;
+    this.context = context;
+    this.refs = context.refs;
     this.database = database;
     setCheckConflicting(false); // the transaction does
   }
@@ -129,8 +129,8 @@ final class FileRefUpdate extends RefUpdate {
   protected boolean tryLock(boolean deref) throws IOException {
     dereferences = deref;
     name = (deref ? getRef().getLeaf() : getRef()).getName();
-    RefUpdater.checkName(name, deletes);
-    transaction = new RefTransaction(updater, List.of(command()));
+    UpdateContext.checkName(name, deletes);
+    transaction = new RefTransaction(context, List.of(command()));
     try {
       // JGit refuses even to delete a ref that is missing if there could be none.
       if (getRef().getObjectId() == null) {
@@ -142,7 +142,7 @@ final class FileRefUpdate extends RefUpdate {
       }
       transaction.lock(0);
       transaction.read();
-    } catch (LockedRefs.Refused | NameConflicts.RefusedException e) {
+    } catch (HeldLocks.Refused | NameConflicts.RefusedException e) {
       return false;
     }
     found = transaction.old(name);
@@ -191,8 +191,8 @@ final class FileRefUpdate extends RefUpdate {
     StoredConfig config = transaction.config;
     boolean force = isForceRefLog();
     // An update through a symbolic ref is logged if either of the two refs has a log.
-    boolean ofItself = updater.preparesLog(getRef().getName(), force, config);
-    boolean ofLeaf = deref && updater.preparesLog(getRef().getLeaf().getName(), force, config);
+    boolean ofItself = context.preparesLog(getRef().getName(), force, config);
+    boolean ofLeaf = deref && context.preparesLog(getRef().getLeaf().getName(), force, config);
     if (ofItself || ofLeaf) {
       ReflogWriter unused = new ReflogWriter(refs.jgit, force).log(this, message, deref);
     }
@@ -223,7 +223,7 @@ final class FileRefUpdate extends RefUpdate {
       throw e;
     }
     if (deletes) {
-      updater.deleteLog(name);
+      context.deleteLog(name);
     }
     unlock(); // listeners, which are told next, may want to change the ref too
     refs.wrote();

@@ -61,8 +61,8 @@ import org.eclipse.jgit.lib.ObjectId;
  * power leads to the text of its own transaction, never to that of a later one.
  *
  * <p>The text is UTF-8 and has one line each for: a title with the version; the boot, the machine
- * and the kind of file system, as in {@link Origin}; each ref, with its new id in hex (zeros to
- * delete the ref) and its name; {@code end} and the CRC32C of all lines before. Its length grows
+ * and the kind of file system, as in {@link ProcessOrigin}; each ref, with its new id in hex (zeros
+ * to delete the ref) and its name; {@code end} and the CRC32C of all lines before. Its length grows
  * with the refs of the transaction alone. For one thread at a time.
  */
 final class Journal implements Closeable {
@@ -109,7 +109,7 @@ final class Journal implements Closeable {
   record Entry(String name, ObjectId newId) {}
 
   /** Whether a ref name can be written to a journal. Every name that git allows can. */
-  static boolean isWritable(String name) {
+  static boolean canName(String name) {
     return CharMatcher.inRange('\0', (char) (' ' - 1)).matchesNoneOf(name)
         && UTF_8.newEncoder().canEncode(name);
   }
@@ -138,7 +138,7 @@ final class Journal implements Closeable {
     }
   }
 
-  private static byte[] text(Origin origin, List<Entry> entries) {
+  private static byte[] text(ProcessOrigin origin, List<Entry> entries) {
     ByteArrayOutputStream text = new ByteArrayOutputStream(256 + 96 * entries.size());
     text.writeBytes((TITLE + origin.lines()).getBytes(UTF_8));
     for (Entry entry : entries) {
@@ -258,7 +258,7 @@ final class Journal implements Closeable {
    */
   record Found(
       Path file,
-      @Nullable Origin origin,
+      @Nullable ProcessOrigin origin,
       boolean isWhole,
       List<Entry> entries,
       List<Path> anchors,
@@ -294,7 +294,7 @@ final class Journal implements Closeable {
     String text = new String(bytes, UTF_8);
     boolean durable = file.toString().endsWith(DURABLE);
     boolean decided = durable || file.toString().endsWith(DECIDED);
-    Origin origin = origin(text);
+    ProcessOrigin origin = origin(text);
     int end = text.lastIndexOf("\n" + END) + 1;
     boolean isWhole =
         origin != null
@@ -305,7 +305,7 @@ final class Journal implements Closeable {
     if (isWhole) {
       text.substring(TITLE.length(), end)
           .lines()
-          .skip(Origin.LINES)
+          .skip(ProcessOrigin.LINES)
           .forEach(line -> entries.add(entry(line)));
     }
     List<Path> anchors = new ArrayList<>(List.of(file));
@@ -315,8 +315,8 @@ final class Journal implements Closeable {
   }
 
   @Nullable
-  private static Origin origin(String text) {
-    return text.startsWith(TITLE) ? Origin.parse(text.substring(TITLE.length())) : null;
+  private static ProcessOrigin origin(String text) {
+    return text.startsWith(TITLE) ? ProcessOrigin.parse(text.substring(TITLE.length())) : null;
   }
 
   private static Entry entry(String line) {

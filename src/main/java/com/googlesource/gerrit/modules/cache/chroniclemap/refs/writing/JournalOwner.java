@@ -39,7 +39,7 @@ import org.eclipse.jgit.annotations.Nullable;
  * name is {@code PID-START-LOADER-COUNT.alive}, with the start in milliseconds since the epoch.
  *
  * <p>The lock is reliable among the processes of one running system, even in different containers.
- * {@link Origin#isDead} judges processes of other machines.
+ * {@link ProcessOrigin#isDead} judges processes of other machines.
  *
  * <p>No other class may open the file: a process loses its lock on a file as soon as it closes that
  * file, however it was opened.
@@ -75,9 +75,9 @@ final class JournalOwner implements Closeable {
 
   private final Object key;
 
-  final Origin origin;
+  final ProcessOrigin origin;
 
-  /** The number of its journals in use. Guarded by the {@link RefLocks}. */
+  /** The number of its journals in use. Guarded by the {@link JournalFolder}. */
   int inUse;
 
   private JournalOwner(
@@ -86,7 +86,7 @@ final class JournalOwner implements Closeable {
     this.file = file;
     this.key = key;
     this.open = open;
-    this.origin = Origin.ofThis(file.getParent(), isLocked);
+    this.origin = ProcessOrigin.ofThis(file.getParent(), isLocked);
   }
 
   /**

@@ -20,7 +20,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseFile
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RepositoryRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RepositoryFiles;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -44,14 +44,14 @@ import org.eclipse.jgit.transport.ReceiveCommand;
  * writes:
  *
  * <ul>
- *   <li>Threads of this process can't hold names above or below each other's (ReservedNames).
+ *   <li>Threads of this process can't hold names above or below each other's (NameReservations).
  *   <li>Other processes with this module take their locks before they look for the locks of others,
  *       as is done here. So at least one of two processes sees the other.
  *   <li>Native git looks only for refs, under its lock. If it locks first, its lock is seen here.
  *       If it locks later, it sees what was packed before. The folder {@code x/} stops its rename
  *       of {@code x.lock} to {@code x} as long as there is a ref or a lock in the folder. So a
  *       writer that packs a ref checks again before it deletes the ref's file or lock ({@link
- *       LocksAbove}, {@link RefTransaction#finish}).
+ *       ForeignLocks}, {@link RefTransaction#finish}).
  * </ul>
  *
  * <p>For one thread at a time. Two conflicts are not prevented. JGit looks for other refs before it
@@ -73,7 +73,7 @@ final class NameConflicts {
     }
   }
 
-  private final RepositoryRefs refs;
+  private final RepositoryFiles refs;
   private final List<ReceiveCommand> commands;
   private final NavigableSet<String> made = new TreeSet<>();
   private final NavigableSet<String> deleted = new TreeSet<>();
@@ -82,7 +82,7 @@ final class NameConflicts {
   @Nullable private ParsedRefs searched;
 
   /** Makes the conflicts of a batch, without looking for any. */
-  NameConflicts(RepositoryRefs refs, List<ReceiveCommand> commands) {
+  NameConflicts(RepositoryFiles refs, List<ReceiveCommand> commands) {
     this.refs = refs;
     this.commands = commands;
     for (ReceiveCommand command : commands) {
@@ -165,7 +165,7 @@ final class NameConflicts {
    * @param names those of the refs that are not loose
    */
   void checkFiles(Set<String> names) throws IOException {
-    LocksAbove above = new LocksAbove(refs.paths, made, deleted);
+    ForeignLocks above = new ForeignLocks(refs.paths, made, deleted);
     for (ReceiveCommand command : commands) {
       String name = command.getRefName();
       if (!deletes(command)
@@ -191,7 +191,7 @@ final class NameConflicts {
    * the folder {@code x} then stops that writer. Each lock file is looked for once, if the names
    * come in order.
    */
-  static final class LocksAbove {
+  static final class ForeignLocks {
     private static final long OLD_MILLIS = TimeUnit.MINUTES.toMillis(1);
 
     private final RefPaths paths;
@@ -204,7 +204,7 @@ final class NameConflicts {
 
     /** Makes the locks above names that the caller has locked. */
     @SafeVarargs
-    LocksAbove(RefPaths paths, Collection<String>... names) throws IOException {
+    ForeignLocks(RefPaths paths, Collection<String>... names) throws IOException {
       this.paths = paths;
       for (Collection<String> each : names) {
         for (String name : each) {

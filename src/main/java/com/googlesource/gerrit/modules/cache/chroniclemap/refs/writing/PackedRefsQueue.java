@@ -102,14 +102,14 @@ final class PackedRefsQueue {
   }
 
   /**
-   * The terms of a request.
+   * The options of a request.
    *
    * @param locks lock {@code packed-refs} if this request leads its group; held until run returns
    * @param changesRefs whether refs get other values, and not only other places
    * @param durable whether the rename of the new file has to survive a crash of the machine; its
    *     content is always synced
    */
-  record Terms(LockedRefs locks, boolean changesRefs, boolean durable) {}
+  record Options(HeldLocks locks, boolean changesRefs, boolean durable) {}
 
   /** Provides the list while {@code packed-refs} is locked. */
   interface LockedList {
@@ -119,7 +119,7 @@ final class PackedRefsQueue {
 
   private static final class Waiting {
     final Request request;
-    final Terms terms;
+    final Options options;
     @Nullable Throwable failure;
 
     /** Whether the request may have been decided. */
@@ -131,9 +131,9 @@ final class PackedRefsQueue {
     /** Whether the request is over, done or failed. */
     boolean done;
 
-    Waiting(Request request, Terms terms) {
+    Waiting(Request request, Options options) {
       this.request = request;
-      this.terms = terms;
+      this.options = options;
     }
   }
 
@@ -148,7 +148,7 @@ final class PackedRefsQueue {
   private List<Waiting> waiting = new ArrayList<>();
 
   /** The next group's list, made in advance: if memory ran out, the waiting threads would hang. */
-  private List<Waiting> spare = new ArrayList<>();
+  private List<Waiting> nextGroup = new ArrayList<>();
 
   private boolean writing;
 
@@ -167,8 +167,8 @@ final class PackedRefsQueue {
    * @throws RefReader.LeftToJGit if JGit must write; nothing has happened then
    * @throws IOException if the request failed
    */
-  void run(Request request, Terms terms, LockedList list) throws IOException {
-    Waiting mine = new Waiting(request, terms);
+  void run(Request request, Options options, LockedList list) throws IOException {
+    Waiting mine = new Waiting(request, options);
     synchronized (this) {
       waiting.add(mine);
       if (!writing) {
@@ -223,8 +223,8 @@ final class PackedRefsQueue {
           return;
         }
         group = waiting;
-        waiting = spare;
-        spare = group;
+        waiting = nextGroup;
+        nextGroup = group;
       }
       try {
         write(group, list);
@@ -252,17 +252,17 @@ final class PackedRefsQueue {
   }
 
   private void write(List<Waiting> group, LockedList list) throws IOException {
-    LockedRefs leader = group.get(0).terms.locks();
+    HeldLocks leader = group.get(0).options.locks();
     lock(leader);
     try {
-      List<Waiting> going = new ArrayList<>(group);
+      List<Waiting> accepted = new ArrayList<>(group);
       boolean byContent = false;
-      for (int attempt = 1; !going.isEmpty(); attempt++) {
+      for (int attempt = 1; !accepted.isEmpty(); attempt++) {
         ParsedRefs packed = list.get(byContent);
         PackedEdits edits = new PackedEdits();
-        going.removeIf(each -> !succeeds(each, () -> each.request.collect(packed, edits)));
+        accepted.removeIf(each -> !succeeds(each, () -> each.request.collect(packed, edits)));
         try {
-          if (write(going, leader, packed, edits)) {
+          if (write(accepted, leader, packed, edits)) {
             return;
           }
         } catch (ListSource.ChangedException e) {
@@ -286,7 +286,7 @@ final class PackedRefsQueue {
   }
 
   /** Rolls back the requests that were decided and then failed. */
-  private void rollBack(List<Waiting> group, LockedRefs leader, LockedList list) {
+  private void rollBack(List<Waiting> group, HeldLocks leader, LockedList list) {
     List<Waiting> failed =
         group.stream().filter(each -> each.isDecided && !each.succeeded).toList();
     if (failed.isEmpty()) {
@@ -313,27 +313,27 @@ final class PackedRefsQueue {
 
   /** Returns false if a request fails to decide. The written file has too many changes then. */
   private boolean write(
-      List<Waiting> going, LockedRefs leader, ParsedRefs packed, PackedEdits edits)
+      List<Waiting> accepted, HeldLocks leader, ParsedRefs packed, PackedEdits edits)
       throws IOException {
     Path target = leader.besidePackedRefs();
     try {
       Written written = writeEdited(packed, edits, target);
       List<Waiting> undecided = new ArrayList<>();
-      for (Waiting each : going) {
+      for (Waiting each : accepted) {
         each.isDecided = true;
         if (!succeeds(each, each.request::decide)) {
           undecided.add(each);
         }
       }
       if (!undecided.isEmpty()) {
-        going.removeAll(undecided);
+        accepted.removeAll(undecided);
         return false;
       }
-      publish(going, written, target, leader.packedRefs);
+      publish(accepted, written, target, leader.packedRefs);
     } finally {
       deleteUnused(target);
     }
-    for (Waiting each : going) {
+    for (Waiting each : accepted) {
       each.succeeded = succeeds(each, each.request::finish);
     }
     return true;
@@ -381,8 +381,8 @@ final class PackedRefsQueue {
       }
     }
     file.published(
-        written.list, stamp, requests.stream().anyMatch(each -> each.terms.changesRefs()));
-    if (requests.stream().anyMatch(each -> each.terms.durable())) {
+        written.list, stamp, requests.stream().anyMatch(each -> each.options.changesRefs()));
+    if (requests.stream().anyMatch(each -> each.options.durable())) {
       disk.syncFolders(List.of(place.getParent()));
     }
   }
@@ -408,7 +408,7 @@ final class PackedRefsQueue {
     }
   }
 
-  private void lock(LockedRefs leader) throws IOException {
+  private void lock(HeldLocks leader) throws IOException {
     long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(MAX_LOCK_WAIT_MILLIS);
     for (long pause = 1; !leader.lockPackedRefs(); pause = Math.min(2 * pause, MAX_PAUSE_MILLIS)) {
       if (System.nanoTime() - end >= 0) {

@@ -20,7 +20,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseFile
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedEdits;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RepositoryRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RepositoryFiles;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.DirectoryNotEmptyException;
@@ -52,7 +52,7 @@ import org.eclipse.jgit.lib.ObjectId;
  * <p>All writes are synced, whatever {@code core.fsyncRefFiles} says: recovery is rare, and a
  * second crash is likelier after a first one. Without dead processes, one folder is listed.
  */
-record Recovery(RepositoryRefs refs, SharedWrites writes) {
+record Recovery(RepositoryFiles refs, RepositoryWriter writes) {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /** The log names each file, once a minute at most. */
@@ -157,13 +157,14 @@ record Recovery(RepositoryRefs refs, SharedWrites writes) {
           journals.add(Journal.read(each, files));
         }
       }
-      Origin origin = // null if none of the journals has it
+      ProcessOrigin origin = // null if none of the journals has it
           journals.stream()
               .map(Journal.Found::origin)
               .filter(Objects::nonNull)
               .findFirst()
               .orElse(null);
-      isDead = !JournalOwner.isLiving(file) && Origin.isDead(origin, refs.paths.transactions);
+      isDead =
+          !JournalOwner.isLiving(file) && ProcessOrigin.isDead(origin, refs.paths.transactions);
       if (isDead) {
         dead.add(new Dead(owner, journals));
       } else if (!journals.isEmpty()) {
@@ -319,7 +320,7 @@ record Recovery(RepositoryRefs refs, SharedWrites writes) {
 
   /** Deletes refs that the dead process still has locked when the queue gets to them. */
   private void delete(List<String> names, Journal.Found journal) throws IOException {
-    try (LockedRefs none = writes.locks.lockNothing(refs.paths)) {
+    try (HeldLocks none = writes.locks.lockNothing(refs.paths)) {
       writes.queue.run(
           new PackedRefsQueue.Request() {
             @Override
@@ -340,7 +341,7 @@ record Recovery(RepositoryRefs refs, SharedWrites writes) {
               }
             }
           },
-          new PackedRefsQueue.Terms(none, true, true),
+          new PackedRefsQueue.Options(none, true, true),
           refs::lockedList);
     }
   }

@@ -275,7 +275,7 @@ public class RefDisk {
     for (Path path : Iterables.concat(files, folders)) {
       about("sync", path);
     }
-    Durable.sync(files, folders);
+    FileSync.sync(files, folders);
   }
 
   /** Syncs the entries of folders. */

@@ -20,7 +20,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedEdits;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RepositoryRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RepositoryFiles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.util.ArrayList;
@@ -55,7 +55,7 @@ import org.eclipse.jgit.revwalk.RevWalk;
  *
  * <p>Any thread may call.
  */
-record RefPacker(RefUpdater updater, RepositoryRefs refs) {
+record RefPacker(UpdateContext context, RepositoryFiles refs) {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /** How many files are deleted under one set of locks, for which other writers may wait. */
@@ -114,7 +114,7 @@ record RefPacker(RefUpdater updater, RepositoryRefs refs) {
       logger.atWarning().withCause(e).log(
           "cannot pack the loose refs of %s; they stay loose", refs.repository);
     } finally {
-      updater.writes.packed(loose, most);
+      context.writes.packed(loose, most);
       refs.repository.close();
     }
   }
@@ -159,11 +159,11 @@ record RefPacker(RefUpdater updater, RepositoryRefs refs) {
     if (values.isEmpty()) {
       return;
     }
-    try (LockedRefs none = updater.writes.locks.lockNothing(refs.paths)) {
+    try (HeldLocks none = context.writes.locks.lockNothing(refs.paths)) {
       // Durably, as the files are deleted next.
-      updater.write(
+      context.write(
           (packed, edits) -> collect(values, packed, edits),
-          new PackedRefsQueue.Terms(none, false, true));
+          new PackedRefsQueue.Options(none, false, true));
     }
     List<String> names = new ArrayList<>(values.keySet());
     for (int i = 0; i < names.size(); i += MAX_PRUNED_TOGETHER) {
@@ -176,7 +176,7 @@ record RefPacker(RefUpdater updater, RepositoryRefs refs) {
     List<String> broken = new ArrayList<>();
     try (RevWalk walk = new RevWalk(refs.repository)) {
       for (Ref ref : loose.values()) {
-        if (ref.isSymbolic() || !Journal.isWritable(ref.getName())) {
+        if (ref.isSymbolic() || !Journal.canName(ref.getName())) {
           continue;
         }
         try {
@@ -232,11 +232,11 @@ record RefPacker(RefUpdater updater, RepositoryRefs refs) {
       part.put(name, values.get(name));
       entries.add(new Journal.Entry(name, values.get(name).id));
     }
-    try (LockedRefs locks = updater.lock(entries, 0)) {
+    try (HeldLocks locks = context.lock(entries, 0)) {
       prune(part, locks);
     } catch (RefReader.LeftToJGit e) {
       return; // these refs stay loose
-    } catch (LockedRefs.Refused e) {
+    } catch (HeldLocks.Refused e) {
       // Another writer has one of the refs. The others are packed without it.
       if (names.size() > 1) {
         int middle = names.size() / 2;
@@ -247,10 +247,10 @@ record RefPacker(RefUpdater updater, RepositoryRefs refs) {
   }
 
   /** Deletes the files of packed refs, under their locks. */
-  private void prune(Map<String, Peeled> values, LockedRefs held) throws IOException {
+  private void prune(Map<String, Peeled> values, HeldLocks held) throws IOException {
     // The list is read under the locks, so it lacks a ref that was deleted and made again.
     ParsedRefs packed = refs.lockedReader.packed();
-    NameConflicts.LocksAbove above = new NameConflicts.LocksAbove(refs.paths, held.names);
+    NameConflicts.ForeignLocks above = new NameConflicts.ForeignLocks(refs.paths, held.names);
     for (int i = 0; i < held.names.size(); i++) {
       String name = held.names.get(i);
       Peeled value = values.get(name);

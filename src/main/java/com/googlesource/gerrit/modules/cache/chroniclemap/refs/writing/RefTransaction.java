@@ -17,7 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedEdits;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RepositoryRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RepositoryFiles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Transactions;
 import java.io.Closeable;
 import java.io.IOException;
@@ -69,8 +69,8 @@ import org.eclipse.jgit.transport.ReceiveCommand;
  * line changes.
  */
 final class RefTransaction implements PackedRefsQueue.Request, Closeable {
-  private final RefUpdater updater;
-  private final RepositoryRefs refs;
+  private final UpdateContext context;
+  private final RepositoryFiles refs;
 
   /** The commands in the order of names. */
   final List<ReceiveCommand> commands;
@@ -92,7 +92,7 @@ final class RefTransaction implements PackedRefsQueue.Request, Closeable {
   private final List<Integer> deleted = new ArrayList<>();
 
   /** Null until the refs are locked. */
-  @Nullable private LockedRefs locks;
+  @Nullable private HeldLocks locks;
 
   /** The refs that were not loose when their old values were read. */
   private Set<String> notLoose = Set.of();
@@ -119,15 +119,15 @@ final class RefTransaction implements PackedRefsQueue.Request, Closeable {
   private boolean areLinesRolledBack;
 
   /** Makes a transaction without preparing anything. */
-  RefTransaction(RefUpdater updater, List<ReceiveCommand> given) {
-    this.updater = updater;
-    this.refs = updater.refs;
+  RefTransaction(UpdateContext context, List<ReceiveCommand> given) {
+    this.context = context;
+    this.refs = context.refs;
     this.commands = new ArrayList<>(given);
     commands.sort(Comparator.comparing(ReceiveCommand::getRefName));
     this.conflicts = new NameConflicts(refs, given);
-    this.isPacked = given.size() > Math.max(1, updater.maxLooseBatch()) || conflicts.areNested();
+    this.isPacked = given.size() > Math.max(1, context.maxLooseBatch()) || conflicts.areNested();
     this.config = refs.repository.getConfig();
-    this.durable = updater.isDurable(config);
+    this.durable = context.isDurable(config);
     for (int i = 0; i < commands.size(); i++) {
       (NameConflicts.deletes(commands.get(i)) ? deleted : made).add(i);
     }
@@ -138,15 +138,15 @@ final class RefTransaction implements PackedRefsQueue.Request, Closeable {
   /**
    * Locks the refs.
    *
-   * @throws LockedRefs.Refused if there is another lock holder of a ref
+   * @throws HeldLocks.Refused if there is another lock holder of a ref
    * @throws RefReader.LeftToJGit if JGit must write
    */
-  void lock(long waitMillis) throws IOException, LockedRefs.Refused {
+  void lock(long waitMillis) throws IOException, HeldLocks.Refused {
     if (isPacked) {
       packLoose();
     }
     locks =
-        updater.lock(
+        context.lock(
             commands.stream().map(c -> new Journal.Entry(c.getRefName(), c.getNewId())).toList(),
             waitMillis);
   }
@@ -158,7 +158,7 @@ final class RefTransaction implements PackedRefsQueue.Request, Closeable {
   private void packLoose() throws IOException {
     for (ReceiveCommand command : commands) {
       if (refs.loose.find(command.getRefName()) != null) {
-        updater.packer().pack(NullProgressMonitor.INSTANCE, true);
+        context.packer().pack(NullProgressMonitor.INSTANCE, true);
         return;
       }
     }
@@ -187,7 +187,7 @@ final class RefTransaction implements PackedRefsQueue.Request, Closeable {
 
   private void checkFiles(Set<String> names) throws IOException {
     notLoose = names;
-    updater.checkFiles(conflicts, names);
+    context.checkFiles(conflicts, names);
   }
 
   /** The old value of a ref; null if it is missing. */
@@ -243,7 +243,7 @@ final class RefTransaction implements PackedRefsQueue.Request, Closeable {
       change();
     } finally {
       if (link != null) {
-        updater.writes.transactions.end(link);
+        context.writes.transactions.end(link);
       }
     }
     newLoose = isPacked ? 0 : (int) made.stream().filter(i -> !isLoose(i)).count();
@@ -262,7 +262,7 @@ final class RefTransaction implements PackedRefsQueue.Request, Closeable {
           // Packing has deleted files. One of them could hide the new line after a power loss.
           locks.syncFolders();
         }
-        updater.write(this, new PackedRefsQueue.Terms(locks, true, durable));
+        context.write(this, new PackedRefsQueue.Options(locks, true, durable));
       } else {
         decide();
         finish();
@@ -316,7 +316,7 @@ final class RefTransaction implements PackedRefsQueue.Request, Closeable {
       locks.syncValues();
     }
     if (commands.size() > 1) {
-      link = updater.writes.transactions.begin(oldValues);
+      link = context.writes.transactions.begin(oldValues);
     }
     hasBegun = true;
   }
@@ -393,7 +393,7 @@ final class RefTransaction implements PackedRefsQueue.Request, Closeable {
       attempt(
           "in packed-refs",
           why,
-          () -> updater.write(lines, new PackedRefsQueue.Terms(locks, false, durable)));
+          () -> context.write(lines, new PackedRefsQueue.Options(locks, false, durable)));
     }
   }
 
@@ -437,7 +437,7 @@ final class RefTransaction implements PackedRefsQueue.Request, Closeable {
   public void close() {
     if (locks != null) {
       locks.close();
-      updater.madeLoose(newLoose);
+      context.madeLoose(newLoose);
       newLoose = 0;
     }
   }

@@ -18,10 +18,10 @@
  * processes and completes their transactions or rolls them back.
  *
  * <p>The entry point is {@link
- * com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RefUpdater}. To follow an update,
- * read {@code FileRefUpdate} or {@code FileBatchUpdate}, then {@code RefTransaction} and {@code
- * LockedRefs}. {@code Journal} describes the files on disk, step by step. All changes of the disk
- * go through {@link com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RefDisk}, where
- * tests make them fail.
+ * com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateContext}. To follow an
+ * update, read {@code FileRefUpdate} or {@code FileBatchUpdate}, then {@code RefTransaction} and
+ * {@code HeldLocks}. {@code Journal} describes the files on disk, step by step. All changes of the
+ * disk go through {@link com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RefDisk},
+ * where tests make them fail.
  */
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;

@@ -123,7 +123,7 @@ final class BorrowedPages {
    * Gives back pages that were read, once they are enough. Should be called without any lock that
    * others wait for, as it makes a few system calls for each run of pages.
    */
-  synchronized void giveBack() {
+  synchronized void dropPages() {
     attempt(
         () -> {
           if (read - given >= STEP_BYTES) {
@@ -135,7 +135,7 @@ final class BorrowedPages {
 
   /** To be called when nothing more is read. Further calls do nothing. */
   void close() {
-    // Set first, so that a call of giveBack in another thread ends soon.
+    // Set first, so that a call of dropPages in another thread ends soon.
     off = true;
     synchronized (this) {
       int closed = file;

@@ -63,7 +63,7 @@ final class Holes {
    *
    * @param address where the part is mapped
    */
-  static void giveBack(long address, int bytes) {
+  static void punch(long address, int bytes) {
     long from = OS.pageAlign(address);
     long pages = (address + bytes - from) / OS.pageSize();
     LibC libC = LibC.get();

@@ -607,7 +607,7 @@ public final class RecordMap {
     headers.setEntries(segment, 0);
     state.wrote();
     counts.emptied(segment);
-    Holes.giveBack(address + start, bytes);
+    Holes.punch(address + start, bytes);
   }
 
   /** The callback of {@link #scanSegment}. */

@@ -106,8 +106,8 @@ public final class SegmentReader implements AutoCloseable {
   }
 
   /** See {@link BorrowedPages}; to be called after each segment, without locks that others need. */
-  public void giveBack() {
-    pages.giveBack();
+  public void dropPages() {
+    pages.dropPages();
   }
 
   /** To be called when nothing more is read. For any thread. */

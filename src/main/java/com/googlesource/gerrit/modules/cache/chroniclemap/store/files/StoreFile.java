@@ -241,7 +241,7 @@ public final class StoreFile {
 
   /**
    * Marks the file, to which nobody writes any more, as closed, and unmaps it. The mark takes no
-   * longer for a large file. File and state file stay open for {@link #settle}, until {@link
+   * longer for a large file. File and state file stay open for {@link #forceClosed}, until {@link
    * #release}.
    *
    * @throws FileReplacedException if another file was put in the place of one of them
@@ -288,7 +288,7 @@ public final class StoreFile {
    * @param ours whether the folder still belongs to this process, asked after the disk has done its
    *     part; does not change while {@code ours} is held as a lock
    */
-  public void settle(AtomicBoolean ours) throws IOException {
+  public void forceClosed(AtomicBoolean ours) throws IOException {
     forcing.lock();
     try {
       throwIfRefused();

@@ -20,7 +20,7 @@ import static com.google.common.truth.Truth.assertWithMessage;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.InMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsComparison;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Failures;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -74,7 +74,7 @@ class TableRefDatabaseTest {
     return (FileReftableDatabase) repository.getRefDatabase();
   }
 
-  private final Failures failures = new Failures();
+  private final JGitFallbacks failures = new JGitFallbacks();
 
   private RefDatabase ours(TestRefs refs) {
     return new TableRefDatabase(

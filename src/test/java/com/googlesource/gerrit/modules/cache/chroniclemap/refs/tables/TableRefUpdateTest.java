@@ -22,7 +22,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsParity;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.Warnings;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Failures;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.io.UncheckedIOException;
@@ -62,7 +62,7 @@ class TableRefUpdateTest {
   private static final int THREADS = 8;
 
   @TempDir Path folder;
-  private final Failures failures = new Failures();
+  private final JGitFallbacks failures = new JGitFallbacks();
 
   private TestRefs create(String name) throws IOException {
     return TestRefs.createReftable(folder.resolve(name), Map.of("core.logAllRefUpdates", true));

@@ -21,7 +21,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.InMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsComparison;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Failures;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -68,7 +68,7 @@ class TablesOfGitTest {
   @TempDir(factory = InMemory.class)
   Path folder;
 
-  private final Failures failures = new Failures();
+  private final JGitFallbacks failures = new JGitFallbacks();
 
   private TestRefs create(int blockSize, int restarts, boolean hasObjects) throws IOException {
     return TestRefs.createReftable(

@@ -20,7 +20,7 @@ import static com.google.common.truth.Truth.assertWithMessage;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RepositoryRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RepositoryFiles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Transactions;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -49,14 +49,14 @@ class NameConflictsTest {
 
   @TempDir Path folder;
   private TestRefs refs;
-  private RepositoryRefs own;
+  private RepositoryFiles own;
 
   @BeforeEach
   void create() throws IOException {
     refs = TestRefs.create(folder.resolve("r.git"), null);
     FileRepository repository = refs.peerRepository();
     own =
-        new RepositoryRefs(
+        new RepositoryFiles(
             repository,
             (RefDirectory) repository.getRefDatabase(),
             refs.packedRefs(),

@@ -101,7 +101,7 @@ class PackedRefsQueueTest {
 
   /** Gives one ref a line. */
   private static final class OneLine implements PackedRefsQueue.Request {
-    private final LockedRefs locks;
+    private final HeldLocks locks;
     private final String name;
     private final ObjectId id;
     @Nullable private final Stage failing;
@@ -109,7 +109,7 @@ class PackedRefsQueueTest {
     /** For the thread that writes, until the request is over. */
     boolean finished;
 
-    OneLine(LockedRefs locks, String name, ObjectId id, @Nullable Stage failing) {
+    OneLine(HeldLocks locks, String name, ObjectId id, @Nullable Stage failing) {
       this.locks = locks;
       this.name = name;
       this.id = id;
@@ -215,7 +215,7 @@ class PackedRefsQueueTest {
   private OneLine line(String name, @Nullable Stage failing) throws Exception {
     RefPaths paths = new RefPaths(test.repository(), file.file);
     return new OneLine(
-        LockedRefs.lock(paths, new RefLocks(disk), List.of(), 0),
+        HeldLocks.lock(paths, new JournalFolder(disk), List.of(), 0),
         name,
         test.commits().get(1),
         failing);
@@ -227,7 +227,7 @@ class PackedRefsQueueTest {
           try {
             queue.run(
                 request,
-                new PackedRefsQueue.Terms(request.locks, true, false),
+                new PackedRefsQueue.Options(request.locks, true, false),
                 byContent ->
                     byContent ? file.currentByContent() : file.current(TrustStat.AFTER_OPEN));
           } finally {

@@ -67,7 +67,7 @@ class RefFilesTest {
   @TempDir Path folder;
 
   private TestRefs test;
-  private SharedWrites writes;
+  private RepositoryWriter writes;
   private FileRefDatabase refs;
   private int maxLooseBatch = 1000;
 
@@ -276,7 +276,7 @@ class RefFilesTest {
 
   /** Each kind of change, none of which may leave anything behind. */
   private void makeChanges() throws Exception {
-    try (Warnings warnings = new Warnings("writing.RefLocks")) {
+    try (Warnings warnings = new Warnings("writing.JournalFolder")) {
       assertThat(update(A, 1)).isEqualTo(RefUpdate.Result.NEW);
       batch(command(A, 1, 2), command(B, null, 2), command(CHANGE, null, 3));
       assertThat(update(A, 3)).isEqualTo(RefUpdate.Result.FORCED);
@@ -662,7 +662,7 @@ class RefFilesTest {
     update(META, 1);
     Path logs = Files.createDirectories(test.folder().resolve("logs/refs"));
     hide(logs.resolve("changes"));
-    try (Warnings warnings = new Warnings("writing.RefUpdater")) {
+    try (Warnings warnings = new Warnings("writing.UpdateContext")) {
       assertThat(update(META, null)).isEqualTo(RefUpdate.Result.FORCED);
       assertThat(warnings.texts).hasSize(1);
       assertThat(warnings.texts.get(0))
@@ -779,14 +779,14 @@ class RefFilesTest {
   @Test
   void idleOwnersOfManyRepositoriesAreClosed() throws Exception {
     make(new RefDisk());
-    List<RefLocks> all = new ArrayList<>();
-    LockedRefs inUse = null;
+    List<JournalFolder> all = new ArrayList<>();
+    HeldLocks inUse = null;
     for (int i = 0; i < 100; i++) {
       try (FileRepository repository = new FileRepository(folder.resolve(i + ".git").toFile())) {
         Files.createDirectories(folder.resolve(i + ".git/refs/heads"));
-        RefLocks locks = new RefLocks(new RefDisk());
-        LockedRefs held =
-            LockedRefs.lock(
+        JournalFolder locks = new JournalFolder(new RefDisk());
+        HeldLocks held =
+            HeldLocks.lock(
                 new RefPaths(repository, folder.resolve(i + ".git/packed-refs").toFile()),
                 locks,
                 List.of(new Journal.Entry(A, id(1))),

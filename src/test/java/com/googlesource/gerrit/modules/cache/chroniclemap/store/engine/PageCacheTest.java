@@ -234,7 +234,7 @@ class PageCacheTest {
         long damaged =
             reader.read(i, record -> found[0] += file.contains(record.storedKey()) ? 1 : 0);
         assertThat(damaged).isEqualTo(0);
-        reader.giveBack();
+        reader.dropPages();
       }
     } finally {
       Files.move(renamed, path);

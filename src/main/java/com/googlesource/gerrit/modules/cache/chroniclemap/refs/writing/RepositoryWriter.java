@@ -26,10 +26,10 @@ import java.util.concurrent.atomic.AtomicInteger;
  * The state that all writers of one repository folder share in this process, for all instances of
  * the repository. Any thread may call.
  */
-public final class SharedWrites {
+public final class RepositoryWriter {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  final RefLocks locks;
+  final JournalFolder locks;
   public final Transactions transactions = new Transactions();
   final RefDisk disk;
   final PackedRefsQueue queue;
@@ -52,9 +52,9 @@ public final class SharedWrites {
    * @param writer runs rewrites, each on a thread that nobody interrupts
    * @param background packs loose refs
    */
-  public SharedWrites(PackedRefsFile file, RefDisk disk, Executor writer, Executor background) {
+  public RepositoryWriter(PackedRefsFile file, RefDisk disk, Executor writer, Executor background) {
     this.disk = disk;
-    this.locks = new RefLocks(disk);
+    this.locks = new JournalFolder(disk);
     this.queue = new PackedRefsQueue(file, disk, writer);
     this.background = background;
   }

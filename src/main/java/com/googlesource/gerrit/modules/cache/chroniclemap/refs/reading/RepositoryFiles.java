@@ -31,7 +31,7 @@ import org.eclipse.jgit.lib.CoreConfig.TrustStat;
  * The refs of one repository as all of its databases share them: the files, a reader for each
  * purpose, and JGit's events about changes. Any thread may call.
  */
-public final class RepositoryRefs {
+public final class RepositoryFiles {
   public final FileRepository repository;
 
   /** JGit's own database, which handles what this module leaves to it. */
@@ -72,7 +72,7 @@ public final class RepositoryRefs {
    *
    * @param counted gets the number of loose refs whenever all of them were listed
    */
-  public RepositoryRefs(
+  public RepositoryFiles(
       FileRepository repository,
       RefDirectory jgit,
       PackedRefsFile packedFile,

@@ -21,7 +21,7 @@ import com.google.common.collect.ImmutableMap;
  * The table of what keeps a store from its folder or file for now, and of the way out, in words for
  * an administrator.
  */
-public final class WayOut {
+public final class Remedy {
   private static final String OWNER = "give the folder and all its files to Gerrit's user";
   private static final String MEMORY =
       "free memory, or raise vm.max_map_count or the limit of the address space";
@@ -46,7 +46,7 @@ public final class WayOut {
           .put("NoClassDefFoundError", "restart Gerrit: its jar may have been replaced")
           .build();
 
-  private WayOut() {}
+  private Remedy() {}
 
   /** Returns the cause of a failure, with what to do in brackets. */
   public static String of(Throwable failure) {

@@ -31,11 +31,11 @@ import org.eclipse.jgit.annotations.Nullable;
  * The locks of the refs of one repository folder, for all writers in this process and all instances
  * of the repository. Any thread may call.
  */
-final class RefLocks implements Closeable {
+final class JournalFolder implements Closeable {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   final RefDisk disk;
-  final ReservedNames held = new ReservedNames();
+  final NameReservations held = new NameReservations();
 
   /**
    * Shows that this process lives while it has journals. Kept some seconds for the next journals.
@@ -47,19 +47,19 @@ final class RefLocks implements Closeable {
   private boolean used;
 
   /** The transactions of which locks could not be deleted. Guarded by this. */
-  private final List<LockedRefs> left = new ArrayList<>();
+  private final List<HeldLocks> left = new ArrayList<>();
 
   /** How many repositories may have an owner file open that is not in use. */
   private static final int MAX_OWNERS = 64;
 
   /** Those with an owner file, the one used last at the end. Guarded by itself. */
-  private static final Set<RefLocks> OWNERS = new LinkedHashSet<>();
+  private static final Set<JournalFolder> OWNERS = new LinkedHashSet<>();
 
   /** Whether JGit has to make all updates, as locks can't be links to a journal. */
   volatile boolean leftToJGit;
 
   /** Makes the locks of a repository without touching the disk. */
-  RefLocks(RefDisk disk) {
+  JournalFolder(RefDisk disk) {
     this.disk = disk;
   }
 
@@ -68,10 +68,10 @@ final class RefLocks implements Closeable {
    *
    * @throws RefReader.LeftToJGit if JGit must write
    */
-  LockedRefs lockNothing(RefPaths paths) throws IOException {
+  HeldLocks lockNothing(RefPaths paths) throws IOException {
     try {
-      return LockedRefs.lock(paths, this, List.of(), 0);
-    } catch (LockedRefs.Refused e) {
+      return HeldLocks.lock(paths, this, List.of(), 0);
+    } catch (HeldLocks.Refused e) {
       throw new IllegalStateException("no ref can be refused", e);
     }
   }
@@ -141,13 +141,13 @@ final class RefLocks implements Closeable {
 
   /** Keeps only so many owner files open. The calling thread holds no monitor. */
   private void closeLeastRecentlyUsed() {
-    List<RefLocks> tooMany;
+    List<JournalFolder> tooMany;
     synchronized (OWNERS) {
       OWNERS.remove(this);
       OWNERS.add(this);
       tooMany = OWNERS.stream().limit(Math.max(0, OWNERS.size() - MAX_OWNERS)).toList();
     }
-    tooMany.forEach(RefLocks::closeIdle);
+    tooMany.forEach(JournalFolder::closeIdle);
   }
 
   /**
@@ -164,7 +164,7 @@ final class RefLocks implements Closeable {
   }
 
   /** Has the upkeep try again to delete the locks of a transaction. */
-  synchronized void addLeft(LockedRefs locks) {
+  synchronized void addLeft(HeldLocks locks) {
     left.add(locks);
   }
 
@@ -191,9 +191,9 @@ final class RefLocks implements Closeable {
    * transaction used it since the last call.
    */
   synchronized void upkeep() {
-    List<LockedRefs> again = List.copyOf(left);
+    List<HeldLocks> again = List.copyOf(left);
     left.clear();
-    again.forEach(LockedRefs::unlockAgain);
+    again.forEach(HeldLocks::unlockAgain);
     if (!used) {
       closeIdle();
     }

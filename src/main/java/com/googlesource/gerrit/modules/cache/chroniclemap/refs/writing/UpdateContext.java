@@ -18,7 +18,7 @@ import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RepositoryRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RepositoryFiles;
 import java.io.File;
 import java.io.IOException;
 import java.util.List;
@@ -38,26 +38,26 @@ import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.lib.StoredConfig;
 
 /**
- * The updater of the refs of one repository. It holds what all updates share: files, settings,
- * locks, and the queue for {@code packed-refs}. Any thread may call.
+ * What all updates of the refs of one repository share: files, settings, locks, and the queue for
+ * {@code packed-refs}. Any thread may call.
  */
-public final class RefUpdater {
+public final class UpdateContext {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   private static final Config.SectionParser<Boolean> IS_DURABLE =
       config -> config.getBoolean("core", null, "fsyncRefFiles", false);
 
-  final RepositoryRefs refs;
-  final SharedWrites writes;
+  final RepositoryFiles refs;
+  final RepositoryWriter writes;
   private final UpdateSettings settings;
   private final Recovery recovery;
 
   /**
-   * Makes the updater without touching the disk.
+   * Makes it without touching the disk.
    *
    * @param writes shared by all instances of the repository
    */
-  public RefUpdater(RepositoryRefs refs, SharedWrites writes, UpdateSettings settings) {
+  public UpdateContext(RepositoryFiles refs, RepositoryWriter writes, UpdateSettings settings) {
     this.refs = refs;
     this.writes = writes;
     this.settings = settings;
@@ -124,14 +124,14 @@ public final class RefUpdater {
    *
    * @param entries in the order of names
    */
-  LockedRefs lock(List<Journal.Entry> entries, long waitMillis)
-      throws IOException, LockedRefs.Refused {
+  HeldLocks lock(List<Journal.Entry> entries, long waitMillis)
+      throws IOException, HeldLocks.Refused {
     try {
-      return LockedRefs.lock(refs.paths, writes.locks, entries, waitMillis);
-    } catch (LockedRefs.Refused e) {
+      return HeldLocks.lock(refs.paths, writes.locks, entries, waitMillis);
+    } catch (HeldLocks.Refused e) {
       // Another server on the same folder may have been killed while this one ran.
       if (recovery.run(RefPaths.lockOf(refs.paths.loose(e.name)))) {
-        return LockedRefs.lock(refs.paths, writes.locks, entries, waitMillis);
+        return HeldLocks.lock(refs.paths, writes.locks, entries, waitMillis);
       }
       throw e;
     }
@@ -151,14 +151,14 @@ public final class RefUpdater {
   }
 
   /** Writes {@code packed-refs}, if need be after a recovery. */
-  void write(PackedRefsQueue.Request request, PackedRefsQueue.Terms terms) throws IOException {
+  void write(PackedRefsQueue.Request request, PackedRefsQueue.Options options) throws IOException {
     try {
-      writes.queue.run(request, terms, refs::lockedList);
+      writes.queue.run(request, options, refs::lockedList);
     } catch (LockFailedException e) {
       if (!recovery.run(refs.paths.packedRefsLock())) {
         throw e;
       }
-      writes.queue.run(request, terms, refs::lockedList);
+      writes.queue.run(request, options, refs::lockedList);
     }
   }
 
@@ -193,7 +193,7 @@ public final class RefUpdater {
     if (!isOwn()) {
       return null;
     }
-    if (!Journal.isWritable(name)) {
+    if (!Journal.canName(name)) {
       checkName(name, false);
       return null;
     }
@@ -205,7 +205,7 @@ public final class RefUpdater {
     }
     if (ref == null) {
       ref = new ObjectIdRef.Unpeeled(Ref.Storage.NEW, name, null);
-    } else if (!Journal.isWritable(ref.getLeaf().getName())) {
+    } else if (!Journal.canName(ref.getLeaf().getName())) {
       return null;
     }
     FileRefUpdate update = new FileRefUpdate(this, ref, database);

@@ -15,7 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
 
 import com.google.common.util.concurrent.Uninterruptibles;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.WholeFile;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.AtomicFile;
 import java.io.FileInputStream;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -32,7 +32,7 @@ import java.util.concurrent.TimeUnit;
  * Makes files and folders durable: syncs them to disk, many at the same time. A journalling file
  * system then commits them together, while one sync after another would wait for a commit each.
  */
-final class Durable {
+final class FileSync {
   /** How many syncs run at the same time. */
   private static final int MAX_TOGETHER = 32;
 
@@ -50,7 +50,7 @@ final class Durable {
     THREADS.allowCoreThreadTimeOut(true);
   }
 
-  private Durable() {}
+  private FileSync() {}
 
   /** Syncs a file without a channel, as an interrupt of the calling thread would close that. */
   private static void file(Path file) throws IOException {
@@ -65,7 +65,7 @@ final class Durable {
     }
     List<Path> others = List.copyOf(files);
     Path last = others.getLast();
-    List<Future<?>> running = begin(others.subList(0, others.size() - 1), Durable::file);
+    List<Future<?>> running = begin(others.subList(0, others.size() - 1), FileSync::file);
     try {
       file(last);
     } finally {
@@ -75,7 +75,7 @@ final class Durable {
 
   /** Syncs the contents of files and, at the same time, the entries of folders. */
   static void sync(Collection<Path> files, Collection<Path> folders) throws IOException {
-    List<Future<?>> running = begin(folders, WholeFile::syncFolder);
+    List<Future<?>> running = begin(folders, AtomicFile::syncFolder);
     try {
       files(files);
     } finally {

@@ -34,11 +34,11 @@ import java.util.Set;
  * Writes small files, which only their owner can read. When a method returns, its work is on disk.
  * One thread at a time for each file.
  */
-public final class WholeFile {
+public final class AtomicFile {
   private static final FileAttribute<Set<PosixFilePermission>> OWNER_ONLY =
       PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"));
 
-  private WholeFile() {}
+  private AtomicFile() {}
 
   /** Replaces a file. It has its old content or the new one whatever fails, and after a crash. */
   public static void replace(Path file, String text) throws IOException {

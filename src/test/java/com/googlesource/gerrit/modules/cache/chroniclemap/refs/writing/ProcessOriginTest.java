@@ -23,18 +23,18 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Which processes without a file lock are known to be dead. */
 @Tag("locale")
-class OriginTest {
+class ProcessOriginTest {
   private static final String ELSE = "7e3f00d2 elsewhere";
 
   @TempDir Path folder;
 
   private boolean isDead(String boot, String machine, boolean isLocal) {
-    return Origin.isDead(new Origin(boot, machine, isLocal), folder);
+    return ProcessOrigin.isDead(new ProcessOrigin(boot, machine, isLocal), folder);
   }
 
   @Test
   void ofThisSystem() {
-    Origin here = Origin.ofThis(folder, true);
+    ProcessOrigin here = ProcessOrigin.ofThis(folder, true);
     assertThat(here.isLocal()).isTrue(); // or the rest of this test means nothing
     assertThat(isDead(here.boot(), ELSE, true)).isTrue();
     assertThat(isDead(here.boot(), ELSE, false)).isTrue();
@@ -43,7 +43,7 @@ class OriginTest {
   @Test
   void ofAnEarlierBootOnALocalFileSystem() {
     assertThat(isDead("earlier", ELSE, true)).isTrue();
-    assertThat(Origin.isDead(null, folder)).isTrue();
+    assertThat(ProcessOrigin.isDead(null, folder)).isTrue();
   }
 
   /** The file system is local here, as it is where an NFS server exports it from. */
@@ -54,7 +54,7 @@ class OriginTest {
 
   @Test
   void ofThisMachineBeforeItBootedAgain() {
-    String machine = Origin.ofThis(folder, true).machine();
+    String machine = ProcessOrigin.ofThis(folder, true).machine();
     boolean isKnown = !machine.equals("unknown");
     assertThat(isDead("earlier", machine, false)).isEqualTo(isKnown);
     assertThat(isDead("earlier", "unknown", false)).isFalse();
@@ -62,15 +62,15 @@ class OriginTest {
 
   @Test
   void whereFilesCantBeLocked() {
-    Origin here = Origin.ofThis(folder, false);
+    ProcessOrigin here = ProcessOrigin.ofThis(folder, false);
     assertThat(isDead(here.boot(), here.machine(), true)).isFalse();
   }
 
   @Test
   void isReadAsItWasWritten() {
-    Origin origin = new Origin("a boot", "a machine", false);
-    assertThat(Origin.parse(origin.lines() + "more\n")).isEqualTo(origin);
-    assertThat(Origin.parse("boot a\nmachine b\n")).isNull();
-    assertThat(Origin.parse("")).isNull();
+    ProcessOrigin origin = new ProcessOrigin("a boot", "a machine", false);
+    assertThat(ProcessOrigin.parse(origin.lines() + "more\n")).isEqualTo(origin);
+    assertThat(ProcessOrigin.parse("boot a\nmachine b\n")).isNull();
+    assertThat(ProcessOrigin.parse("")).isNull();
   }
 }

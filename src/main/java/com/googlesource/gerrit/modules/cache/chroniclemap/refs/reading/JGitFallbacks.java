@@ -25,7 +25,7 @@ import org.eclipse.jgit.util.RefList;
 import org.eclipse.jgit.util.RefMap;
 
 /** A counter of lookups that JGit answered because this package failed. Any thread may call. */
-public final class Failures {
+public final class JGitFallbacks {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   public final LongAdder count = new LongAdder();

@@ -31,7 +31,7 @@ import org.eclipse.jgit.annotations.Nullable;
  * @param isLocal whether the file system, as this process sees it, belongs to a single running
  *     system
  */
-record Origin(String boot, String machine, boolean isLocal) {
+record ProcessOrigin(String boot, String machine, boolean isLocal) {
   private static final String UNKNOWN = "unknown";
 
   private static final String BOOT = "boot ";
@@ -51,8 +51,8 @@ record Origin(String boot, String machine, boolean isLocal) {
    * @param folder a folder on the file system in question
    * @param isLocked whether this process shows by a file lock that it lives
    */
-  static Origin ofThis(Path folder, boolean isLocked) {
-    return new Origin(isLocked ? THIS_BOOT : UNKNOWN, THIS_MACHINE, RefDisk.isLocal(folder));
+  static ProcessOrigin ofThis(Path folder, boolean isLocked) {
+    return new ProcessOrigin(isLocked ? THIS_BOOT : UNKNOWN, THIS_MACHINE, RefDisk.isLocal(folder));
   }
 
   private static String read(String file) {
@@ -86,7 +86,7 @@ record Origin(String boot, String machine, boolean isLocal) {
    *     On a shared one it has no locks, as the origin is synced before the first lock
    * @param folder the folder that both processes use
    */
-  static boolean isDead(@Nullable Origin origin, Path folder) {
+  static boolean isDead(@Nullable ProcessOrigin origin, Path folder) {
     if (origin == null) {
       return RefDisk.isLocal(folder);
     }
@@ -103,13 +103,13 @@ record Origin(String boot, String machine, boolean isLocal) {
 
   /** Parses what {@link #lines} wrote. Returns null if a line is missing. */
   @Nullable
-  static Origin parse(String text) {
+  static ProcessOrigin parse(String text) {
     List<String> lines = text.lines().limit(LINES).toList();
     return lines.size() == LINES
             && lines.get(0).startsWith(BOOT)
             && lines.get(1).startsWith(MACHINE)
             && lines.get(2).startsWith(FILE_SYSTEM)
-        ? new Origin(
+        ? new ProcessOrigin(
             lines.get(0).substring(BOOT.length()),
             lines.get(1).substring(MACHINE.length()),
             lines.get(2).equals(FILE_SYSTEM + LOCAL))

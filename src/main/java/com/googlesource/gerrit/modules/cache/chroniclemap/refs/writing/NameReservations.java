@@ -29,7 +29,7 @@ import org.eclipse.jgit.annotations.Nullable;
  * deadlock. The names of one call may be above or below one another. To take a name costs a search
  * for each of its folders. Any thread may call.
  */
-final class ReservedNames {
+final class NameReservations {
   /** Guarded by this. */
   private final NavigableSet<String> held = new TreeSet<>();
 
@@ -76,7 +76,7 @@ final class ReservedNames {
   }
 
   /** Releases names and wakes the waiting threads. */
-  synchronized void giveBack(Collection<String> names) {
+  synchronized void release(Collection<String> names) {
     names.forEach(held::remove);
     notifyAll();
   }

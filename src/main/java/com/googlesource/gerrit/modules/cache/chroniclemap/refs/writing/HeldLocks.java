@@ -43,7 +43,7 @@ import org.eclipse.jgit.lib.Ref;
 
 /**
  * The refs that one transaction has locked, with their new values. Threads of this process are
- * excluded by {@link ReservedNames}, other processes by git's lock files ({@code NAME.lock}).
+ * excluded by {@link NameReservations}, other processes by git's lock files ({@code NAME.lock}).
  *
  * <p>A lock file is a hard link to an anchor of the transaction's {@link Journal}, which shows the
  * owner of the lock after a process was killed. The new value of a ref is written beside the
@@ -56,7 +56,7 @@ import org.eclipse.jgit.lib.Ref;
  * <p>For one thread at a time: that of the writer or, while the writer waits, that of the {@code
  * PackedRefsQueue}. All costs grow with the refs of the transaction.
  */
-final class LockedRefs implements Closeable {
+final class HeldLocks implements Closeable {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /** How often to make a folder that other processes delete because it is empty. */
@@ -78,7 +78,7 @@ final class LockedRefs implements Closeable {
 
   private final RefPaths paths;
   private final RefDisk disk;
-  private final RefLocks refLocks;
+  private final JournalFolder journals;
   final List<String> names;
 
   /** The files of the loose refs, in the order of names. */
@@ -122,11 +122,15 @@ final class LockedRefs implements Closeable {
 
   private boolean closed;
 
-  private LockedRefs(
-      RefPaths paths, RefLocks refLocks, List<String> names, List<File> files, Journal journal) {
+  private HeldLocks(
+      RefPaths paths,
+      JournalFolder journals,
+      List<String> names,
+      List<File> files,
+      Journal journal) {
     this.paths = paths;
-    this.disk = refLocks.disk;
-    this.refLocks = refLocks;
+    this.disk = journals.disk;
+    this.journals = journals;
     this.names = names;
     this.files = files;
     this.journal = journal;
@@ -160,8 +164,8 @@ final class LockedRefs implements Closeable {
    * @throws RefReader.LeftToJGit if JGit must write; none is locked then
    * @throws IOException if a lock can't be made; none is locked then
    */
-  static LockedRefs lock(
-      RefPaths paths, RefLocks refLocks, List<Journal.Entry> entries, long waitMillis)
+  static HeldLocks lock(
+      RefPaths paths, JournalFolder journals, List<Journal.Entry> entries, long waitMillis)
       throws IOException, Refused {
     List<String> names = entries.stream().map(Journal.Entry::name).toList();
     List<File> files = new ArrayList<>(names.size());
@@ -171,21 +175,21 @@ final class LockedRefs implements Closeable {
     long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(waitMillis);
     try {
       long wait = TimeUnit.MILLISECONDS.toNanos(Math.max(waitMillis, MIN_WAIT_MILLIS));
-      if (!refLocks.held.take(names, wait)) {
+      if (!journals.held.take(names, wait)) {
         throw new Refused(names.get(0));
       }
     } catch (InterruptedException e) {
       throw interrupted(e);
     }
-    LockedRefs locks = null;
+    HeldLocks locks = null;
     try {
-      Journal journal = refLocks.begin(paths.transactions, entries);
-      locks = new LockedRefs(paths, refLocks, names, files, journal);
+      Journal journal = journals.begin(paths.transactions, entries);
+      locks = new HeldLocks(paths, journals, names, files, journal);
       locks.lockFiles(end);
       return locks;
     } catch (Throwable e) {
       if (locks == null) {
-        refLocks.held.giveBack(names);
+        journals.held.release(names);
       } else {
         locks.close();
       }
@@ -265,7 +269,7 @@ final class LockedRefs implements Closeable {
         // Another process may have deleted the empty folder.
         if (attempt == MAX_FOLDER_ATTEMPTS || !Files.exists(journal.file)) {
           throw canBeNoLink(file, e)
-              ? refLocks.leaveToJGit("cannot make " + file + " as a hard link of its repository", e)
+              ? journals.leaveToJGit("cannot make " + file + " as a hard link of its repository", e)
               : e;
         }
       }
@@ -562,9 +566,9 @@ final class LockedRefs implements Closeable {
     left.clear();
     again.forEach(this::unlock);
     if (!isUnlocked) {
-      refLocks.addLeft(this);
+      journals.addLeft(this);
     } else {
-      RefLocks.close(journal);
+      JournalFolder.close(journal);
     }
   }
 
@@ -589,12 +593,12 @@ final class LockedRefs implements Closeable {
       unlockPackedRefs();
       unlockFiles();
       deleteEmptyFolders();
-      refLocks.end(journal, isUnlocked);
+      journals.end(journal, isUnlocked);
       if (!isUnlocked) {
-        refLocks.addLeft(this);
+        journals.addLeft(this);
       }
     } finally {
-      refLocks.held.giveBack(names);
+      journals.held.release(names);
     }
   }
 }

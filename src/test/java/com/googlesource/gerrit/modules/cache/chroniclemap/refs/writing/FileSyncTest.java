@@ -19,13 +19,13 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-class DurableTest {
+class FileSyncTest {
   @TempDir Path folder;
 
   /** The file system of /proc answers EINVAL to the sync of a folder. */
   @Test
   void refsAreChangedWhereFoldersAreNotSynced() throws Exception {
     Path file = Files.writeString(folder.resolve("ref"), "text");
-    Durable.sync(List.of(file), List.of(folder, Path.of("/proc/self")));
+    FileSync.sync(List.of(file), List.of(folder, Path.of("/proc/self")));
   }
 }
