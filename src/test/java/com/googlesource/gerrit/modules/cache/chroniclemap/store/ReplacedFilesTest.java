@@ -21,6 +21,7 @@ import com.google.common.primitives.Bytes;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -30,6 +31,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.FileTime;
+import java.util.Comparator;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
@@ -38,6 +41,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -290,5 +294,85 @@ class ReplacedFilesTest {
     assertSignedOutAfter(OldValues.SECRET);
     assertThat(armed.get()).isFalse();
     assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.REPLACED);
+  }
+
+  /**
+   * A copy of another limit is in use, and the old file could not be deleted. When the copy fails,
+   * the process is killed once the first of the two is deleted.
+   */
+  @ParameterizedTest
+  @CsvSource({"true,true", "true,false", "false,true", "false,false"})
+  void theFileBeforeACopyIsNotUsedAfterAKillThatInterruptsADiscard(
+      boolean newestFirst, boolean staysStuck) throws Exception {
+    open(OldValues.SECRET, Disk.REAL);
+    store.put(ALICE, VALUE, System.currentTimeMillis());
+    store.flush();
+    directory.close();
+    Path old = file();
+    AtomicBoolean isStuck = new AtomicBoolean(true);
+    AtomicBoolean refuses = new AtomicBoolean();
+    AtomicBoolean isDead = new AtomicBoolean();
+    Disk disk =
+        new FolderDisk(Disk.REAL) {
+          private void unlessDead() throws IOException {
+            if (isDead.get()) {
+              throw new IOException("killed (a test)");
+            }
+          }
+
+          @Override
+          public List<Path> list(Path listed) throws IOException {
+            Comparator<Path> order = Comparator.naturalOrder();
+            return super.list(listed).stream()
+                .sorted(newestFirst ? order.reversed() : order)
+                .toList();
+          }
+
+          @Override
+          public void create(Path file) throws IOException {
+            unlessDead();
+            super.create(file);
+          }
+
+          @Override
+          public void force(Path file, FileChannel open) throws IOException {
+            if (refuses.get()) {
+              throw new LostContentException("the disk is failing (a test)");
+            }
+            super.force(file, open);
+          }
+
+          @Override
+          public void delete(Path file) throws IOException {
+            unlessDead();
+            if (isStuck.get() && file.equals(old)) {
+              throw new IOException("cannot delete (a test)");
+            }
+            super.delete(file);
+            if (refuses.get() && file.toString().endsWith(".chm")) {
+              isDead.set(true);
+            }
+          }
+        };
+    open(OldValues.SECRET, disk, 8 << 20);
+    assertThat(store.read(ALICE).bytes()).isEqualTo(VALUE);
+    assertThat(TestStores.filesIn(folder)).contains(old);
+    store.remove(ALICE);
+    isStuck.set(staysStuck);
+    refuses.set(true);
+    store.put(BOB, VALUE, System.currentTimeMillis());
+    assertThat(store.isOpen()).isFalse();
+    boolean wasKilled = isDead.get();
+    directory.close();
+    if (wasKilled) {
+      // A killed process does not write that, either.
+      Files.write(folder.resolve("lock"), new byte[0]);
+    } else {
+      assertThat(staysStuck).isTrue();
+    }
+    isDead.set(false);
+    refuses.set(false);
+    open(OldValues.SECRET, Disk.REAL, 8 << 20);
+    assertThat(store.read(ALICE)).isNull();
   }
 }

@@ -414,17 +414,25 @@ public final class StoreFiles {
     }
   }
 
-  /** Deletes all but the markers, which go last: a marker counts while any values are there. */
+  /**
+   * Deletes all but the markers, which go last: a marker counts while any values are there. Of the
+   * files of this version, the one that counts goes after those before it, and stays if one of them
+   * does, which the next start would take for it.
+   */
   private void deleteEach(List<Path> doomed) throws IOException {
     IOException failed = null;
-    for (Path file : doomed) {
+    boolean isOlderLeft = false;
+    for (Path file : newestLast(doomed)) {
+      boolean isOfValues = parse(file).isPresent();
       if (markers.include(file)
+          || (isOfValues && isOlderLeft)
           || (failed != null && file.getFileName().toString().contains(FolderDisk.MARKER))) {
         continue;
       }
       try {
         disk.delete(file);
       } catch (IOException e) {
+        isOlderLeft |= isOfValues;
         if (failed == null) {
           failed = e;
         } else {
@@ -435,5 +443,12 @@ public final class StoreFiles {
     if (failed != null) {
       throw failed;
     }
+  }
+
+  private List<Path> newestLast(List<Path> files) {
+    return files.stream()
+        .sorted(
+            MARKERS_LAST.thenComparing(file -> parse(file).map(FileName::number).orElse(0)))
+        .toList();
   }
 }
