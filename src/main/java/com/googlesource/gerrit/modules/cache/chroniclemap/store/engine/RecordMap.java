@@ -606,8 +606,9 @@ public final class RecordMap {
     }
     headers.setEntries(segment, 0);
     state.wrote();
-    counts.emptied(segment);
+    // While the writer still waits for the lock: once the segment counts as emptied, it takes disk.
     Holes.punch(address + start, bytes);
+    counts.emptied(segment);
   }
 
   /** The callback of {@link #scanSegment}. */
