@@ -249,13 +249,15 @@ public final class SegmentCounts {
   }
 
   /**
-   * Notes when the oldest value of a segment was made; for the writer.
+   * Notes when the oldest value of a segment was made, unless a reader has found meanwhile that the
+   * segment must be checked; for the writer.
    *
    * @param created milliseconds since the epoch; {@link Long#MAX_VALUE} if there is no value
    */
-  public void noteOldest(int segment, long created) {
-    int flags = created == Long.MAX_VALUE ? EMPTY : minuteOf(created) << 1;
-    put(segment, FLAGS, flags | (get(segment, FLAGS) & UNCHECKED));
+  public synchronized void noteOldest(int segment, long created) {
+    if ((get(segment, FLAGS) & UNCHECKED) == 0) {
+      put(segment, FLAGS, created == Long.MAX_VALUE ? EMPTY : minuteOf(created) << 1);
+    }
   }
 
   private static int minuteOf(long created) {

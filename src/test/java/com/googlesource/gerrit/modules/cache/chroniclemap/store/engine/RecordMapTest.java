@@ -305,4 +305,15 @@ class RecordMapTest {
       }
     }
   }
+
+  @Test
+  void aSweepThatFindsNothingEmptiesNoSegmentThatIsToBeRepaired() {
+    SegmentCounts counts = FileState.inMemory(2).counts;
+    counts.mark(1);
+    counts.noteOldest(0, Long.MAX_VALUE);
+    counts.noteOldest(1, Long.MAX_VALUE);
+    assertThat(counts.mayHoldOld(0, created -> true)).isFalse();
+    assertThat(counts.isUnchecked(1)).isTrue();
+    assertThat(counts.isToBeEmptied(1)).isFalse();
+  }
 }
