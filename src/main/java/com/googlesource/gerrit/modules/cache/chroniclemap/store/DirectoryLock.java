@@ -29,11 +29,11 @@ import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
-import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
@@ -65,7 +65,7 @@ final class DirectoryLock implements AutoCloseable, DiscardMarkers.Notes {
   private String owner;
 
   /** Stores that the next start must discard, by who noted that. Guarded by this. */
-  private final Map<Object, String> discarded = new HashMap<>();
+  private final Map<Object, String> discarded = new LinkedHashMap<>();
 
   /**
    * Makes a lock that is not held yet.
@@ -192,7 +192,9 @@ final class DirectoryLock implements AutoCloseable, DiscardMarkers.Notes {
     if (channel == null) {
       throw new IOException("not locked: " + directory);
     }
-    write(channel, owner + String.join("\n", new TreeSet<>(discarded.values())) + "\n");
+    // In the order of their notes: if the machine stops meanwhile, the file may have its new bytes
+    // and its old length, which must end no older line.
+    write(channel, owner + String.join("\n", new LinkedHashSet<>(discarded.values())) + "\n");
   }
 
   @Override

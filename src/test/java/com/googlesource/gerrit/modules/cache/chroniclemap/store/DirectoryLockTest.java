@@ -90,6 +90,17 @@ class DirectoryLockTest {
     }
   }
 
+  /** The new bytes may be on disk before the new length. */
+  @Test
+  void aMachineThatStopsDuringALaterNoteKeepsThoseBefore() throws Exception {
+    try (DirectoryLock lock = acquire()) {
+      lock.add("by", "sessions-v1");
+      String before = Files.readString(folder.resolve("lock"));
+      lock.add("another", "accounts-v1");
+      assertThat(Files.readString(folder.resolve("lock"))).startsWith(before);
+    }
+  }
+
   @Test
   void nobodyIsToldThatAStoreIsNotedWhenItIsNot() throws Exception {
     DirectoryLock lock = new DirectoryLock(folder, Disk.REAL);
