@@ -252,7 +252,7 @@ final class VerifyQueue implements LifecycleListener {
               .filter(report -> report.name().equals(cache))
               .anyMatch(report -> report.disk().state() == StoreState.READY);
       return hasFile
-          ? "it was flushed meanwhile: run it again; or its file could not be read (see the log)"
+          ? "its file failed or could not be read (see the log): run it again"
           : "it has no file; see the show command";
     }
 

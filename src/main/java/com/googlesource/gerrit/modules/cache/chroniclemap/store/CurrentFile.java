@@ -330,8 +330,9 @@ final class CurrentFile {
       checked.check(segment);
       return true;
     } catch (StoreBusyException e) {
-      // The remaining segments are checked when they are first used.
+      // This segment is checked when it is first used.
       logger.atFine().withCause(e).log("Cache %s", context.settings.name());
+      return true;
     } catch (RuntimeException | InternalError | LinkageError e) {
       fail(checked, e);
     }

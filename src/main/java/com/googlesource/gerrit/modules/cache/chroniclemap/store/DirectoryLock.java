@@ -120,13 +120,18 @@ final class DirectoryLock implements AutoCloseable, DiscardMarkers.Notes {
                 + " may use it",
             User.ANOTHER_PROCESS);
       }
-      if (last.size() > 1) {
-        DiscardMarkers.mark(disk, folder, last.subList(1, last.size()));
+      List<String> noted = last.isEmpty() ? last : last.subList(1, last.size());
+      try {
+        DiscardMarkers.mark(disk, folder, noted);
+      } catch (IOException e) {
+        // The notes stay, so that these stores alone start empty.
+        noted.forEach(store -> discarded.put(store, store));
       }
       owner = owner();
-      write(opened, owner);
       channel = opened;
+      writeDiscarded();
     } catch (IOException | RuntimeException e) {
+      channel = null;
       opened.close();
       throw e;
     }
@@ -152,11 +157,15 @@ final class DirectoryLock implements AutoCloseable, DiscardMarkers.Notes {
     return Splitter.on('\n').omitEmptyStrings().splitToList(text);
   }
 
-  /** Overwrites the file in place: on a full disk, blocks that were freed first may be gone. */
+  /**
+   * Overwrites the file in place: on a full disk, blocks that were freed first may be gone. It
+   * never gets shorter, as a machine that stops may have the new length with the old lines; empty
+   * lines fill the rest.
+   */
   private static void write(FileChannel channel, String text) throws IOException {
-    ByteBuffer bytes = StandardCharsets.US_ASCII.encode(text);
-    SegmentReader.writeFully(channel, 0, bytes);
-    channel.truncate(bytes.limit());
+    int rest = Math.toIntExact(Math.max(0, channel.size() - text.length()));
+    SegmentReader.writeFully(
+        channel, 0, StandardCharsets.US_ASCII.encode(text + "\n".repeat(rest)));
     channel.force(true);
   }
 

@@ -212,8 +212,7 @@ final class StoreOpener {
       files.forget(first, evidence, context::endSeed);
     }
     // A file that is filled has its final name from some moment on, and misses what is changed
-    // until
-    // it is in use.
+    // until it is in use.
     untouched = isFilled;
     String detail = kind == StartReport.Kind.NEW ? "" : evidence.getMessage();
     StoreFile made = isFilled ? maker.filled(context.seed.get()) : maker.empty();

@@ -447,8 +447,7 @@ public final class StoreFiles {
 
   private List<Path> newestLast(List<Path> files) {
     return files.stream()
-        .sorted(
-            MARKERS_LAST.thenComparing(file -> parse(file).map(FileName::number).orElse(0)))
+        .sorted(MARKERS_LAST.thenComparing(file -> parse(file).map(FileName::number).orElse(0)))
         .toList();
   }
 }
