@@ -30,6 +30,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 
 /**
@@ -44,16 +45,19 @@ final class VerifyQueue implements LifecycleListener {
   private static final String CANCELLED = "cancelled before it began";
 
   private final ExecutorService queue;
-  private final CacheInventory inventory;
+
+  /** Null if only refs are kept, so that nothing is ever queued. */
+  @Nullable private final CacheInventory inventory;
+
   private final History history;
 
   /** What is queued or running, in the order of its start. Guarded by this. */
   private final List<Run> runs = new ArrayList<>();
 
   @Inject
-  VerifyQueue(WorkQueue queues, CacheInventory inventory, History history) {
+  VerifyQueue(WorkQueue queues, Optional<CacheInventory> inventory, History history) {
     this.queue = queues.createQueue(1, AdminPlugin.NAME);
-    this.inventory = inventory;
+    this.inventory = inventory.orElse(null);
     this.history = history;
   }
 

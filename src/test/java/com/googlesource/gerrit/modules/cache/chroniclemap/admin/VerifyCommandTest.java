@@ -24,6 +24,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.List;
+import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
@@ -63,7 +64,7 @@ class VerifyCommandTest {
                 return work.on(cache, progress);
               });
       inventory = caches;
-      tasks = new VerifyQueue(VerifyQueueTest.workQueue(), caches, history);
+      tasks = new VerifyQueue(VerifyQueueTest.workQueue(), Optional.of(caches), history);
       queue = tasks;
       user = new InternalUser();
       stdout = new PrintWriter(printed);

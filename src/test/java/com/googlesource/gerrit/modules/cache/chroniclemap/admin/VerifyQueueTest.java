@@ -30,6 +30,7 @@ import com.google.inject.Guice;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Progress;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import org.eclipse.jgit.lib.Config;
 import org.junit.jupiter.api.AfterEach;
@@ -56,7 +57,7 @@ class VerifyQueueTest {
   private final WorkQueue gerrit = workQueue();
   private final History history = new History(() -> List.of(), () -> null, () -> 0);
   private final VerifyQueue queue =
-      new VerifyQueue(gerrit, TestCaches.ofWork(this::verify), history);
+      new VerifyQueue(gerrit, Optional.of(TestCaches.ofWork(this::verify)), history);
   private final CountDownLatch begun = new CountDownLatch(1);
 
   @AfterEach
