@@ -293,6 +293,19 @@ class RefUpdateContractTest extends RefsParity {
         });
   }
 
+  @Test
+  void anUpdateThatHasDeletedARefCanMakeIt() throws Exception {
+    both(
+        side -> {
+          Stored.LOOSE.put(side, NAME, A);
+          RefUpdate update = side.newUpdate(NAME, false, A);
+          update.setForceUpdate(true);
+          side.run("first", update, RefUpdate::delete);
+          update.setNewObjectId(B);
+          side.run("second", update, RefUpdate::update);
+        });
+  }
+
   // ---- deleting
 
   @ParameterizedTest

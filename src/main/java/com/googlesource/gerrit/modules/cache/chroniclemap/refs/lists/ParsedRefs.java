@@ -135,9 +135,11 @@ public final class ParsedRefs {
    * are next to that place. So only the folders that a neighbour shares, and the first one that
    * none shares, may be refs. A shared one is a ref only if other programs have packed a ref and
    * one below it. Each is searched for once, as nearly all names share their upper folders.
+   *
+   * @param gone folders that do not count, even if they are refs
    */
   @Nullable
-  public String conflicting(String name) {
+  public String conflicting(String name, Set<String> gone) {
     String below = name + '/';
     Lookup bound = Lookup.startBound(below, false);
     int shared = bound == null ? name.length() : 0; // it has no UTF-8 form, but its folders may
@@ -151,7 +153,7 @@ public final class ParsedRefs {
     }
     for (int slash = name.indexOf('/', 1); slash > 0; slash = name.indexOf('/', slash + 1)) {
       String folder = name.substring(0, slash);
-      if (!noRefs.contains(folder)) {
+      if (!noRefs.contains(folder) && !gone.contains(folder)) {
         if (contains(folder)) {
           return folder;
         }

@@ -84,6 +84,7 @@ final class FileRefUpdate extends RefUpdate {
 
   @Override
   public Result update(RevWalk walk) throws IOException {
+    deletes = false; // an update may follow a deletion
     return orByJGit(own -> super.update(walk), jgit -> jgit.update(walk));
   }
 
@@ -95,6 +96,7 @@ final class FileRefUpdate extends RefUpdate {
 
   @Override
   public Result link(String target) throws IOException {
+    deletes = false;
     return orByJGit(own -> super.link(target), jgit -> jgit.link(target));
   }
 

@@ -144,7 +144,7 @@ final class NameConflicts {
   private ReceiveCommand findIn(ParsedRefs packed, Collection<ReceiveCommand> among) {
     if (packed != searched) {
       for (ReceiveCommand command : among) {
-        String other = packed.conflicting(command.getRefName());
+        String other = packed.conflicting(command.getRefName(), deleted);
         if (other != null && !deleted.contains(other)) {
           return command;
         }

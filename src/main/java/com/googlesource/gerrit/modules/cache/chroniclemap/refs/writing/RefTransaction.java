@@ -100,6 +100,9 @@ final class RefTransaction implements PackedRefsQueue.Request, Closeable {
   /** The old values of all refs by name; null for a missing ref. */
   private NavigableMap<String, Ref> oldValues = new TreeMap<>();
 
+  /** The commands whose refs were missing when their old values were read. */
+  private final List<ReceiveCommand> created = new ArrayList<>();
+
   /** What the tags lead to that get lines; null for other objects. */
   private final Map<String, ObjectId> peeled = new HashMap<>();
 
@@ -172,7 +175,6 @@ final class RefTransaction implements PackedRefsQueue.Request, Closeable {
   void read() throws IOException {
     RefReader.ToWrite read = refs.lockedReader.refsToWrite(locks.names, this::checkFiles);
     oldValues = read.refs();
-    List<ReceiveCommand> created = new ArrayList<>();
     for (ReceiveCommand command : commands) {
       if (oldValues.get(command.getRefName()) != null) {
         refs.sawRefs();
@@ -282,7 +284,9 @@ final class RefTransaction implements PackedRefsQueue.Request, Closeable {
 
   @Override
   public void collect(ParsedRefs packed, PackedEdits edits) throws IOException {
-    // All that may fail comes first, as the edits are those of all requests.
+    // All that may fail comes first, as the edits are those of all requests. Native git may have
+    // made and packed a ref below a new one since the old values were read.
+    conflicts.checkPacked(packed, created);
     for (int i = 0; i < commands.size(); i++) {
       if (isPacked || NameConflicts.deletes(commands.get(i))) {
         locks.checkLocked(i);

@@ -24,6 +24,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.Random;
+import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
@@ -117,7 +118,7 @@ class ParsedRefsTest {
     }
     Differential.assertSame(list.exactRef(name), exact);
     assertThat(list.contains(name)).isEqualTo(exact != null);
-    String other = list.conflicting(name);
+    String other = list.conflicting(name, Set.of());
     if (other != null) {
       assertThat(list.contains(other)).isTrue();
       assertThat(name.startsWith(other + '/') || other.startsWith(name + '/')).isTrue();

@@ -215,4 +215,14 @@ class NameConflictsTest {
     NameConflicts conflicts = new NameConflicts(own, List.of(make(name)));
     assertThat(refused(conflicts::checkBeforeLocks)).isEqualTo(name);
   }
+
+  @Test
+  void deletionsHideNoConflictAmongPackedRefs() throws Exception {
+    pack(new TreeSet<>(Set.of("refs/heads/a", "refs/heads/a/b", "refs/heads/a/c")));
+    NameConflicts conflicts =
+        new NameConflicts(
+            own,
+            List.of(delete("refs/heads/a"), delete("refs/heads/a/b"), make("refs/heads/a/c/d")));
+    assertThat(refused(conflicts::checkBeforeLocks)).isEqualTo("refs/heads/a/c/d");
+  }
 }
