@@ -106,6 +106,7 @@ final class FileRefUpdate extends RefUpdate {
   }
 
   private Result orByJGit(Update own, Update jgit) throws IOException {
+    byJGit = null;
     try {
       return own.of(this);
     } catch (RefReader.LeftToJGit e) {

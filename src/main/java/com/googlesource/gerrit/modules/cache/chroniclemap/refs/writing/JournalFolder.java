@@ -25,6 +25,8 @@ import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.logging.Level;
 import org.eclipse.jgit.annotations.Nullable;
 
 /**
@@ -55,8 +57,11 @@ final class JournalFolder implements Closeable {
   /** Those with an owner file, the one used last at the end. Guarded by itself. */
   private static final Set<JournalFolder> OWNERS = new LinkedHashSet<>();
 
-  /** Whether JGit has to make all updates, as locks can't be links to a journal. */
-  volatile boolean leftToJGit;
+  /** How long JGit makes all updates before this module tries again whether it can. */
+  private static final long RETRY_NANOS = TimeUnit.MINUTES.toNanos(10);
+
+  /** When locks could last not be links to a journal, by {@link System#nanoTime}; null if never. */
+  @Nullable private volatile Long leftToJGit;
 
   /** Makes the locks of a repository without touching the disk. */
   JournalFolder(RefDisk disk) {
@@ -123,19 +128,29 @@ final class JournalFolder implements Closeable {
   }
 
   /**
-   * Leaves all updates to JGit from now on, as nobody could tell the locks of a killed process.
+   * Whether JGit has to make all updates for now, as locks can't be links to a journal.
+   *
+   * @param now by {@link System#nanoTime}
+   */
+  boolean isLeftToJGit(long now) {
+    Long since = leftToJGit;
+    return since != null && now - since < RETRY_NANOS;
+  }
+
+  /**
+   * Leaves all updates to JGit for some minutes, as nobody could tell the locks of a killed
+   * process.
    *
    * @return what a writer has to throw
    */
   RefReader.LeftToJGit leaveToJGit(String why, Exception e) {
-    if (!leftToJGit) {
-      leftToJGit = true;
-      logger.atWarning().withCause(e).log(
-          "%s. JGit updates the refs there until Gerrit is restarted: if this process is killed,"
-              + " the locks that it leaves have to be deleted by hand, and each atomic batch"
-              + " rewrites packed-refs",
-          why);
-    }
+    Level level = leftToJGit == null ? Level.WARNING : Level.FINE;
+    leftToJGit = System.nanoTime();
+    logger.at(level).withCause(e).log(
+        "%s. JGit updates the refs there until that is mended: if this process is killed, the locks"
+            + " that it leaves have to be deleted by hand, and each atomic batch rewrites"
+            + " packed-refs",
+        why);
     return new RefReader.LeftToJGit();
   }
 

@@ -383,8 +383,12 @@ final class RefTransaction implements PackedRefsQueue.Request, Closeable {
   }
 
   private void rollBackFile(int number) throws IOException {
+    String name = commands.get(number).getRefName();
     if (isLoose(number)) {
-      locks.rollBackValue(number, old(commands.get(number).getRefName()), durable);
+      locks.rollBackValue(number, old(name), durable);
+    } else if (old(name) == null && !notLoose.contains(name)) {
+      // A symbolic ref that leads through too many others, which is not to be deleted.
+      throw new IOException("its value before is not known");
     } else {
       locks.deleteLoose(number);
     }
@@ -441,7 +445,9 @@ final class RefTransaction implements PackedRefsQueue.Request, Closeable {
   public void close() {
     if (locks != null) {
       locks.close();
-      context.madeLoose(newLoose);
+      if (newLoose > 0) {
+        context.madeLoose(newLoose);
+      }
       newLoose = 0;
     }
   }

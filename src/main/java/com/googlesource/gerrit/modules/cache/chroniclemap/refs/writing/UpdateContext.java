@@ -66,7 +66,7 @@ public final class UpdateContext {
 
   /** Whether this module updates refs, not JGit. */
   private boolean isOwn() {
-    return settings.by() == UpdateSettings.By.OWN && !writes.locks.leftToJGit;
+    return settings.by() == UpdateSettings.By.OWN && !writes.locks.isLeftToJGit(System.nanoTime());
   }
 
   int maxLooseBatch() {
