@@ -30,8 +30,8 @@ import java.util.logging.Level;
 import org.eclipse.jgit.annotations.Nullable;
 
 /**
- * The locks of the refs of one repository folder, for all writers in this process and all instances
- * of the repository. Any thread may call.
+ * The folder of journals of one repository, and the names that they lock, for all writers in this
+ * process and all instances of the repository. Any thread may call.
  */
 final class JournalFolder implements Closeable {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
@@ -63,7 +63,7 @@ final class JournalFolder implements Closeable {
   /** When locks could last not be links to a journal, by {@link System#nanoTime}; null if never. */
   @Nullable private volatile Long leftToJGit;
 
-  /** Makes the locks of a repository without touching the disk. */
+  /** Makes it without touching the disk. */
   JournalFolder(RefDisk disk) {
     this.disk = disk;
   }

@@ -39,8 +39,8 @@ import org.eclipse.jgit.transport.ReceiveCommand;
  *
  * <p>Packed refs are searched before the locks are taken, and again under them if {@code
  * packed-refs} has another list by then. Without the first search, a batch that packed refs refuse
- * would take locks for nothing, and make native git fail that wants one of them. Files are looked
- * at once, under the locks. The answer then holds until the locks are released, whoever else
+ * would take locks for nothing, and make native git fail that wants one of them. Files are searched
+ * one time, under the locks. The answer then holds until the locks are released, whoever else
  * writes:
  *
  * <ul>
