@@ -1,12 +1,12 @@
 #!/bin/bash
-# Runs the tests that hold parsed refs against JGit's with the oldest JGit of the other Gerrit minors, and with the newest one, which
-# no Gerrit has yet: the tests as bin/test has compiled them, this module as bin/release has. The JGits in between differ less from
+# Runs the tests that hold parsed refs against JGit's, and the table of members that are reached by name against both, with the oldest
+# JGit of the other Gerrit minors, and with the newest one, which no Gerrit has yet: the tests as bin/test has compiled them, this module as bin/release has. The JGits in between differ less from
 # these two; bin/test --other-gerrits has them all. Exit code 0: all pass, 1: not.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . bin/lib/gerrits.sh
 
-tests=TableRefDatabaseTest,TableRefUpdateTest,TableFuzzTest#changedAtRandom+anIndexOfSeveralBlocks+aNameBehindAllUtf8IsExcluded,PackedRefsReaderTest,NameOrderTest,ParsedRefsTest,PackedRefsFuzzTest,FileRefDatabaseTest,UpdateFuzzTest,RefUpdateContractTest,SymbolicRefsTest
+tests=MemberTest,TableRefDatabaseTest,TableRefUpdateTest,TableFuzzTest#changedAtRandom+anIndexOfSeveralBlocks+aNameBehindAllUtf8IsExcluded,PackedRefsReaderTest,NameOrderTest,ParsedRefsTest,PackedRefsFuzzTest,FileRefDatabaseTest,UpdateFuzzTest,RefUpdateContractTest,SymbolicRefsTest
 
 # What is drawn at random has been drawn by bin/test's own run; here a few draws show whether the JGits differ. Jazzer, which takes
 # half a minute to start, draws nothing here.

@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap;
 
+import static com.google.common.truth.Truth.assertWithMessage;
+import static com.tngtech.archunit.base.DescribedPredicate.describe;
 import static com.tngtech.archunit.core.domain.JavaCall.Predicates.target;
 import static com.tngtech.archunit.core.domain.properties.HasName.Predicates.name;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
@@ -23,17 +25,23 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
 import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.domain.JavaMethodCall;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.library.Architectures.LayeredArchitecture;
 import java.io.File;
+import java.io.IOException;
+import java.lang.reflect.Method;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileChannel.MapMode;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.Executor;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** Imports run downwards, and each folder knows what its package comment says it knows. */
@@ -91,6 +99,8 @@ class ArchitectureTest {
             Set.of(ENTRANCE, "admin..", "repositories.."),
             "store..",
             Set.of(ENTRANCE, "admin..", "caches..", "shared..", "repositories..", "refs.."),
+            "members..",
+            Set.of("admin..", "repositories..", "transport..", "refs.."),
             "counting..",
             Set.of("admin..", "caches..", "shared..", "transport..", "refs..", "store..")));
   }
@@ -265,6 +275,48 @@ class ArchitectureTest {
         .orShould()
         .callMethodWhere(target(name("supplyAsync")))
         .check(MAIN);
+  }
+
+  /**
+   * The other classes that are named reach members of Java, H2, Chronicle-Map, loaders and this
+   * module, a module of gerrit.config, and public methods of an interface that a proxy stands for.
+   */
+  @Test
+  void onlyOneTableReachesMembersByName() throws IOException {
+    Pattern owners =
+        Pattern.compile(
+            "java\\.lang\\.(Class|ClassLoader|reflect\\..*|StackWalker\\$StackFrame|invoke\\.MethodHandles.*)");
+    Pattern methods =
+        Pattern.compile(
+            "forName|loadClass|getDeclared.+|get(Field|Method|Constructor)s?|setAccessible"
+                + "|privateLookupIn|find.+|unreflect.*|getMethodName");
+    noClasses()
+        .that()
+        .resideInAPackage(ROOT + "..")
+        .and()
+        .resideOutsideOfPackage(ROOT + ".members")
+        .and()
+        .haveNameNotMatching(
+            ".*\\.(Disk|H2File|MapFileMaker|ChronicleRuntime|RunningJar|Loads|CachedValue|ConfigLinesCheck)")
+        .should()
+        .callMethodWhere(
+            describe(
+                "finds a member or class by its name",
+                (JavaMethodCall call) ->
+                    owners.matcher(call.getTargetOwner().getName()).matches()
+                        && methods.matcher(call.getName()).matches()))
+        .orShould()
+        .callMethod(Method.class, "getName")
+        .check(MAIN);
+    Pattern name = Pattern.compile("\"(com\\.google\\.gerrit|org\\.eclipse\\.jgit)[a-z.]*\\.[A-Z]");
+    try (Stream<Path> files = Files.walk(Path.of("src/main/java"))) {
+      for (Path file : files.filter(each -> each.toString().endsWith(".java")).toList()) {
+        boolean isTable = file.endsWith("Member.java");
+        assertWithMessage("%s", file)
+            .that(name.matcher(Files.readString(file)).find())
+            .isEqualTo(isTable);
+      }
+    }
   }
 
   @Test

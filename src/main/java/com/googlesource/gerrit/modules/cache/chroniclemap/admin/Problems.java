@@ -18,6 +18,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.gerrit.common.Nullable;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.members.Member;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
 import com.googlesource.gerrit.modules.cache.chroniclemap.shared.SharedReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
@@ -275,6 +276,12 @@ final class Problems {
               }
             });
     findKinds(Events.REFS, figures);
+    Member.missing().forEach(this::findMissing);
+  }
+
+  void findMissing(Member member) {
+    String meaning = "Answers are right, but slower. A newer jar may help.";
+    add(Events.REFS, member.warning(), meaning, "refs-left-to-jgit");
   }
 
   void findIn(SharedReport shared) {

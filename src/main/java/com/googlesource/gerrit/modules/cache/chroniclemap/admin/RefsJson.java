@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import com.google.common.collect.ImmutableMap;
 import com.google.gson.JsonObject;
+import com.googlesource.gerrit.modules.cache.chroniclemap.members.Member;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
 import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.ProjectRefs;
@@ -39,6 +40,8 @@ final class RefsJson {
     totals.memoryOnlyReason().ifPresent(why -> all.addProperty("memory_only_reason", why));
     totals.disk().ifPresent(stats -> all.add("disk", CachesJson.store(stats)));
     root.add("totals", all);
+    List<String> missing = Member.missing().stream().map(Member::warning).toList();
+    root.add("missing_members", CachesJson.GSON.toJsonTree(missing));
     root.add("projects", CachesJson.array(reports, RefsJson::project));
     return root;
   }

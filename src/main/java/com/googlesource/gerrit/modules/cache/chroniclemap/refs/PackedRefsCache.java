@@ -18,6 +18,7 @@ import static com.google.common.util.concurrent.Uninterruptibles.awaitTerminatio
 
 import com.google.common.collect.MapMaker;
 import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.members.Member;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.NfsRevalidation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.FileCounts;
@@ -175,10 +176,12 @@ public final class PackedRefsCache implements AutoCloseable {
    *
    * @param jgit the repository's own database, which is returned itself where the file system may
    *     be changed by other machines: a table that one of them deletes could not be read any more
-   *     while it is mapped
+   *     while it is mapped. Also where this JGit lacks what updates need
    */
   public RefDatabase ofTables(FileRepository repository, FileReftableDatabase jgit) {
-    if (!RefDisk.isLocal(repository.getCommonDirectory().toPath())) {
+    if (!RefDisk.isLocal(repository.getCommonDirectory().toPath())
+        || Member.TABLE_STACK.find() == null
+        || Member.TABLE_COMPACTION.find() == null) {
       return jgit;
     }
     TableRefDatabase made = new TableRefDatabase(repository, jgit, tableLookups, failures);

@@ -18,6 +18,7 @@ import com.google.common.flogger.FluentLogger;
 import com.google.gerrit.extensions.events.LifecycleListener;
 import com.google.inject.Inject;
 import com.google.inject.Singleton;
+import com.googlesource.gerrit.modules.cache.chroniclemap.members.Member;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.PackedRefsCache;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
 
@@ -40,6 +41,7 @@ final class PackedRefsLifecycle implements LifecycleListener {
       return;
     }
     started = true;
+    Member.missing().forEach(each -> logger.atWarning().log("%s", each.warning()));
     RefPaths.limitsOfNames().ifPresent(limits -> logger.atWarning().log("%s", limits));
     try {
       cache.start();

@@ -18,7 +18,6 @@ import com.google.common.flogger.FluentLogger;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.entities.Project;
 import com.google.gerrit.server.git.GitRepositoryManager;
-import com.google.gerrit.server.git.GitRepositoryManager.Status;
 import com.google.gerrit.server.git.LocalDiskRepositoryManager;
 import com.google.inject.Inject;
 import com.google.inject.Singleton;
@@ -135,35 +134,16 @@ final class ParsedRefsRepositories {
     }
   }
 
-  /** Intercepts getRepositoryStatus, which would leave another instance in JGit's cache. */
-  Object status(MethodInvocation call) throws Throwable {
-    if (config.isEnabled()) {
-      try (Repository repository = manager(call).openRepository(name(call))) {
-        if (repository.getObjectDatabase().exists()) {
-          return Status.ACTIVE;
-        }
-      } catch (IOException e) {
-        logger.atFine().withCause(e).log(
-            "Cannot open %s; Gerrit's own method reports why", name(call));
-      }
-    }
-    // Gerrit's own method distinguishes missing repositories from those that cannot be opened.
-    return call.proceed();
-  }
-
   /** Intercepts repositoryDeleted. */
   Object deleted(MethodInvocation call) throws Throwable {
     Object nothing = call.proceed();
     Project.NameKey name = name(call);
-    Path folder = manager(call).getBasePath(name).resolve(name.get());
+    var manager = (LocalDiskRepositoryManager) call.getThis();
+    Path folder = manager.getBasePath(name).resolve(name.get());
     cache.forget(new File(folder + Constants.DOT_GIT_EXT));
     cache.forget(folder.resolve(Constants.DOT_GIT).toFile());
     cache.forget(folder.toFile());
     return nothing;
-  }
-
-  private static LocalDiskRepositoryManager manager(MethodInvocation call) {
-    return (LocalDiskRepositoryManager) call.getThis();
   }
 
   private static Project.NameKey name(MethodInvocation call) {

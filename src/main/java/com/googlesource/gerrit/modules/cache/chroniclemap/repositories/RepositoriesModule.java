@@ -16,16 +16,13 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.repositories;
 
 import static com.google.inject.matcher.Matchers.subclassesOf;
 
-import com.google.gerrit.entities.Project;
 import com.google.gerrit.lifecycle.LifecycleModule;
 import com.google.gerrit.server.git.LocalDiskRepositoryManager;
 import com.google.inject.Provider;
 import com.google.inject.Provides;
 import com.google.inject.Singleton;
-import com.google.inject.matcher.Matcher;
+import com.googlesource.gerrit.modules.cache.chroniclemap.members.Member;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.PackedRefsCache;
-import java.lang.reflect.Method;
-import java.util.List;
 import org.aopalliance.intercept.MethodInterceptor;
 
 /**
@@ -41,9 +38,9 @@ public final class RepositoriesModule extends LifecycleModule {
   protected void configure() {
     bind(RefsInventory.class);
     Provider<ParsedRefsRepositories> ours = getProvider(ParsedRefsRepositories.class);
-    intercept(call -> ours.get().open(call), "openRepository", "createRepository");
-    intercept(call -> ours.get().status(call), "getRepositoryStatus");
-    intercept(call -> ours.get().deleted(call), "repositoryDeleted");
+    intercept(Member.OPEN_REPOSITORY, call -> ours.get().open(call));
+    intercept(Member.CREATE_REPOSITORY, call -> ours.get().open(call));
+    intercept(Member.DELETE_REPOSITORY, call -> ours.get().deleted(call));
     listener().to(PackedRefsLifecycle.class);
     listener().to(ManagerCheck.class);
   }
@@ -54,16 +51,7 @@ public final class RepositoriesModule extends LifecycleModule {
     return CacheByFolder.of(config.settings(), config.updates());
   }
 
-  private void intercept(MethodInterceptor interceptor, String... methods) {
-    bindInterceptor(subclassesOf(LocalDiskRepositoryManager.class), named(methods), interceptor);
-  }
-
-  /** Matches methods that take the name of a project, except bridge methods. */
-  private static Matcher<Method> named(String... names) {
-    return method ->
-        List.of(names).contains(method.getName())
-            && method.getParameterCount() == 1
-            && method.getParameterTypes()[0] == Project.NameKey.class
-            && !method.isSynthetic();
+  private void intercept(Member method, MethodInterceptor interceptor) {
+    bindInterceptor(subclassesOf(LocalDiskRepositoryManager.class), method::is, interceptor);
   }
 }

@@ -21,6 +21,7 @@ import com.google.gerrit.server.permissions.ProjectControl;
 import com.google.gerrit.server.project.RefPattern;
 import com.google.gerrit.server.project.RefPatternMatcher.ExpandParameters;
 import com.google.gerrit.server.project.SectionMatcher;
+import com.googlesource.gerrit.modules.cache.chroniclemap.members.Member;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -57,8 +58,7 @@ final class BranchVisibilityCache {
 
   private static final String BELOW = "/*";
 
-  /** A private method of Gerrit that returns the list by which it decides; null if gone. */
-  @Nullable private static final Method SECTIONS = sections();
+  @Nullable private static final Method SECTIONS = (Method) Member.BRANCH_RULES.find();
 
   /** The cache of the run of the filter that the thread is in. */
   private static final ThreadLocal<BranchVisibilityCache> CURRENT = new ThreadLocal<>();
@@ -70,18 +70,6 @@ final class BranchVisibilityCache {
 
   private BranchVisibilityCache(TransportCounts counts) {
     this.counts = counts;
-  }
-
-  private static Method sections() {
-    try {
-      Method method = ProjectControl.class.getDeclaredMethod("access");
-      method.setAccessible(true);
-      return method;
-    } catch (ReflectiveOperationException | RuntimeException e) {
-      logger.atWarning().withCause(e).log(
-          "Access sections can't be read in this version of Gerrit; it is asked for each branch");
-      return null;
-    }
   }
 
   /** Runs Gerrit's filter with a cache of its own, which ends with the run. */

@@ -20,8 +20,8 @@ import com.google.gerrit.common.Nullable;
 import com.google.gerrit.entities.RefNames;
 import com.google.gerrit.server.cache.PerThreadCache;
 import com.google.gerrit.server.util.MagicBranch;
+import com.googlesource.gerrit.modules.cache.chroniclemap.members.Member;
 import java.io.IOException;
-import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.ArrayDeque;
 import java.util.HashSet;
@@ -29,6 +29,7 @@ import java.util.List;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.CancellationException;
+import java.util.concurrent.TimeUnit;
 import org.eclipse.jgit.errors.IncorrectObjectTypeException;
 import org.eclipse.jgit.errors.MissingObjectException;
 import org.eclipse.jgit.internal.transport.connectivity.FullConnectivityChecker;
@@ -72,13 +73,7 @@ final class LocalConnectivityChecker implements ConnectivityChecker {
   /** The objects, besides those of the push, that may be walked before the check gives up. */
   private static final int SPARE_OBJECTS = 10_000;
 
-  /** JGit has no method to set its checker, only this field for subclasses; null if it is gone. */
-  private static final VarHandle CHECKER =
-      fieldOf(
-          ReceivePack.class,
-          "connectivityChecker",
-          "The connectivity check of pushes can't be replaced in this version of JGit; it parses all"
-              + " advertised refs");
+  @Nullable private static final VarHandle CHECKER = Member.PUSH_CHECKER.field();
 
   private final ConnectivityChecker full;
   private final TransportCounts counts;
@@ -97,29 +92,20 @@ final class LocalConnectivityChecker implements ConnectivityChecker {
   }
 
   /**
-   * Returns a private field of JGit's, or null with a warning if there is none.
-   *
-   * @param consequence of a missing field, the text of the warning
-   */
-  @Nullable
-  static VarHandle fieldOf(Class<?> type, String name, String consequence) {
-    try {
-      return MethodHandles.privateLookupIn(type, MethodHandles.lookup())
-          .unreflectVarHandle(type.getDeclaredField(name));
-    } catch (ReflectiveOperationException | RuntimeException e) {
-      logger.atWarning().withCause(e).log("%s", consequence);
-      return null;
-    }
-  }
-
-  /**
-   * Installs this checker for a push, unless it has another checker than JGit's usual one.
+   * Installs this checker for a push, unless it has another checker than JGit's usual one. JGit 7.7
+   * also has TreeWalkConnectivityChecker, which neither it nor Gerrit uses. That may not be asked
+   * twice: it walks in the walk of the push, so what it has seen and refused the first time, it
+   * would not look at and accept the second time.
    *
    * @param view is notified of what the push has received; null for none
    */
   static void install(ReceivePack push, TransportCounts counts, @Nullable PushView view) {
-    if (CHECKER != null && CHECKER.get(push) instanceof FullConnectivityChecker full) {
+    Object checker = CHECKER == null ? null : CHECKER.get(push);
+    if (checker instanceof FullConnectivityChecker full) {
       CHECKER.set(push, new LocalConnectivityChecker(full, counts, view));
+    } else if (checker != null) {
+      logger.atWarning().atMostEvery(1, TimeUnit.HOURS).log(
+          "Pushes are checked by %s against all advertised refs", checker.getClass().getName());
     }
   }
 

@@ -18,6 +18,7 @@ import com.google.gerrit.common.Nullable;
 import com.google.gerrit.entities.RefNames;
 import com.google.gerrit.server.git.DelegateRepository;
 import com.google.gerrit.server.util.MagicBranch;
+import com.googlesource.gerrit.modules.cache.chroniclemap.members.Member;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.HashMap;
@@ -50,9 +51,6 @@ import org.eclipse.jgit.transport.UploadPack;
  * <p>For the thread of the push.
  */
 final class PushAdvertisement implements AdvertiseRefsHook {
-  private static final String GERRITS_FILTER =
-      "com.google.gerrit.server.git.receive.ReceiveRefFilter";
-
   /** Namespaces that Gerrit's hook removes. In a reftable, their refs are skipped, not read. */
   private static final Set<String> LEFT_OUT =
       Set.of(RefNames.REFS_CHANGES, RefNames.REFS_CACHE_AUTOMERGE);
@@ -112,7 +110,7 @@ final class PushAdvertisement implements AdvertiseRefsHook {
   }
 
   private static boolean hasGerritsFilter(ReceivePack push) {
-    return push.getRefFilter().getClass().getName().equals(GERRITS_FILTER);
+    return Member.PUSH_FILTER.isOf(push.getRefFilter().getClass());
   }
 
   /**

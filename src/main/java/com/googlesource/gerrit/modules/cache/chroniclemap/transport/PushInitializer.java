@@ -19,6 +19,7 @@ import com.google.gerrit.common.Nullable;
 import com.google.gerrit.entities.Project;
 import com.google.gerrit.server.git.DelegateRepository;
 import com.google.gerrit.server.git.ReceivePackInitializer;
+import com.googlesource.gerrit.modules.cache.chroniclemap.members.Member;
 import java.lang.invoke.VarHandle;
 import java.util.Arrays;
 import java.util.Objects;
@@ -37,14 +38,7 @@ record PushInitializer(TransportSettings settings, TransportCounts counts)
     implements ReceivePackInitializer {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  /** JGit has no method to ask for the hooks of a chain; null if this field is gone. */
-  @Nullable
-  private static final VarHandle HOOKS =
-      LocalConnectivityChecker.fieldOf(
-          AdvertiseRefsHookChain.class,
-          "hooks",
-          "The hooks of pushes can't be listed in this version of JGit; each push is left to Gerrit,"
-              + " which reads all refs");
+  @Nullable private static final VarHandle HOOKS = Member.PUSH_HOOKS.field();
 
   @Override
   public void init(Project.NameKey project, ReceivePack push) {
@@ -78,7 +72,7 @@ record PushInitializer(TransportSettings settings, TransportCounts counts)
     }
     return Arrays.stream((AdvertiseRefsHook[]) HOOKS.get(hook))
         .filter(Objects::nonNull)
-        .allMatch(each -> each.getClass().getName().startsWith("com.google.gerrit.server."));
+        .allMatch(each -> each.getClass().getPackageName().startsWith("com.google.gerrit.server"));
   }
 
   /**

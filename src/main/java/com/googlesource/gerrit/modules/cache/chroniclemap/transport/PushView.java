@@ -22,6 +22,7 @@ import com.google.gerrit.entities.RefNames;
 import com.google.gerrit.server.git.DelegateRefDatabase;
 import com.google.gerrit.server.git.DelegateRepository;
 import com.google.gerrit.server.git.receive.ReceivePackRefCache;
+import com.googlesource.gerrit.modules.cache.chroniclemap.members.Member;
 import java.io.IOException;
 import java.lang.StackWalker.StackFrame;
 import java.lang.invoke.VarHandle;
@@ -57,13 +58,7 @@ import org.eclipse.jgit.transport.ConnectivityChecker.ConnectivityCheckInfo;
  * <p>For one push, and one thread at a time.
  */
 final class PushView extends DelegateRepository {
-  /** Gerrit has no method to put another repository below its filter; null if it is gone. */
-  @Nullable
-  private static final VarHandle BELOW =
-      LocalConnectivityChecker.fieldOf(
-          DelegateRefDatabase.class,
-          "delegate",
-          "Refs of a push can't be filtered at once in this version of Gerrit; the filter may run for each");
+  @Nullable private static final VarHandle BELOW = Member.BELOW_FILTER.field();
 
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
   private static final StackWalker STACK = StackWalker.getInstance();
@@ -107,7 +102,7 @@ final class PushView extends DelegateRepository {
           public List<Ref> getRefsByPrefix(String prefix) throws IOException {
             if (prefix.equals(Constants.R_HEADS) && isForGerritsCache()) {
               if (knownBranches != null
-                  && isCalledBy(at -> at.getMethodName().equals("markHeadsAsUninteresting"))
+                  && isCalledBy(Member.BRANCHES_OF_PUSH::isAt)
                   && knownBranches.isCurrent()) {
                 return knownBranches.branches();
               }

@@ -18,19 +18,14 @@ import com.google.gerrit.extensions.registration.DynamicSet;
 import com.google.gerrit.server.config.GerritServerConfig;
 import com.google.gerrit.server.git.ReceivePackInitializer;
 import com.google.gerrit.server.git.UploadPackInitializer;
-import com.google.gerrit.server.permissions.DefaultRefFilter;
-import com.google.gerrit.server.permissions.ProjectControl;
-import com.google.gerrit.server.permissions.RefVisibilityControl;
 import com.google.gerrit.server.util.ThreadLocalRequestContext;
 import com.google.inject.AbstractModule;
 import com.google.inject.Key;
 import com.google.inject.TypeLiteral;
-import com.google.inject.matcher.Matcher;
-import com.google.inject.matcher.Matchers;
 import com.google.inject.spi.ProvisionListener;
-import java.util.Arrays;
-import java.util.Collection;
+import com.googlesource.gerrit.modules.cache.chroniclemap.members.Member;
 import java.util.function.Consumer;
+import org.aopalliance.intercept.MethodInterceptor;
 import org.eclipse.jgit.lib.Config;
 import org.eclipse.jgit.lib.Repository;
 
@@ -43,17 +38,6 @@ import org.eclipse.jgit.lib.Repository;
  * 3.13 declares, so that Guice makes a new, empty one for each user of it.
  */
 public final class TransportModule extends AbstractModule {
-  private static final String GERRITS_SERVLET = "com.google.gerrit.httpd.GitOverHttpServlet";
-
-  /** Gerrit's class is private to its package. Another module's factory is left as it is. */
-  private static final Matcher<Class<?>> GERRITS_FACTORY =
-      type -> type.getName().equals(GERRITS_SERVLET + "$ReceiveFactory");
-
-  private static final Matcher<Class<?>> GERRITS_FILTERS =
-      type ->
-          type.getName().equals(GERRITS_SERVLET + "$ReceiveFilter")
-              || type.getName().equals(GERRITS_SERVLET + "$UploadFilter");
-
   private static final String PLUGIN = "cache-chroniclemap";
 
   private final TransportSettings settings;
@@ -78,34 +62,23 @@ public final class TransportModule extends AbstractModule {
         set -> set.add(PLUGIN, fetches));
     whenMade(Key.get(Config.class, GerritServerConfig.class), settings::provided);
     whenMade(Key.get(ThreadLocalRequestContext.class), made -> recent.requests = made);
-    bindInterceptor(
-        Matchers.only(DefaultRefFilter.class),
-        method ->
-            method.getName().equals("filter")
-                && method.getParameterCount() == 3
-                && method.getParameterTypes()[0] == Collection.class
-                && method.getParameterTypes()[1] == Repository.class,
+    intercept(
+        Member.REF_FILTER,
         PushView::filtered,
         call -> {
           call.getArguments()[1] = new TaggableRefs((Repository) call.getArguments()[1]);
           return BranchVisibilityCache.during(call, counts);
         });
-    bindInterceptor(
-        GERRITS_FACTORY,
-        method -> method.getName().equals("create") && !method.isSynthetic(),
-        PushInitializer::created);
-    bindInterceptor(
-        GERRITS_FILTERS, method -> method.getName().equals("doFilter"), FastGzip::filtered);
+    intercept(Member.HTTP_PUSH_FACTORY, PushInitializer::created);
+    intercept(Member.HTTP_PUSH, FastGzip::filtered);
+    intercept(Member.HTTP_FETCH, FastGzip::filtered);
     if (settings.groupsBranches) {
-      bindInterceptor(
-          Matchers.only(RefVisibilityControl.class),
-          method ->
-              method.getName().equals("isVisible")
-                  && Arrays.equals(
-                      method.getParameterTypes(),
-                      new Class<?>[] {ProjectControl.class, String.class}),
-          BranchVisibilityCache::answer);
+      intercept(Member.BRANCH_CHECK, BranchVisibilityCache::answer);
     }
+  }
+
+  private void intercept(Member method, MethodInterceptor... interceptors) {
+    bindInterceptor(method::isOf, method::is, interceptors);
   }
 
   /** Calls an action for each object of a key that Guice makes, here or in a child injector. */

@@ -19,6 +19,13 @@
  * <p>Nothing here decides who may see what: each ref is looked up in the repository that Gerrit has
  * given to JGit, which filters by Gerrit's rules. Gerrit and JGit handle all cases in doubt.
  *
+ * <p>Of what is not public in Gerrit and JGit, it sets the checker of a push and the repository
+ * below Gerrit's filter, reads the hooks of a push and the access rules of a branch, intercepts
+ * Gerrit's filters of refs, of branches and of requests over HTTP, and recognizes two of their
+ * callers. All of these stand in the table {@link
+ * com.googlesource.gerrit.modules.cache.chroniclemap.members.Member}, which tests compare with each
+ * Gerrit, and in no other place. Without one of them, something is slower.
+ *
  * <p>Start reading at {@link
  * com.googlesource.gerrit.modules.cache.chroniclemap.transport.TransportModule}.
  */

@@ -19,6 +19,7 @@ import static com.google.common.truth.Truth.assertThat;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.MoreCollectors;
 import com.google.gson.JsonObject;
+import com.googlesource.gerrit.modules.cache.chroniclemap.members.Member;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.FileCounts;
@@ -190,6 +191,20 @@ class RefsShownTest {
   void theReasonIsSaidWhyAFileIsLeftToJGit() {
     String said = "JGit answers for a-project-with-a-name-that-is-too-long: two refs have the same";
     assertThat(text(totals(0, 0))).contains(said);
+  }
+
+  /** The page and the command show all problems. */
+  @Test
+  void whatThisGerritLacksIsAProblem() {
+    Problems problems = new Problems(0, ImmutableList.of(), List.of());
+    problems.findMissing(Member.BRANCH_RULES);
+    assertThat(problems.all().get(0).line())
+        .isEqualTo(
+            "packed-refs, wrong now: this Gerrit has no"
+                + " com.google.gerrit.server.permissions.ProjectControl#access(), so each branch is"
+                + " judged alone. Answers are right, but slower. A newer jar may help.");
+    JsonObject json = RefsJson.of(figures(totals(0, 0)), totals(0, 0), List.of());
+    assertThat(json.getAsJsonArray("missing_members")).isEmpty();
   }
 
   @Test

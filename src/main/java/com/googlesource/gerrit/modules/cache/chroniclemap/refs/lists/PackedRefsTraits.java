@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.members.Member;
 import java.util.Arrays;
 
 /**
@@ -42,17 +43,9 @@ final class PackedRefsTraits {
    * 7.6, the trait covers all refs. The running JGit decides, so that the answers of this module
    * and of JGit are the same. JGit introduced the class together with that change.
    */
-  private static final boolean PEELED_MEANS_TAGS = hasClass("org.eclipse.jgit.lib.PackedRefsTrait");
+  private static final boolean PEELED_MEANS_TAGS = Member.PEELED_TRAIT.find() != null;
 
   private PackedRefsTraits() {}
-
-  private static boolean hasClass(String name) {
-    try {
-      return Class.forName(name, false, PackedRefsTraits.class.getClassLoader()) != null;
-    } catch (ClassNotFoundException e) {
-      return false;
-    }
-  }
 
   /** Returns the header, with its line feed, of a list with these flags. */
   static String header(int flags) {

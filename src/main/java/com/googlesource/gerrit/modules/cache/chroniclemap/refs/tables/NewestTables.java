@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables;
 
 import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.members.Member;
 import java.io.Closeable;
 import java.io.File;
 import java.io.IOException;
@@ -48,8 +49,10 @@ import org.eclipse.jgit.lib.Constants;
 final class NewestTables extends ReftableDatabase implements Closeable {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  /** The parameters differ: until JGit 7.3, the list is one of them. */
-  private static final Constructor<?> MAKE = FileReftableStack.class.getConstructors()[0];
+  /** Neither this nor the next one is null: JGit answers for all reftables where one is missing. */
+  private static final Constructor<?> MAKE = (Constructor<?>) Member.TABLE_STACK.find();
+
+  private static final Method COMPACT = (Method) Member.TABLE_COMPACTION.find();
 
   private final FileRepository repository;
   private final File list;
@@ -139,9 +142,7 @@ final class NewestTables extends ReftableDatabase implements Closeable {
 
   private void compactFully() throws IOException {
     try {
-      Method compact = FileReftableStack.class.getDeclaredMethod("compactFully");
-      compact.setAccessible(true);
-      compact.invoke(stack);
+      COMPACT.invoke(stack);
     } catch (ReflectiveOperationException e) {
       if (!(e.getCause() instanceof NoSuchFileException)) {
         throw new IOException(list + ": the tables cannot be compacted", e);
