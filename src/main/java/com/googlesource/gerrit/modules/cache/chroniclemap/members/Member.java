@@ -19,6 +19,7 @@ import static java.util.stream.Collectors.joining;
 
 import com.google.common.base.CharMatcher;
 import com.google.common.base.Splitter;
+import com.google.common.collect.ImmutableList;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.common.Version;
 import java.lang.StackWalker.StackFrame;
@@ -132,7 +133,7 @@ public enum Member {
 
   private final String minors;
   final String type;
-  final List<String> names;
+  final ImmutableList<String> names;
   private final String consequence;
 
   Member(String path, String consequence) {
@@ -144,7 +145,7 @@ public enum Member {
     this.consequence = consequence;
     List<String> parts = Splitter.on(CharMatcher.anyOf("#|")).splitToList(path);
     type = parts.get(0);
-    names = parts.subList(1, parts.size());
+    names = ImmutableList.copyOf(parts.subList(1, parts.size()));
   }
 
   /** Returns those that this Gerrit must have and lacks. */
