@@ -19,8 +19,12 @@ import com.google.common.collect.Lists;
 import com.google.common.collect.Table;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Collectors;
 import org.openjdk.jmh.runner.RunnerException;
 
 /**
@@ -31,96 +35,148 @@ import org.openjdk.jmh.runner.RunnerException;
  * @param <C> what is measured
  * @param <P> who is measured
  */
-abstract class Bench<C extends Case, P extends Peer> {
-  final Session session;
+public abstract class Bench<C extends Case, P extends Peer> {
+  private static final Peer SMALL = () -> "small repository";
 
-  Bench(Session session) {
+  protected final Session session;
+  private final Table<C, P, Samples> samples = HashBasedTable.create();
+
+  protected Bench(Session session) {
     this.session = session;
   }
 
   /** The versions of what is measured. */
-  abstract String versions() throws IOException;
+  protected abstract String versions() throws IOException;
 
-  abstract List<C> cases();
+  protected abstract List<C> cases();
 
   /** Who can do that, this module first. */
-  abstract List<P> peers(C scenario);
+  protected abstract List<P> peers(C scenario);
 
   /** How often each peer has its turn. */
-  abstract int rounds(C scenario);
+  protected abstract int rounds(C scenario);
+
+  /** The same in a small repository, beside which a case is shown. */
+  protected Optional<C> small(C scenario) {
+    return Optional.empty();
+  }
+
+  /** Cases with equal ones are measured round by round, the others one after the other. */
+  protected Object group(C scenario) {
+    return scenario;
+  }
 
   /** Makes what all cases need. */
-  void prepare(Fork fork) throws RunnerException, IOException {}
+  protected void prepare() throws RunnerException, IOException, InterruptedException {}
+
+  /** Begins a round of a group. */
+  protected void begin(C first, int round) throws IOException, InterruptedException {}
 
   /**
    * Measures one once, and adds what came of it.
    *
    * @param round from 0
    */
-  abstract void measure(C scenario, P peer, Samples samples, int round)
+  protected abstract void measure(C scenario, P peer, Samples samples, int round)
       throws RunnerException, IOException, InterruptedException;
 
-  /** Ends what was begun for a case. */
-  void end() throws IOException {}
+  /** Ends what was begun for a group. */
+  protected void end(C first) throws IOException, InterruptedException {}
 
   /** Figures that are of no case, which it prints. */
-  List<Figure> further() {
+  protected List<Figure> further() {
     return List.of();
   }
 
+  /** Ends what was prepared. */
+  protected void close() throws IOException {}
+
   /** Measures what was chosen, prints it, and writes it if that is asked for. */
-  final void run() throws RunnerException, IOException, InterruptedException {
+  public final void run() throws RunnerException, IOException, InterruptedException {
     List<C> cases = session.chosen(cases());
     session.printHead(versions());
-    Table<C, P, Samples> samples = HashBasedTable.create();
     session.measure(
-        fork -> {
-          prepare(fork);
-          takeTurns(cases, samples);
+        () -> {
+          try {
+            prepare();
+            takeTurns(cases);
+          } finally {
+            close();
+          }
         });
-    List<Comparison<C>> results = new ArrayList<>();
+    List<ResultTable.Row> rows = new ArrayList<>();
+    List<Object> figures = new ArrayList<>();
     for (C scenario : cases) {
       List<P> peers = peers(scenario);
-      for (P peer : peers.subList(1, peers.size())) {
-        results.add(
-            new Comparison<>(
-                scenario, samples.get(scenario, peers.get(0)), peer, samples.get(scenario, peer)));
+      Optional<C> small = small(scenario).filter(cases::contains);
+      Samples ours = samples.get(scenario, peers.get(0));
+      for (P peer : peers) {
+        Samples one = samples.get(scenario, peer);
+        Comparison<C> beside = new Comparison<>(scenario, ours, peer, one);
+        boolean isOurs = peer == peers.get(0);
+        if (!isOurs) {
+          figures.addAll(beside.figures());
+        }
+        rows.add(
+            new ResultTable.Row(
+                scenario.toString(),
+                peer.title(),
+                one,
+                isOurs ? Optional.empty() : Optional.of(beside),
+                small.map(other -> scenario.times(samples.get(other, peer), one))));
       }
+      small.ifPresent(
+          other ->
+              figures.addAll(
+                  new Comparison<>(scenario, ours, SMALL, samples.get(other, peers.get(0)))
+                      .figures()));
     }
-    ResultTable.print(System.out, cases, this::peers, samples);
-    List<Object> figures = new ArrayList<>();
-    results.forEach(result -> figures.addAll(result.figures()));
+    ResultTable.print(System.out, rows);
     figures.addAll(further());
     session.printOtherWork();
     session.finish(figures);
   }
 
-  private void takeTurns(List<C> cases, Table<C, P, Samples> samples)
-      throws RunnerException, IOException, InterruptedException {
+  private void takeTurns(List<C> cases) throws RunnerException, IOException, InterruptedException {
     int turns = cases.stream().mapToInt(each -> peers(each).size() * rounds(each)).sum();
+    Map<Object, List<C>> groups =
+        cases.stream()
+            .collect(Collectors.groupingBy(this::group, LinkedHashMap::new, Collectors.toList()));
     try (Progress progress = new Progress(Boolean.getBoolean("bench.terminal"), turns)) {
-      for (C scenario : cases) {
-        List<P> peers = peers(scenario);
-        peers.forEach(peer -> samples.put(scenario, peer, new Samples()));
+      for (List<C> group : groups.values()) {
         try {
-          for (int round = 0; round < rounds(scenario); round++) {
-            for (P peer : round % 2 == 0 ? peers : Lists.reverse(peers)) {
-              progress.begin(scenario + ", " + peer.title());
-              measure(scenario, peer, samples.get(scenario, peer), round);
-              progress.end();
+          for (int round = 0; round < rounds(group.get(0)); round++) {
+            begin(group.get(0), round);
+            for (C scenario : group) {
+              takeTurns(scenario, round, progress);
             }
           }
-        } catch (IOException e) {
-          throw new IOException(scenario + ": " + e.getMessage(), e);
         } finally {
-          end();
+          end(group.get(0));
         }
       }
     }
   }
 
+  private void takeTurns(C scenario, int round, Progress progress)
+      throws RunnerException, IOException, InterruptedException {
+    List<P> peers = peers(scenario);
+    for (P peer : round % 2 == 0 ? peers : Lists.reverse(peers)) {
+      progress.begin(scenario + ", " + peer.title());
+      if (!samples.contains(scenario, peer)) {
+        samples.put(scenario, peer, new Samples());
+      }
+      try {
+        measure(scenario, peer, samples.get(scenario, peer), round);
+      } catch (IOException e) {
+        throw new IOException(scenario + ": " + e.getMessage(), e);
+      }
+      progress.end();
+    }
+  }
+
   /** Such as {@code 500k refs}. */
-  static String refs(int refs) {
+  public static String refs(int refs) {
     if (refs % 1_000_000 == 0) {
       return refs / 1_000_000 + "M refs";
     }
@@ -128,7 +184,7 @@ abstract class Bench<C extends Case, P extends Peer> {
   }
 
   /** Such as {@code 8 threads}. */
-  static String counted(int count, String what) {
+  public static String counted(int count, String what) {
     return String.format(Locale.ROOT, count == 1 ? "%d %s" : "%d %ss", count, what);
   }
 }

@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
+import com.google.common.base.Ascii;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -38,12 +39,14 @@ public final class CacheBench extends Bench<CacheCase, CachePeer> {
   private static final double NANOS_PER_SECOND = 1e9;
 
   private final List<CachePeer> peers = new ArrayList<>(List.of(CachePeer.OURS));
-  private Fork fork;
 
   private CacheBench(Session session) {
     super(session);
     peers.addAll(
-        session.value("--peer").map(p -> List.of(CachePeer.valueOf(p))).orElse(CachePeer.OTHERS));
+        session
+            .value("--peer")
+            .map(peer -> List.of(CachePeer.valueOf(Ascii.toUpperCase(peer))))
+            .orElse(CachePeer.OTHERS));
   }
 
   /**
@@ -54,7 +57,7 @@ public final class CacheBench extends Bench<CacheCase, CachePeer> {
   }
 
   @Override
-  String versions() {
+  protected String versions() {
     Meta.Version lmdb = Meta.version();
     return String.format(
         Locale.ROOT,
@@ -68,7 +71,7 @@ public final class CacheBench extends Bench<CacheCase, CachePeer> {
   }
 
   @Override
-  List<CacheCase> cases() {
+  protected List<CacheCase> cases() {
     List<Integer> threads = session.quick() ? List.of(1, 8) : List.of(1, 2, 8);
     List<CacheCase> all = new ArrayList<>();
     for (CacheOperation operation : CacheOperation.values()) {
@@ -90,26 +93,23 @@ public final class CacheBench extends Bench<CacheCase, CachePeer> {
   }
 
   @Override
-  List<CachePeer> peers(CacheCase scenario) {
+  protected List<CachePeer> peers(CacheCase scenario) {
     return peers;
   }
 
   @Override
-  int rounds(CacheCase scenario) {
+  protected int rounds(CacheCase scenario) {
     return session.quick() ? 1 : 2;
   }
 
   @Override
-  void prepare(Fork forks) {
-    fork = forks;
-  }
-
-  @Override
-  void measure(CacheCase scenario, CachePeer peer, Samples samples, int round)
+  protected void measure(CacheCase scenario, CachePeer peer, Samples samples, int round)
       throws RunnerException {
     boolean puts = scenario.operation() == CacheOperation.PUT;
     ChainedOptionsBuilder options =
-        fork.options(peer.flags())
+        session
+            .fork()
+            .options(peer.flags())
             // Which warms the few lines of JMH's own that the warm-up before did not run.
             .warmupIterations(1)
             .include(scenario.operation().jmhName())
@@ -122,7 +122,7 @@ public final class CacheBench extends Bench<CacheCase, CachePeer> {
     } else {
       options.threads(scenario.threads());
     }
-    RunResult result = fork.run(options);
+    RunResult result = session.fork().run(options);
     if (Fork.further(result, FurtherFigures.WARM).orElseThrow() == 0) {
       samples.neverWarm();
     }

@@ -18,7 +18,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** One line of the results: what is measured, and where. */
-interface Case {
+public interface Case {
   /** Name of its throughput. */
   String title();
 

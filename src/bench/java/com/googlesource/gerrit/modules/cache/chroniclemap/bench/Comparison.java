@@ -14,19 +14,47 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalDouble;
 import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
 
 /** This module's samples of a case beside those of another. */
-record Comparison<C extends Case>(C scenario, Samples ours, Peer peer, Samples theirs) {
-  /** What {@code --json} writes: no ratio of who still gets faster, which would say nothing. */
+public record Comparison<C extends Case>(C scenario, Samples ours, Peer peer, Samples theirs) {
+  /**
+   * What {@code --json} writes: nothing where one was only refused, and no ratio of who still gets
+   * faster, which would say nothing.
+   */
   List<? extends Record> figures() {
+    if (ours.callCount() == 0 || theirs.callCount() == 0) {
+      return List.of();
+    }
     List<Figure> figures = scenario.figures(this);
-    return ours.isWarm() && theirs.isWarm()
-        ? figures
-        : figures.stream().map(Figure::alone).toList();
+    return isWarm() ? figures : figures.stream().map(Figure::alone).toList();
+  }
+
+  boolean isWarm() {
+    return ours.isWarm() && theirs.isWarm();
+  }
+
+  /** How many times as good ours is. */
+  double times() {
+    return scenario.times(ours, theirs);
+  }
+
+  /** Of calls that take milliseconds: how many there were, and what each took. */
+  public List<Figure> inMillis(String title, boolean withRate) {
+    List<Figure> all = new ArrayList<>();
+    if (withRate) {
+      all.add(more(title + " per second", "calls/s", Samples::opsPerSecond));
+    }
+    for (int percent : new int[] {50, 95, 99}) {
+      all.add(less(title + " p" + percent, "ms", samples -> samples.millis(percent)));
+    }
+    all.addAll(lessIfMeasured(title + " CPU", "ms", 1, Samples::cpuMillis));
+    all.addAll(lessIfMeasured(title + " garbage", "KB", 1000, Samples::garbage));
+    return all;
   }
 
   /** A figure of which more is better. */

@@ -25,10 +25,12 @@ import java.time.Duration;
 
 /**
  * A cache whose values are their own stored form: what is measured is the cache, not a serializer.
+ * Nothing is kept on the heap, so that each get is answered from disk.
  *
- * @param <K> type of the keys
+ * @param name the benchmarks' own, or one of Gerrit's, which says how it is stored
+ * @param diskLimit bytes
  */
-final class DiskCacheDef<K> implements PersistentCacheDef<K, byte[]> {
+record DiskCacheDef(String name, long diskLimit) implements PersistentCacheDef<String, byte[]> {
   private enum AsIs implements CacheSerializer<byte[]> {
     INSTANCE;
 
@@ -43,63 +45,6 @@ final class DiskCacheDef<K> implements PersistentCacheDef<K, byte[]> {
     }
   }
 
-  private final String name;
-  private final int version;
-  private final long diskLimit;
-  private final long heapEntries;
-  private final TypeLiteral<K> keyType;
-  private final CacheSerializer<K> keySerializer;
-
-  private DiskCacheDef(
-      String name,
-      int version,
-      long diskLimit,
-      long heapEntries,
-      TypeLiteral<K> keyType,
-      CacheSerializer<K> keySerializer) {
-    this.name = name;
-    this.version = version;
-    this.diskLimit = diskLimit;
-    this.heapEntries = heapEntries;
-    this.keyType = keyType;
-    this.keySerializer = keySerializer;
-  }
-
-  /**
-   * A cache of the benchmarks' own, or with the name of one of Gerrit's, which says how it is
-   * stored.
-   *
-   * @param diskLimit bytes
-   * @param heapEntries how many values are kept on the heap; 0 so that each get is answered from
-   *     disk
-   */
-  static DiskCacheDef<String> withTextKeys(String name, long diskLimit, long heapEntries) {
-    return new DiskCacheDef<>(
-        name,
-        1,
-        diskLimit,
-        heapEntries,
-        TypeLiteral.get(String.class),
-        StringCacheSerializer.INSTANCE);
-  }
-
-  /**
-   * A cache of Gerrit by name, whose keys are given in their stored form, too. What is put to it is
-   * found again by the Gerrit that owns the name. Nothing is kept on the heap.
-   *
-   * @param version must be the one of that Gerrit, or it drops what it finds
-   * @param diskLimit bytes
-   */
-  static DiskCacheDef<byte[]> withStoredKeys(String name, int version, long diskLimit) {
-    return new DiskCacheDef<>(
-        name, version, diskLimit, 0, TypeLiteral.get(byte[].class), AsIs.INSTANCE);
-  }
-
-  @Override
-  public String name() {
-    return name;
-  }
-
   @Override
   public String configKey() {
     return name;
@@ -107,22 +52,17 @@ final class DiskCacheDef<K> implements PersistentCacheDef<K, byte[]> {
 
   @Override
   public int version() {
-    return version;
+    return 1;
   }
 
   @Override
   public long maximumWeight() {
-    return heapEntries;
+    return 0;
   }
 
   @Override
-  public long diskLimit() {
-    return diskLimit;
-  }
-
-  @Override
-  public TypeLiteral<K> keyType() {
-    return keyType;
+  public TypeLiteral<String> keyType() {
+    return TypeLiteral.get(String.class);
   }
 
   @Override
@@ -131,8 +71,8 @@ final class DiskCacheDef<K> implements PersistentCacheDef<K, byte[]> {
   }
 
   @Override
-  public CacheSerializer<K> keySerializer() {
-    return keySerializer;
+  public CacheSerializer<String> keySerializer() {
+    return StringCacheSerializer.INSTANCE;
   }
 
   @Override
@@ -142,7 +82,7 @@ final class DiskCacheDef<K> implements PersistentCacheDef<K, byte[]> {
 
   @Override
   @Nullable
-  public Weigher<K, byte[]> weigher() {
+  public Weigher<String, byte[]> weigher() {
     return null;
   }
 
@@ -164,10 +104,10 @@ final class DiskCacheDef<K> implements PersistentCacheDef<K, byte[]> {
     return null;
   }
 
-  /** Null: a loader, if there is any, is given to the factory. */
+  /** Null: it is given to the factory. */
   @Override
   @Nullable
-  public CacheLoader<K, byte[]> loader() {
+  public CacheLoader<String, byte[]> loader() {
     return null;
   }
 }

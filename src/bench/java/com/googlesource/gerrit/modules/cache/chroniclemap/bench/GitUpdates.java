@@ -108,14 +108,13 @@ final class GitUpdates implements UpdatesPeer.Contender {
   public void prime() {}
 
   @Override
-  public UpdatesPeer.Runs run(UpdatesOperation operation, int first, int most, int millis)
-      throws IOException {
+  public Turn run(UpdatesOperation operation, int first, int most, int millis) throws IOException {
     long cpuBefore = cpuNanos();
     long begun = System.nanoTime();
     long[] latencies =
         writers.make(first, most, millis, (writer, run) -> perform(operation, writer, run));
     long wall = System.nanoTime() - begun;
-    return new UpdatesPeer.Runs(wall, cpuNanos() - cpuBefore, OptionalLong.empty(), latencies);
+    return new Turn(wall, cpuNanos() - cpuBefore, OptionalLong.empty(), latencies);
   }
 
   private void perform(UpdatesOperation operation, int writer, int run) throws IOException {
@@ -144,7 +143,7 @@ final class GitUpdates implements UpdatesPeer.Contender {
 
   private void pack() throws IOException {
     Process git = start("pack-refs", "--all");
-    UpdatesHome.awaitEnd(git);
+    WorkerProcess.awaitEnd(git);
     if (git.exitValue() != 0) {
       throw new IOException("git pack-refs: status=" + git.exitValue());
     }
@@ -155,7 +154,7 @@ final class GitUpdates implements UpdatesPeer.Contender {
     writers.close();
     for (Kept kept : processes) {
       kept.requests.close();
-      UpdatesHome.awaitEnd(kept.process);
+      WorkerProcess.awaitEnd(kept.process);
     }
   }
 }

@@ -14,10 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
-import com.google.common.collect.ImmutableList;
 import java.io.IOException;
-import java.util.function.Function;
-import java.util.stream.Collectors;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
@@ -47,24 +44,6 @@ final class JGitRefReader implements RefReader {
   @Override
   public int all() throws IOException {
     return count(refs.getRefs());
-  }
-
-  @Override
-  public int allInAMap() throws IOException {
-    return refs.getRefs().stream()
-        .collect(Collectors.toMap(Ref::getName, Function.identity()))
-        .size();
-  }
-
-  @Override
-  public int allFiltered() throws IOException {
-    return (int)
-        refs.getRefs().stream().filter(ref -> !ref.getName().startsWith("refs/changes/")).count();
-  }
-
-  @Override
-  public int allCopied() throws IOException {
-    return ImmutableList.copyOf(refs.getRefs()).size();
   }
 
   private static int count(Iterable<Ref> some) {

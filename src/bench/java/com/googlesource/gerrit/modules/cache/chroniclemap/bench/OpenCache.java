@@ -45,7 +45,7 @@ public final class OpenCache implements AutoCloseable {
 
   /** Opens the cache of a site, which is made if it is not there, for these entries. */
   OpenCache(CachePeer peer, Path site, Entries entries) {
-    this(peer, site, DiskCacheDef.withTextKeys(entries.cacheName(), DISK_LIMIT, 0), NO_SOURCE);
+    this(peer, site, new DiskCacheDef(entries.cacheName(), DISK_LIMIT));
   }
 
   /**
@@ -54,17 +54,15 @@ public final class OpenCache implements AutoCloseable {
    * @param diskLimit bytes
    */
   public OpenCache(CachePeer peer, Path site, long diskLimit) {
-    this(peer, site, DiskCacheDef.withTextKeys("benchmark", diskLimit, 0), NO_SOURCE);
+    this(peer, site, new DiskCacheDef("benchmark", diskLimit));
   }
 
-  /** Opens a cache with a loader of its own, which may keep values on the heap. */
-  OpenCache(
-      CachePeer peer, Path site, DiskCacheDef<String> def, CacheLoader<String, byte[]> source) {
+  private OpenCache(CachePeer peer, Path site, DiskCacheDef def) {
     GerritEnvironment.configureLog();
     this.peer = peer;
     injector = Guice.createInjector(new GerritEnvironment(site), peer.module());
     begun = System.nanoTime();
-    cache = injector.getInstance(PersistentCacheFactory.class).build(def, source);
+    cache = injector.getInstance(PersistentCacheFactory.class).build(def, NO_SOURCE);
     lifecycle.add(injector);
     lifecycle.start();
     peer.awaitOpen(injector, cache);
@@ -76,8 +74,7 @@ public final class OpenCache implements AutoCloseable {
   }
 
   /**
-   * Reads a value: from the heap if the cache keeps any there, else from disk, else from the
-   * source.
+   * Reads a value from disk.
    *
    * @throws ExecutionException if there is none
    */

@@ -15,6 +15,6 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
 /** Who is measured: this module or another. */
-interface Peer {
+public interface Peer {
   String title();
 }

@@ -32,21 +32,6 @@ interface RefReader extends AutoCloseable {
   /** Reads all refs and returns how many. */
   int all() throws IOException;
 
-  /** Has all refs made into a map by name, as Gerrit does for a push; returns the size. */
-  default int allInAMap() throws IOException {
-    throw new UnsupportedOperationException();
-  }
-
-  /** How many refs are not of changes, by their names alone. */
-  default int allFiltered() throws IOException {
-    throw new UnsupportedOperationException();
-  }
-
-  /** Has all refs copied, as Gerrit's filter of refs does; returns the size. */
-  default int allCopied() throws IOException {
-    throw new UnsupportedOperationException();
-  }
-
   /** How many refs a new ref of that name would conflict with. */
   default int conflictingNames(String name) throws IOException {
     throw new UnsupportedOperationException();

@@ -34,27 +34,15 @@ public final class RefsBench extends Bench<RefsCase, RefsPeer> {
   private static final int DEFAULT_REFS = 500_000;
   private static final double NANOS_PER_SECOND = 1e9;
 
-  private static final List<RefsOperation> OF_REFTABLES =
-      List.of(
-          RefsOperation.EXISTING,
-          RefsOperation.MISSING,
-          RefsOperation.PREFIX,
-          RefsOperation.CONFLICTS,
-          RefsOperation.TIPS,
-          RefsOperation.NO_TIPS,
-          RefsOperation.ALL,
-          RefsOperation.FIRST);
-
   private final int refs;
   private final List<Memory> memory = new ArrayList<>();
-  private Fork fork;
 
   /** What the refs of a repository take while it is open, bytes a ref. */
   private record Memory(RefsPeer peer, double heap, double direct) {}
 
   private RefsBench(Session session) {
     super(session);
-    refs = session.value("--refs").map(Integer::parseInt).orElse(DEFAULT_REFS);
+    refs = session.number("--refs", DEFAULT_REFS);
   }
 
   /**
@@ -65,7 +53,7 @@ public final class RefsBench extends Bench<RefsCase, RefsPeer> {
   }
 
   @Override
-  String versions() throws IOException {
+  protected String versions() throws IOException {
     return String.format(
         Locale.ROOT,
         "JGit of Gerrit %s, %s",
@@ -83,7 +71,7 @@ public final class RefsBench extends Bench<RefsCase, RefsPeer> {
   }
 
   @Override
-  List<RefsCase> cases() {
+  protected List<RefsCase> cases() {
     boolean all = !session.quick();
     List<RefsCase> cases = new ArrayList<>();
     for (RefsOperation operation : RefsOperation.values()) {
@@ -100,20 +88,12 @@ public final class RefsBench extends Bench<RefsCase, RefsPeer> {
       add(cases, all, RefsOperation.EXISTING, RefsCase.NEVER, threads);
       add(cases, true, RefsOperation.TIPS, RefsCase.ALWAYS, threads);
       add(cases, all, RefsOperation.NO_TIPS, RefsCase.ALWAYS, threads);
-      add(cases, all, RefsOperation.MAP, RefsCase.ALWAYS, threads);
-      add(cases, all, RefsOperation.FILTERED, RefsCase.ALWAYS, threads);
-      add(cases, all, RefsOperation.COPIED, RefsCase.ALWAYS, threads);
     }
     for (RefsOperation operation : RefsOperation.values()) {
       if (operation.once()) {
         add(cases, true, operation, RefsCase.ALWAYS, 1);
       }
     }
-    for (RefsOperation operation : OF_REFTABLES) {
-      add(cases, true, operation, RefsCase.REFTABLE, 1);
-    }
-    add(cases, true, RefsOperation.EXISTING, RefsCase.REFTABLE, 2);
-    add(cases, true, RefsOperation.EXISTING, RefsCase.REFTABLE, 8);
     return cases;
   }
 
@@ -124,12 +104,8 @@ public final class RefsBench extends Bench<RefsCase, RefsPeer> {
     }
   }
 
-  /** Native git of Debian 12 reads no reftables. */
   @Override
-  List<RefsPeer> peers(RefsCase scenario) {
-    if (scenario.isReftable()) {
-      return List.of(RefsPeer.OURS, RefsPeer.REFTABLE);
-    }
+  protected List<RefsPeer> peers(RefsCase scenario) {
     boolean always = scenario.trust().equals(RefsCase.ALWAYS);
     boolean hasGit =
         switch (scenario.operation()) {
@@ -143,22 +119,23 @@ public final class RefsBench extends Bench<RefsCase, RefsPeer> {
   }
 
   @Override
-  int rounds(RefsCase scenario) {
+  protected int rounds(RefsCase scenario) {
     return session.quick() ? 1 : 2;
   }
 
   @Override
-  void prepare(Fork forks) throws RunnerException, IOException {
-    fork = forks;
+  protected void prepare() throws RunnerException, IOException {
     RefsRepositories.make(session.folder(), refs);
-    for (RefsPeer peer : List.of(RefsPeer.OURS, RefsPeer.REF_DIRECTORY, RefsPeer.REFTABLE)) {
+    for (RefsPeer peer : List.of(RefsPeer.OURS, RefsPeer.REF_DIRECTORY)) {
       System.out.println("memory, " + peer.title());
       RunResult result =
-          fork.run(
-              options(peer, RefsCase.ALWAYS)
-                  .include(RefsMemoryBenchmark.class.getName())
-                  .warmupIterations(1)
-                  .measurementIterations(2));
+          session
+              .fork()
+              .run(
+                  options(peer, RefsCase.ALWAYS)
+                      .include(RefsMemoryBenchmark.class.getName())
+                      .warmupIterations(1)
+                      .measurementIterations(2));
       memory.add(
           new Memory(
               peer,
@@ -168,7 +145,7 @@ public final class RefsBench extends Bench<RefsCase, RefsPeer> {
   }
 
   @Override
-  void measure(RefsCase scenario, RefsPeer peer, Samples samples, int round)
+  protected void measure(RefsCase scenario, RefsPeer peer, Samples samples, int round)
       throws RunnerException {
     ChainedOptionsBuilder options =
         options(peer, scenario.trust())
@@ -181,12 +158,12 @@ public final class RefsBench extends Bench<RefsCase, RefsPeer> {
           .warmupIterations(session.quick() ? 12 : 20)
           .measurementIterations(session.quick() ? 7 : 15);
     }
-    RunResult result = fork.run(options);
+    RunResult result = session.fork().run(options);
     double opsPerSecond =
         scenario.operation() == RefsOperation.EXISTING
             // The taking of samples disturbs two threads on two processors more than one.
             ? NANOS_PER_SECOND
-                * fork.run(options.mode(Mode.Throughput)).getPrimaryResult().getScore()
+                * session.fork().run(options.mode(Mode.Throughput)).getPrimaryResult().getScore()
             : scenario.threads() * NANOS_PER_SECOND / result.getPrimaryResult().getScore();
     samples.add(opsPerSecond, result.getPrimaryResult().getStatistics());
     // Native git's would be that of the pipes.
@@ -196,14 +173,16 @@ public final class RefsBench extends Bench<RefsCase, RefsPeer> {
   }
 
   private ChainedOptionsBuilder options(RefsPeer peer, String trust) {
-    return fork.options(List.of())
+    return session
+        .fork()
+        .options(List.of())
         .param("peer", peer.name())
         .param("refs", Integer.toString(refs))
         .param("trust", trust);
   }
 
   @Override
-  List<Figure> further() {
+  protected List<Figure> further() {
     List<Figure> figures = new ArrayList<>();
     Memory ours = memory.get(0);
     for (Memory one : memory) {

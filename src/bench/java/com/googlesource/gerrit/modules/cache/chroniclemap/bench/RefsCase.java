@@ -19,17 +19,12 @@ import java.util.List;
 /**
  * A lookup in a repository with so many refs, by a number of threads.
  *
- * @param trust {@code core.trustStat}; or {@link #REFTABLE} for refs that are not in files
+ * @param trust {@code core.trustStat}
  */
 record RefsCase(RefsOperation operation, int refs, String trust, int threads) implements Case {
   static final String ALWAYS = "always";
   static final String AFTER_OPEN = "after_open";
   static final String NEVER = "never";
-  static final String REFTABLE = "reftable";
-
-  boolean isReftable() {
-    return trust.equals(REFTABLE);
-  }
 
   @Override
   public String title() {

@@ -39,7 +39,7 @@ public class RefsFixture {
   @Param("500000")
   int refs;
 
-  @Param({"always", "after_open", "never", RefsCase.REFTABLE})
+  @Param({"always", "after_open", "never"})
   String trust;
 
   final String[] existing = new String[NAMES];
@@ -59,12 +59,8 @@ public class RefsFixture {
   public void prepare() throws IOException {
     Path folder = Fork.folder();
     ours = new OurRefs(folder);
-    if (trust.equals(RefsCase.REFTABLE)) {
-      repository = folder.resolve(RefsRepositories.REFTABLE);
-    } else {
-      repository = folder.resolve(peer.repository());
-      RefsRepositories.trust(repository, trust);
-    }
+    repository = folder.resolve(RefsRepositories.FILES);
+    RefsRepositories.trust(repository, trust);
     String[] names = RefsFile.names(refs);
     Random random = new Random(1);
     List<ObjectId> branchTips = RefsRepositories.branchTips(folder);

@@ -35,10 +35,7 @@ import org.openjdk.jmh.annotations.TearDown;
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
 @State(Scope.Benchmark)
 public class RefsOnceBenchmark {
-  /**
-   * A repository of which this process, and the store, know nothing. One with reftables is opened
-   * by the read, since JGit opens its tables then, and this module when it looks into them.
-   */
+  /** A repository of which this process, and the store, know nothing. */
   @State(Scope.Benchmark)
   public static class Unknown {
     private RefReader reader;
@@ -46,14 +43,7 @@ public class RefsOnceBenchmark {
     @Setup(Level.Iteration)
     public void open(RefsFixture fixture) throws IOException {
       fixture.ours.forgetAll();
-      reader = fixture.trust.equals(RefsCase.REFTABLE) ? null : fixture.open();
-    }
-
-    private RefReader opened(RefsFixture fixture) throws IOException {
-      if (reader == null) {
-        reader = fixture.open();
-      }
-      return reader;
+      reader = fixture.open();
     }
 
     @TearDown(Level.Iteration)
@@ -130,7 +120,7 @@ public class RefsOnceBenchmark {
 
   @Benchmark
   public void first(RefsFixture fixture, Unknown unknown) throws IOException {
-    read(unknown.opened(fixture), fixture);
+    read(unknown.reader, fixture);
   }
 
   @Benchmark

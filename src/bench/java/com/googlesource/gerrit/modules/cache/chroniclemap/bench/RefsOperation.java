@@ -31,9 +31,6 @@ public enum RefsOperation {
   NO_TIPS("getTips missing", (refs, all) -> refs.tips(any(all.noTips)) == 0),
   // JGit lists HEAD only if it leads somewhere, which it does not.
   ALL("all refs", (refs, all) -> refs.all() == all.refs),
-  MAP("all in a map", (refs, all) -> refs.allInAMap() == all.refs),
-  FILTERED("all filtered", (refs, all) -> refs.allFiltered() < all.refs),
-  COPIED("all copied", (refs, all) -> refs.allCopied() == all.refs),
   /** Of a repository that this process has not seen. */
   FIRST("first read"),
   /** Of a repository whose list is known, of which one line was changed. */

@@ -22,7 +22,7 @@ import org.eclipse.jgit.internal.storage.file.FileRepository;
 /** Who answers questions about refs. */
 public enum RefsPeer implements Peer {
   /** This module. */
-  OURS("ours", RefsRepositories.FILES) {
+  OURS("ours") {
     @Override
     RefReader open(Path repository, OurRefs ours) throws IOException {
       FileRepository files = new FileRepository(repository.toFile());
@@ -31,23 +31,16 @@ public enum RefsPeer implements Peer {
   },
 
   /** JGit on the same files. */
-  REF_DIRECTORY("RefDirectory", RefsRepositories.FILES) {
+  REF_DIRECTORY("RefDirectory") {
     @Override
     RefReader open(Path repository, OurRefs ours) throws IOException {
-      return openJGit(repository);
-    }
-  },
-
-  /** JGit on a reftable with the same refs. */
-  REFTABLE("FileReftable", RefsRepositories.REFTABLE) {
-    @Override
-    RefReader open(Path repository, OurRefs ours) throws IOException {
-      return openJGit(repository);
+      FileRepository files = new FileRepository(repository.toFile());
+      return new JGitRefReader(files, files.getRefDatabase());
     }
   },
 
   /** Native git on the same files, in a process that is kept. */
-  GIT("git", RefsRepositories.FILES) {
+  GIT("git") {
     @Override
     RefReader open(Path repository, OurRefs ours) throws IOException {
       return new GitRefReader(repository);
@@ -55,26 +48,14 @@ public enum RefsPeer implements Peer {
   };
 
   private final String title;
-  private final String repository;
 
-  RefsPeer(String title, String repository) {
+  RefsPeer(String title) {
     this.title = title;
-    this.repository = repository;
-  }
-
-  private static RefReader openJGit(Path repository) throws IOException {
-    FileRepository files = new FileRepository(repository.toFile());
-    return new JGitRefReader(files, files.getRefDatabase());
   }
 
   @Override
   public String title() {
     return title;
-  }
-
-  /** Name of the repository that this one reads. */
-  String repository() {
-    return repository;
   }
 
   /**

@@ -29,25 +29,23 @@ import java.util.List;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
-import org.eclipse.jgit.lib.ConfigConstants;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.ObjectId;
 
 /**
- * Two repositories with the same refs as a busy Gerrit project has them ({@link RefsFile}), all
- * packed: in files, and in a reftable. Each branch has a commit of its own. The other refs point to
- * some hundred objects. All objects are in a pack.
+ * A repository with refs as a busy Gerrit project has them ({@link RefsFile}), all packed. Each
+ * branch has a commit of its own. The other refs point to some hundred objects. All objects are in
+ * a pack.
  */
 final class RefsRepositories {
   static final String FILES = "files.git";
-  static final String REFTABLE = "reftable.git";
 
   /** Like {@code packed-refs}, but for one line. */
   static final String EDITED = "packed-refs-edited";
 
   private RefsRepositories() {}
 
-  /** Makes both, and a second {@code packed-refs}. */
+  /** Makes it, and a second {@code packed-refs}. */
   static void make(Path folder, int refs) throws IOException {
     String[] names = RefsFile.names(refs);
     Path files = folder.resolve(FILES);
@@ -56,13 +54,6 @@ final class RefsRepositories {
     write(packed, objects, names, 0);
     Files.setLastModifiedTime(packed, time(0));
     write(folder.resolve(EDITED), objects, names, 1);
-
-    Path reftable = folder.resolve(REFTABLE);
-    makeRepository(reftable, refs);
-    Files.copy(packed, reftable.resolve(Constants.PACKED_REFS));
-    try (FileRepository repository = new FileRepository(reftable.toFile())) {
-      repository.convertRefStorage(ConfigConstants.CONFIG_REF_STORAGE_REFTABLE, false, false);
-    }
   }
 
   /** A time that no clock's precision puts in doubt, later for a higher number. */

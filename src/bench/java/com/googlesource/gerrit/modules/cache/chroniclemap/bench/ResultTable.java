@@ -14,66 +14,84 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
-import com.google.common.collect.Table;
 import java.io.PrintStream;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.function.Function;
 
 /** The results of a family of cases: for each, a line of each peer. */
 final class ResultTable {
-  private static final int WIDTH = 112;
-  private static final String ROW = "  %-14s %9s %9s %9s %9s %9s %11s %9s %11s %9s %9s%n";
+  private static final int WIDTH_OF_A_PEER = 16;
+  private static final int WIDTH = 11;
+
+  /**
+   * A line.
+   *
+   * @param beside this module beside this peer; empty for this module itself
+   * @param timesSmall how many times as long it takes as in a small repository
+   */
+  record Row(
+      String scenario,
+      String peer,
+      Samples samples,
+      Optional<? extends Comparison<?>> beside,
+      Optional<Double> timesSmall) {}
+
+  private record Column(String title, Function<Row, String> text) {}
+
+  private static final List<Column> COLUMNS =
+      List.of(
+          new Column("calls", row -> Numbers.whole((double) row.samples.callCount())),
+          new Column(
+              "refused",
+              row ->
+                  row.samples.refused() == 0 ? "" : Numbers.whole((double) row.samples.refused())),
+          new Column("p50", row -> millis(row.samples.millis(50))),
+          new Column("p95", row -> millis(row.samples.millis(95))),
+          new Column("p99", row -> millis(row.samples.millis(99))),
+          new Column("p99.9", row -> millis(row.samples.millis(99.9))),
+          new Column("a second", row -> Numbers.threeDigits(row.samples.opsPerSecond())),
+          new Column("CPU", row -> number(row.samples.cpuMillis())),
+          new Column("garbage", row -> number(row.samples.garbage())),
+          new Column("ours", row -> row.beside.map(ResultTable::times).orElse("")),
+          new Column("x small", row -> row.timesSmall.map(Numbers::threeDigits).orElse("")));
 
   private ResultTable() {}
 
-  static <C extends Case, P extends Peer> void print(
-      PrintStream out, List<C> cases, Function<C, List<P>> peers, Table<C, P, Samples> samples) {
-    out.println(
-        "A call: milliseconds, of the processor too; bytes of garbage; milliseconds for which"
-            + " packed-refs.lock was held.");
-    out.println("Behind: this module is so many times as good; ? where one still got faster.");
-    out.printf(
-        Locale.ROOT,
-        ROW,
-        "",
-        "calls",
-        "p50",
-        "p95",
-        "p99",
-        "p99.9",
-        "a second",
-        "CPU",
-        "garbage",
-        "lock",
-        "");
-    for (C scenario : cases) {
-      out.println("-".repeat(WIDTH));
-      out.println(scenario);
-      Samples ours = samples.get(scenario, peers.apply(scenario).get(0));
-      for (P peer : peers.apply(scenario)) {
-        Samples one = samples.get(scenario, peer);
-        out.printf(
-            Locale.ROOT,
-            ROW,
-            peer.title(),
-            Numbers.whole((double) one.callCount()),
-            millis(one.millis(50)),
-            millis(one.millis(95)),
-            millis(one.millis(99)),
-            millis(one.millis(99.9)),
-            Numbers.threeDigits(one.opsPerSecond()),
-            number(one.cpuMillis()),
-            number(one.garbage()),
-            number(one.lockedMillis()),
-            one == ours
-                ? ""
-                : Numbers.threeDigits(scenario.times(ours, one))
-                    + (ours.isWarm() && one.isWarm() ? "x" : "?"));
+  /** Prints it, without the columns in which nobody has anything. */
+  static void print(PrintStream out, List<Row> rows) {
+    List<Column> columns =
+        COLUMNS.stream()
+            .filter(column -> rows.stream().anyMatch(row -> !column.text.apply(row).isEmpty()))
+            .toList();
+    String rule = "-".repeat(WIDTH_OF_A_PEER + WIDTH * columns.size());
+    out.println("A call: milliseconds, of the processor too; bytes of garbage.");
+    out.println("Ours: this module is so many times as good; ? where one still got faster.");
+    out.println("x small: so many times as long as in a small repository.");
+    out.println(line("", columns.stream().map(Column::title).toList()));
+    String scenario = "";
+    for (Row row : rows) {
+      if (!row.scenario.equals(scenario)) {
+        out.println(rule);
+        out.println(row.scenario);
+        scenario = row.scenario;
       }
+      out.println(line(row.peer, columns.stream().map(each -> each.text.apply(row)).toList()));
     }
-    out.println("-".repeat(WIDTH));
+    out.println(rule);
+  }
+
+  private static String line(String peer, List<String> texts) {
+    StringBuilder line =
+        new StringBuilder(String.format(Locale.ROOT, "%-" + WIDTH_OF_A_PEER + "s", "  " + peer));
+    texts.forEach(text -> line.append(String.format(Locale.ROOT, "%" + WIDTH + "s", text)));
+    return line.toString();
+  }
+
+  private static String times(Comparison<?> beside) {
+    return Numbers.threeDigits(beside.times()) + (beside.isWarm() ? "x" : "?");
   }
 
   private static String millis(double millis) {

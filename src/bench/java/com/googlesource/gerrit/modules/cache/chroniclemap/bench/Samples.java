@@ -21,7 +21,7 @@ import java.util.TreeMap;
 import org.openjdk.jmh.util.Statistics;
 
 /** What one peer did in one case, over all rounds. */
-final class Samples {
+public final class Samples {
   private static final double NANOS_PER_MILLI = 1e6;
   private static final double NANOS_PER_SECOND = 1e9;
 
@@ -34,9 +34,8 @@ final class Samples {
   private long cpuNanos;
   private double garbage;
   private long garbageParts;
-  private long lockedNanos;
-  private int watched;
   private boolean warm = true;
+  private int refused;
 
   /**
    * Adds a round of JMH's. All take equally long.
@@ -54,8 +53,7 @@ final class Samples {
     }
   }
 
-  /** Adds a turn of an updater, each run of which is a call. */
-  void add(UpdatesPeer.Runs run) {
+  public void add(Turn run) {
     for (long latency : run.latencies()) {
       addCalls((double) latency, 1);
     }
@@ -79,10 +77,15 @@ final class Samples {
     garbageParts++;
   }
 
-  /** Adds for how long the lock of packed-refs was seen in so many runs. */
-  void addLocked(long nanos, int runs) {
-    lockedNanos += nanos;
-    watched += runs;
+  /** Adds a call that was refused; says why of the first one. */
+  public synchronized void refuse(String why) {
+    if (refused++ == 0) {
+      System.out.println("refused: " + why);
+    }
+  }
+
+  int refused() {
+    return refused;
   }
 
   /** Says that in a round it still got faster when it was measured. */
@@ -105,7 +108,7 @@ final class Samples {
   }
 
   /** Operations per second, the mean of all rounds. */
-  double opsPerSecond() {
+  public double opsPerSecond() {
     return operations / seconds;
   }
 
@@ -116,19 +119,15 @@ final class Samples {
         : OptionalDouble.of(cpuNanos / NANOS_PER_MILLI / callCount);
   }
 
-  /** For how long a call has held the lock of packed-refs; empty if that was not watched. */
-  OptionalDouble lockedMillis() {
-    return watched == 0
-        ? OptionalDouble.empty()
-        : OptionalDouble.of(lockedNanos / NANOS_PER_MILLI / watched);
-  }
-
   /** The latency in milliseconds that {@code percent} of all calls did not exceed. */
-  double millis(double percent) {
+  public double millis(double percent) {
     return micros(percent) / 1000;
   }
 
-  /** The latency in microseconds that {@code percent} of all calls did not exceed. */
+  /**
+   * The latency in microseconds that {@code percent} of all calls did not exceed; not a number if
+   * all were refused.
+   */
   double micros(double percent) {
     long rank = (long) Math.ceil(callCount * percent / 100);
     long seen = 0;
@@ -138,6 +137,6 @@ final class Samples {
         return entry.getKey() / 1000;
       }
     }
-    throw new IllegalStateException("no calls were measured");
+    return Double.NaN;
   }
 }

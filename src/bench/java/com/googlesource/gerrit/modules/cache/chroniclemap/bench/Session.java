@@ -36,21 +36,23 @@ public final class Session {
   private final List<String> args;
   private final Path folder;
   private final OtherWork otherWork;
+  private Fork fork;
 
   /** What a run does. */
   public interface Run {
     void run(Session session) throws RunnerException, IOException, InterruptedException;
   }
 
-  /** Measures something in forks. */
+  /** Measures something. */
   interface Measuring {
-    void measure(Fork fork) throws RunnerException, IOException, InterruptedException;
+    void measure() throws RunnerException, IOException, InterruptedException;
   }
 
   private Session(List<String> args) throws IOException {
     this.args = args;
     folder = Files.createTempDirectory(Path.of(System.getProperty("bench.data")), "run");
     Runtime.getRuntime().addShutdownHook(new Thread(this::cleanUp));
+    Files.deleteIfExists(log());
     otherWork = new OtherWork();
   }
 
@@ -76,13 +78,34 @@ public final class Session {
     return folder;
   }
 
-  boolean quick() {
-    return args.contains(QUICK);
+  public boolean quick() {
+    return has(QUICK);
+  }
+
+  public boolean has(String option) {
+    return args.contains(option);
   }
 
   public Optional<String> value(String option) {
     int found = args.indexOf(option);
     return found < 0 ? Optional.empty() : Optional.of(args.get(found + 1));
+  }
+
+  public int number(String option, int otherwise) {
+    return value(option).map(Integer::parseInt).orElse(otherwise);
+  }
+
+  /** Such as {@code 1,8}. */
+  public List<Integer> numbers(String option, String otherwise) {
+    return Splitter.on(',')
+        .splitToStream(value(option).orElse(otherwise))
+        .map(Integer::valueOf)
+        .toList();
+  }
+
+  /** Measures in processes of JMH's. */
+  Fork fork() {
+    return fork;
   }
 
   /** Exits with 2 if no name of a scenario has the text of {@code --only}. */
@@ -107,7 +130,6 @@ public final class Session {
   /** With the flags of {@code bin/bench}, and with JMH's own output to the log. */
   void measure(Measuring measuring) throws RunnerException, IOException, InterruptedException {
     List<String> flags = Splitter.on(' ').splitToList(System.getProperty("bench.flags"));
-    Files.deleteIfExists(log());
     // Others append to it meanwhile.
     try (PrintStream log =
         new PrintStream(
@@ -118,7 +140,8 @@ public final class Session {
       // JMH passes on there what the forks write to theirs.
       System.setErr(log);
       try {
-        measuring.measure(new Fork(quick(), flags, folder, log));
+        fork = new Fork(quick(), flags, folder, log);
+        measuring.measure();
       } finally {
         System.setErr(err);
       }

@@ -30,8 +30,7 @@ import java.util.concurrent.TimeUnit;
 /**
  * Updates of refs among many packed ones: {@code bin/bench ref-updates}, which checks the
  * arguments. Contenders have a repository of their own each, which before each turn is as it was at
- * first. At the end of a case native git is asked whether each has exactly the refs that it should
- * have. Who is slow makes fewer runs.
+ * first. Who is slow makes fewer runs.
  */
 public final class UpdatesBench extends Bench<UpdatesCase, UpdatesPeer> {
   private static final int DEFAULT_REFS = 500_000;
@@ -40,8 +39,6 @@ public final class UpdatesBench extends Bench<UpdatesCase, UpdatesPeer> {
 
   /** Who takes longer for a turn than this takes part in each second round only. */
   private static final long SLOW_TURN_NANOS = TimeUnit.SECONDS.toNanos(3);
-
-  private static final int MAX_WATCHED = 3;
 
   /** A turn that is not this much faster than the best before is as fast as they get. */
   private static final double STEADY = 0.95;
@@ -68,7 +65,7 @@ public final class UpdatesBench extends Bench<UpdatesCase, UpdatesPeer> {
 
   private UpdatesBench(Session session) throws IOException {
     super(session);
-    refs = session.value("--refs").map(Integer::parseInt).orElse(DEFAULT_REFS);
+    refs = session.number("--refs", DEFAULT_REFS);
     turnMillis = session.quick() ? 200 : 700;
     warmUpMillis = session.quick() ? 1000 : 1500;
     home = UpdatesHome.make(session.folder().resolve("home"));
@@ -82,7 +79,7 @@ public final class UpdatesBench extends Bench<UpdatesCase, UpdatesPeer> {
   }
 
   @Override
-  String versions() throws IOException {
+  protected String versions() throws IOException {
     return String.format(
         Locale.ROOT,
         "JGit of Gerrit %s behind ours, JGit 7.4.0.202509020913-r, JGit 7.7.1.202607240634-r, %s",
@@ -91,7 +88,7 @@ public final class UpdatesBench extends Bench<UpdatesCase, UpdatesPeer> {
   }
 
   @Override
-  List<UpdatesCase> cases() {
+  protected List<UpdatesCase> cases() {
     boolean all = !session.quick();
     List<UpdatesCase> cases = new ArrayList<>();
     for (boolean durable : new boolean[] {false, true}) {
@@ -125,19 +122,19 @@ public final class UpdatesBench extends Bench<UpdatesCase, UpdatesPeer> {
   }
 
   @Override
-  List<UpdatesPeer> peers(UpdatesCase scenario) {
+  protected List<UpdatesPeer> peers(UpdatesCase scenario) {
     return List.of(UpdatesPeer.values());
   }
 
   /** In a rough run, one of what makes very many files or has many writers. */
   @Override
-  int rounds(UpdatesCase scenario) {
+  protected int rounds(UpdatesCase scenario) {
     boolean large = scenario.operation().refs() >= MANY_REFS || scenario.writers() > 1;
     return session.quick() ? (large ? 1 : 2) : 3;
   }
 
   @Override
-  void measure(UpdatesCase scenario, UpdatesPeer peer, Samples samples, int round)
+  protected void measure(UpdatesCase scenario, UpdatesPeer peer, Samples samples, int round)
       throws IOException, InterruptedException {
     Runner runner = runners.get(peer);
     if (runner == null) {
@@ -147,26 +144,16 @@ public final class UpdatesBench extends Bench<UpdatesCase, UpdatesPeer> {
     }
     boolean last = round == rounds(scenario) - 1;
     if (last || round % 2 == 0 || runner.lastTurnNanos <= SLOW_TURN_NANOS) {
-      runner.turn(last);
-    }
-    // Apart from the measuring.
-    if (last && scenario.writers() == 1 && rounds(scenario) > 1) {
-      runner.watch();
+      runner.turn();
     }
   }
 
   @Override
-  void end() throws IOException {
+  protected void end(UpdatesCase first) throws IOException {
     for (Runner runner : runners.values()) {
       runner.close();
     }
     runners.clear();
-  }
-
-  @Override
-  List<Figure> further() {
-    System.out.println("The refs of all contenders are what they must be, says git for-each-ref.");
-    return List.of();
   }
 
   private UpdatesRepository repository(int refs, UpdatesPeer peer) throws IOException {
@@ -228,42 +215,12 @@ public final class UpdatesBench extends Bench<UpdatesCase, UpdatesPeer> {
       contender.prime();
     }
 
-    void turn(boolean check) throws IOException, InterruptedException {
+    void turn() throws IOException, InterruptedException {
       prepare();
       long begun = System.nanoTime();
-      UpdatesPeer.Runs run = contender.run(operation, 0, most, turnMillis);
+      Turn run = contender.run(operation, 0, most, turnMillis);
       lastTurnNanos = System.nanoTime() - begun;
       samples.add(run);
-      if (check) {
-        check(run.count());
-      }
-      repository.restore();
-    }
-
-    private void check(int runs) throws IOException {
-      UpdatesInput input = repository.input();
-      List<String> added = new ArrayList<>();
-      List<String> deleted = new ArrayList<>();
-      for (int run = 0; run < runs; run++) {
-        if (operation.creates() || operation == UpdatesOperation.PACK) {
-          added.addAll(input.names(operation, run));
-        } else if (operation == UpdatesOperation.DELETE) {
-          deleted.add(input.packed(run + 1));
-        }
-      }
-      repository.check(home, added, deleted);
-    }
-
-    /** Not measured, as the watching takes a processor. */
-    void watch() throws IOException, InterruptedException {
-      prepare();
-      LockWatch watch = LockWatch.start(repository.lockFile());
-      int runs = 0;
-      try {
-        runs = contender.run(operation, 0, Math.min(MAX_WATCHED, most), turnMillis).count();
-      } finally {
-        samples.addLocked(watch.stop(), runs);
-      }
       repository.restore();
     }
 

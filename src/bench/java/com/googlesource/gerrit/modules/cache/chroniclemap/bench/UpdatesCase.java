@@ -14,7 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
-import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -48,17 +47,7 @@ record UpdatesCase(UpdatesOperation operation, int refs, boolean durable, int wr
 
   @Override
   public List<Figure> figures(Comparison<?> result) {
-    List<Figure> all = new ArrayList<>();
-    if (writers > 1) {
-      all.add(result.more(title() + " per second", "runs/s", Samples::opsPerSecond));
-    }
-    all.add(result.less(title(), "ms", samples -> samples.millis(50)));
-    all.add(result.less(title() + " p95", "ms", samples -> samples.millis(95)));
-    all.addAll(result.lessIfMeasured(title() + " CPU", "ms", 1, Samples::cpuMillis));
-    all.addAll(result.lessIfMeasured(title() + " garbage", "KB", 1000, Samples::garbage));
-    all.addAll(
-        result.lessIfMeasured(title() + " packed-refs.lock held", "ms", 1, Samples::lockedMillis));
-    return all;
+    return result.inMillis(title(), writers > 1);
   }
 
   @Override

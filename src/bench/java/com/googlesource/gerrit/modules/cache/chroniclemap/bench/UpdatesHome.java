@@ -19,36 +19,26 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
 
 /** A home folder for processes that are measured: no setting of the caller gets to them. */
 record UpdatesHome(Path folder, File log) {
-  private static final int SECONDS_TO_END = 20;
-
   static UpdatesHome make(Path folder) throws IOException {
     return new UpdatesHome(
         Files.createDirectories(folder), new File(System.getProperty("bench.log")));
   }
 
-  /** Starts one whose input and output are pipes; its errors go to the log. */
-  Process start(ProcessBuilder process) throws IOException {
+  /** Takes all settings of the caller away from a process. */
+  ProcessBuilder hermetic(ProcessBuilder process) {
     Map<String, String> environment = process.environment();
     environment.keySet().removeIf(name -> name.startsWith("GIT_"));
     environment.put("HOME", folder.toString());
     environment.put("XDG_CONFIG_HOME", folder.toString());
     environment.put("GIT_CONFIG_NOSYSTEM", "1");
-    return process.redirectError(ProcessBuilder.Redirect.appendTo(log)).start();
+    return process;
   }
 
-  /** Waits for the end of one whose input was closed. */
-  static void awaitEnd(Process process) throws IOException {
-    try {
-      if (!process.waitFor(SECONDS_TO_END, TimeUnit.SECONDS)) {
-        process.destroyForcibly().waitFor();
-      }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new IOException(e);
-    }
+  /** Starts one whose input and output are pipes; its errors go to the log. */
+  Process start(ProcessBuilder process) throws IOException {
+    return hermetic(process).redirectError(ProcessBuilder.Redirect.appendTo(log)).start();
   }
 }

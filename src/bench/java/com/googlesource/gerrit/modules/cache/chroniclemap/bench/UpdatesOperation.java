@@ -53,9 +53,4 @@ enum UpdatesOperation {
   int runs() {
     return runs;
   }
-
-  /** Whether a run leaves new refs behind. */
-  boolean creates() {
-    return this != DELETE && this != AVAILABILITY && this != PACK;
-  }
 }

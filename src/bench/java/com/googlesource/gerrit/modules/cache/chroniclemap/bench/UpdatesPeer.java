@@ -14,13 +14,11 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
-import com.google.common.math.Quantiles;
 import java.io.Closeable;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.OptionalLong;
 import org.eclipse.jgit.lib.RefDatabase;
 
 /** Who updates refs: this module, and others beside it. */
@@ -45,25 +43,6 @@ enum UpdatesPeer implements Peer {
     return title;
   }
 
-  /**
-   * Some runs of an operation, by one or more writers.
-   *
-   * @param wallNanos from the start of the first to the end of the last
-   * @param cpuNanos of the whole process meanwhile
-   * @param allocated bytes that all of its threads took from the heap meanwhile; empty if it has
-   *     none
-   * @param latencies of each run, nanoseconds; the runs done are the first so many
-   */
-  record Runs(long wallNanos, long cpuNanos, OptionalLong allocated, long[] latencies) {
-    int count() {
-      return latencies.length;
-    }
-
-    double medianNanos() {
-      return Quantiles.median().compute(latencies);
-    }
-  }
-
   /** One who updates the refs of one repository, and is told when. */
   interface Contender extends Closeable {
     /** Has it look at the repository, which has been brought back to a state that it knows. */
@@ -76,7 +55,7 @@ enum UpdatesPeer implements Peer {
      * @param most how many runs there may be
      * @param millis after which none is begun any more; one is made in any case
      */
-    Runs run(UpdatesOperation operation, int first, int most, int millis) throws IOException;
+    Turn run(UpdatesOperation operation, int first, int most, int millis) throws IOException;
   }
 
   /** Starts it on a repository of its own. */

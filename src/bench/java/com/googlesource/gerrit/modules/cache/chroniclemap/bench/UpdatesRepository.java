@@ -16,25 +16,19 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import com.google.common.hash.Hasher;
-import com.google.common.hash.Hashing;
 import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsObjects;
-import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.InputStreamReader;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Random;
-import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
@@ -57,20 +51,18 @@ final class UpdatesRepository {
   private final Path oldRefs;
   private final Path inputFolder;
   private final UpdatesInput input;
-  private final long digest;
   private int restored;
 
-  private UpdatesRepository(Path base, Path folder, long digest) throws IOException {
+  private UpdatesRepository(Path base, Path folder) throws IOException {
     this.folder = folder;
     this.original = folder.resolveSibling(folder.getFileName() + "-packed-refs");
     this.oldRefs = folder.resolveSibling(folder.getFileName() + "-old-refs");
     this.inputFolder = base;
     this.input = new UpdatesInput(base);
-    this.digest = digest;
   }
 
   /** What the repositories of all contenders are copied from. */
-  record Base(Path folder, long digest) {
+  record Base(Path folder) {
     /** Makes it. */
     static Base make(Path folder, int refs) throws IOException {
       Path repository = folder.resolve(REPOSITORY);
@@ -93,11 +85,7 @@ final class UpdatesRepository {
       packed.add(names[refs - 1]);
       Files.write(folder.resolve(UpdatesInput.OBJECTS), ids, UTF_8);
       Files.write(folder.resolve(UpdatesInput.PACKED), packed, UTF_8);
-      Hasher digest = Hashing.sipHash24().newHasher();
-      for (int i = 0; i < refs; i++) {
-        put(digest, objects.of(names[i], numbers[i]).name() + " " + names[i]);
-      }
-      return new Base(folder, digest.hash().asLong());
+      return new Base(folder);
     }
 
     /** A copy for one contender. */
@@ -113,14 +101,10 @@ final class UpdatesRepository {
           }
         }
       }
-      UpdatesRepository repository = new UpdatesRepository(folder, copy, digest);
+      UpdatesRepository repository = new UpdatesRepository(folder, copy);
       Files.createLink(repository.original, repository.packedRefs());
       return repository;
     }
-  }
-
-  private static void put(Hasher digest, String line) {
-    digest.putString(line, UTF_8).putByte((byte) '\n');
   }
 
   Path folder() {
@@ -141,11 +125,6 @@ final class UpdatesRepository {
 
   private Path packedRefsLock() {
     return folder.resolve(Constants.PACKED_REFS + ".lock");
-  }
-
-  /** Whether somebody holds the lock of packed-refs. */
-  java.io.File lockFile() {
-    return packedRefsLock().toFile();
   }
 
   /** Says whether refs are to be on disk, and not only in the page cache, after an update. */
@@ -212,51 +191,6 @@ final class UpdatesRepository {
   void deleteOld() throws IOException {
     if (Files.exists(oldRefs)) {
       MoreFiles.deleteRecursively(oldRefs, RecursiveDeleteOption.ALLOW_INSECURE);
-    }
-  }
-
-  /**
-   * Asks native git whether the refs are those that were there at first, and what was added, and
-   * without what was deleted.
-   */
-  void check(UpdatesHome home, List<String> added, List<String> deleted) throws IOException {
-    Process git =
-        home.start(
-            new ProcessBuilder(
-                "git",
-                "--git-dir",
-                folder.toString(),
-                "for-each-ref",
-                "--format=%(objectname) %(refname)"));
-    Set<String> missing = new HashSet<>();
-    for (String name : added) {
-      missing.add(input.object(name) + " " + name);
-    }
-    Set<String> gone = new HashSet<>(deleted);
-    Hasher rest = Hashing.sipHash24().newHasher();
-    try (BufferedReader lines =
-        new BufferedReader(new InputStreamReader(git.getInputStream(), UTF_8))) {
-      String line;
-      while ((line = lines.readLine()) != null) {
-        if (gone.contains(line.substring(line.indexOf(' ') + 1))) {
-          throw new IOException(folder + ": was deleted, and is there: " + line);
-        }
-        if (!missing.remove(line)) {
-          put(rest, line);
-        }
-      }
-    }
-    if (!missing.isEmpty()) {
-      throw new IOException(
-          String.format(
-              Locale.ROOT,
-              "%s: %d refs are not there, such as %s",
-              folder,
-              missing.size(),
-              missing.iterator().next()));
-    }
-    if (deleted.isEmpty() && rest.hash().asLong() != digest) {
-      throw new IOException(folder + ": refs that nobody wrote to are not what they were");
     }
   }
 }

@@ -14,14 +14,9 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import com.sun.management.OperatingSystemMXBean;
 import com.sun.management.ThreadMXBean;
-import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.InputStreamReader;
-import java.io.PrintStream;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -42,11 +37,9 @@ import org.eclipse.jgit.transport.ReceiveCommand;
  * compiled once, and none has another's classes beside it. It knows the JDK, JGit, and this
  * module's {@link UpdatedRefs} only if told to use those.
  */
-final class UpdatesWorker implements AutoCloseable {
+final class UpdatesWorker {
   static final String PRIME = "prime";
   static final String RUN = "run";
-  static final String DONE = "done";
-  static final String FAILED = "failed";
   static final String OURS = "ours";
   static final String JGIT = "jgit";
 
@@ -68,40 +61,27 @@ final class UpdatesWorker implements AutoCloseable {
 
   /** Arguments: who, the repository, the folder of {@link UpdatesInput}, number of writers. */
   public static void main(String[] args) throws IOException {
-    BufferedReader requests = new BufferedReader(new InputStreamReader(System.in, UTF_8));
-    PrintStream answers = new PrintStream(System.out, true, UTF_8);
-    try (UpdatesWorker worker =
+    WorkerProcess.serve(
         new UpdatesWorker(
-            args[0],
-            Path.of(args[1]),
-            new UpdatesInput(Path.of(args[2])),
-            Integer.parseInt(args[3]))) {
-      String request;
-      while ((request = requests.readLine()) != null) {
-        try {
-          answers.println(worker.answer(request.split(" ", -1)));
-        } catch (IOException | RuntimeException e) {
-          e.printStackTrace();
-          answers.println(FAILED + " " + e);
-        }
-      }
-    }
-    // Whatever threads are left.
-    System.exit(0);
+                args[0],
+                Path.of(args[1]),
+                new UpdatesInput(Path.of(args[2])),
+                Integer.parseInt(args[3]))
+            ::answer);
   }
 
-  private String answer(String[] request) throws IOException {
-    if (request[0].equals(PRIME)) {
+  private String answer(List<String> request) throws IOException {
+    if (request.get(0).equals(PRIME)) {
       String name = input.packed(0);
       if (refs.exactRef(name) == null) {
         throw new IOException("not there: " + name);
       }
-      return DONE;
+      return "";
     }
-    UpdatesOperation operation = UpdatesOperation.valueOf(request[1]);
-    int first = Integer.parseInt(request[2]);
-    int most = Integer.parseInt(request[3]);
-    int millis = Integer.parseInt(request[4]);
+    UpdatesOperation operation = UpdatesOperation.valueOf(request.get(1));
+    int first = Integer.parseInt(request.get(2));
+    int most = Integer.parseInt(request.get(3));
+    int millis = Integer.parseInt(request.get(4));
     long allocatedBefore = threads.getTotalThreadAllocatedBytes();
     long cpuBefore = process.getProcessCpuTime();
     long begun = System.nanoTime();
@@ -109,8 +89,8 @@ final class UpdatesWorker implements AutoCloseable {
     long wall = System.nanoTime() - begun;
     long cpu = process.getProcessCpuTime() - cpuBefore;
     long allocated = threads.getTotalThreadAllocatedBytes() - allocatedBefore;
-    StringBuilder answer = new StringBuilder(DONE);
-    answer.append(' ').append(wall).append(' ').append(cpu).append(' ').append(allocated);
+    StringBuilder answer = new StringBuilder();
+    answer.append(wall).append(' ').append(cpu).append(' ').append(allocated);
     for (long latency : latencies) {
       answer.append(' ').append(latency);
     }
@@ -179,11 +159,5 @@ final class UpdatesWorker implements AutoCloseable {
       batch.execute(walk, NullProgressMonitor.INSTANCE);
     }
     return batch.getCommands();
-  }
-
-  @Override
-  public void close() {
-    writers.close();
-    repository.close();
   }
 }

@@ -14,26 +14,19 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import com.google.common.base.Joiner;
 import com.google.common.base.Splitter;
-import java.io.BufferedReader;
-import java.io.BufferedWriter;
 import java.io.IOException;
-import java.io.InputStreamReader;
-import java.io.OutputStreamWriter;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
-import java.util.stream.Stream;
 
 /** A contender in Java: an {@link UpdatesWorker} in a process of its own. */
 final class WorkerUpdates implements UpdatesPeer.Contender {
-  private final Process process;
-  private final BufferedWriter requests;
-  private final BufferedReader answers;
+  /** Far more than anything should take. */
+  private static final int SECONDS_TO_ANSWER = 600;
+
+  private final WorkerProcess process;
 
   /**
    * Starts the process.
@@ -42,49 +35,32 @@ final class WorkerUpdates implements UpdatesPeer.Contender {
    * @param arguments of {@link UpdatesWorker}
    */
   WorkerUpdates(UpdatesHome home, String classPath, List<String> arguments) throws IOException {
-    List<String> command = new ArrayList<>();
-    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    Splitter.on(' ').split(System.getProperty("bench.flags")).forEach(command::add);
+    List<String> command = new ArrayList<>(WorkerProcess.java());
     command.add("-Duser.home=" + home.folder());
     command.addAll(List.of("-cp", classPath, UpdatesWorker.class.getName()));
     command.addAll(arguments);
-    process = home.start(new ProcessBuilder(command));
-    requests = new BufferedWriter(new OutputStreamWriter(process.getOutputStream(), UTF_8));
-    answers = new BufferedReader(new InputStreamReader(process.getInputStream(), UTF_8));
-  }
-
-  private List<String> ask(String request) throws IOException {
-    requests.write(request + "\n");
-    requests.flush();
-    String answer = answers.readLine();
-    if (answer == null || !answer.startsWith(UpdatesWorker.DONE)) {
-      throw new IOException(request + ": " + (answer == null ? "the worker has ended" : answer));
-    }
-    return Splitter.on(' ').splitToList(answer);
+    process = new WorkerProcess(home.hermetic(new ProcessBuilder(command)), SECONDS_TO_ANSWER);
   }
 
   @Override
   public void prime() throws IOException {
-    var unused = ask(UpdatesWorker.PRIME);
+    var unused = process.ask(UpdatesWorker.PRIME);
   }
 
   @Override
-  public UpdatesPeer.Runs run(UpdatesOperation operation, int first, int most, int millis)
-      throws IOException {
-    List<String> answer =
-        ask(Joiner.on(' ').join(UpdatesWorker.RUN, operation.name(), first, most, millis));
-    return new UpdatesPeer.Runs(
-        Long.parseLong(answer.get(1)),
-        Long.parseLong(answer.get(2)),
-        OptionalLong.of(Long.parseLong(answer.get(3))),
-        Stream.of(answer.subList(4, answer.size()).toArray(new String[0]))
-            .mapToLong(Long::parseLong)
-            .toArray());
+  public Turn run(UpdatesOperation operation, int first, int most, int millis) throws IOException {
+    String answer =
+        process.ask(Joiner.on(' ').join(UpdatesWorker.RUN, operation.name(), first, most, millis));
+    List<Long> numbers = Splitter.on(' ').splitToStream(answer).map(Long::valueOf).toList();
+    return new Turn(
+        numbers.get(0),
+        numbers.get(1),
+        OptionalLong.of(numbers.get(2)),
+        numbers.subList(3, numbers.size()).stream().mapToLong(Long::longValue).toArray());
   }
 
   @Override
   public void close() throws IOException {
-    requests.close();
-    UpdatesHome.awaitEnd(process);
+    process.close();
   }
 }

@@ -24,7 +24,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
-import org.eclipse.jgit.internal.storage.file.FileReftableDatabase;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.RefDatabase;
@@ -64,9 +63,7 @@ public final class OurRefs implements AutoCloseable {
 
   /** The refs of a repository. */
   public RefDatabase open(FileRepository repository) {
-    return repository.getRefDatabase() instanceof FileReftableDatabase tables
-        ? cache.ofTables(repository, tables)
-        : cache.of(repository, (RefDirectory) repository.getRefDatabase());
+    return cache.of(repository, (RefDirectory) repository.getRefDatabase());
   }
 
   /** Stops and starts again, as a server: what was parsed is on disk. */

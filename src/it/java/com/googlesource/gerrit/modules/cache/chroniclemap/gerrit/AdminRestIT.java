@@ -22,13 +22,8 @@ import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Deadline;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Gerrit;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritDaemon;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritSite;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.RestClient;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SiteTemplate;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -36,45 +31,23 @@ import java.util.List;
 import java.util.Map;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 
 /** The REST API of a real Gerrit, beside the SSH commands. */
-@TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @Timeout(300)
-class AdminRestIT {
+class AdminRestIT extends OneGerrit {
   private static final String BASE = "/config/server/cache-chroniclemap~";
   private static final String TASKS = "/config/server/tasks/";
 
-  private GerritSite site;
-  private GerritDaemon daemon;
-  private Gerrit gerrit;
   private RestClient admin;
 
   @BeforeAll
-  void start(@TempDir Path tmp) throws Exception {
-    site = SiteTemplate.siteWithModule(tmp.resolve("gerrit"));
-    site.installRefsModule();
-    daemon = GerritDaemon.start(site);
-    gerrit = new Gerrit(site);
+  void createProjects() throws IOException {
     admin = gerrit.rest();
     for (String project : List.of("shown", "a/b")) {
       gerrit.createProject(project);
-    }
-  }
-
-  @AfterAll
-  void stop() throws Exception {
-    if (daemon != null) {
-      daemon.close();
-    }
-    if (site != null) {
-      site.saveLogs("AdminRestIT");
-      site.close();
     }
   }
 
@@ -190,12 +163,8 @@ class AdminRestIT {
         .getAsJsonObject();
   }
 
-  private boolean isGone(String task) {
-    try {
-      return admin.tryGet(task).status() == 404;
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+  private boolean isGone(String task) throws IOException {
+    return admin.tryGet(task).status() == 404;
   }
 
   @Test

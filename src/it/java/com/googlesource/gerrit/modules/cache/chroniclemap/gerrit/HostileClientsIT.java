@@ -32,7 +32,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritD
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritSite;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GitWire;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.NativeGit;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.RefsProject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SiteTemplate;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SshKeys;
 import java.io.IOException;
@@ -397,7 +396,7 @@ class HostileClientsIT {
         push.add(commits.getFirst() + ":refs/heads/forward/" + i);
       }
       for (int i = 0; i < commits.size(); i++) {
-        push.add(commits.get(i) + ":" + RefsProject.changeRef(900_000 + i, 1));
+        push.add(commits.get(i) + ":" + Gerrit.changeRef(900_000 + i, 1));
       }
       NativeGit git = new NativeGit(server.site, "admin", server.site.adminKey(), folder("fill"));
       share(git, server.site);

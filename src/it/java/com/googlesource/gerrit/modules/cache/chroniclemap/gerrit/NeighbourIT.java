@@ -18,7 +18,6 @@ import static com.google.common.truth.Truth.assertThat;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.BuildFolder;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritDaemon;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritSite;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GitUser;
@@ -53,10 +52,9 @@ class NeighbourIT extends RefsFixture {
   @TempDir private Path folders;
 
   @Override
-  void install(GerritSite plain) throws IOException {
-    plain.installModule(BuildFolder.moduleJar());
-    TestJar.write(plain.path().resolve("lib/neighbour.jar"), Map.of(), Neighbour.CLASSES);
-    setModules(plain, List.of(GerritSite.MODULE), List.of(GUARD, GerritSite.REFS_MODULE));
+  void prepare(Path tmp) throws IOException {
+    TestJar.write(site.path().resolve("lib/neighbour.jar"), Map.of(), Neighbour.CLASSES);
+    setModules(site, List.of(GerritSite.MODULE), List.of(GUARD, GerritSite.REFS_MODULE));
   }
 
   private static void setModules(GerritSite site, List<String> modules, List<String> dbModules)

@@ -22,15 +22,15 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritS
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Workload;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 
 /** Parsed ref lists in a Gerrit whose caches are H2's. */
 class PackedRefsAloneIT extends RefsFixture {
   @Override
-  void install(GerritSite plain) throws IOException {
-    plain.installModule(BuildFolder.moduleJar());
-    plain.installRefsModule();
-    plain.edit(config -> config.unset("gerrit", null, "installModule"));
+  void prepare(Path tmp) throws IOException {
+    site.installRefsModule();
+    site.edit(config -> config.unset("gerrit", null, "installModule"));
   }
 
   @Test

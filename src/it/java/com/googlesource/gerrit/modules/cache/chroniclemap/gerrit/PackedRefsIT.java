@@ -17,10 +17,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 import static com.google.common.truth.Truth.assertThat;
 
 import com.google.gson.JsonObject;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.BuildFolder;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Folders;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritDaemon;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritSite;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GitUser;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SshKeys;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SshUser;
@@ -36,43 +34,8 @@ import org.junit.jupiter.api.Test;
 
 /** Parsed ref lists and caches of this module in one Gerrit, while others change refs. */
 class PackedRefsIT extends RefsFixture {
-  @Override
-  void install(GerritSite plain) throws IOException {
-    plain.installModule(BuildFolder.moduleJar());
-    plain.installRefsModule();
-  }
-
   private JsonObject figures(String project) throws IOException {
     return gerrit.ssh().json("refs " + project).getAsJsonArray("projects").get(0).getAsJsonObject();
-  }
-
-  @Test
-  void branchesComeAndGo() throws Exception {
-    gerrit.createProject("branches");
-    for (int i = 0; i < 5; i++) {
-      createBranch("branches", "b" + i);
-    }
-    git("branches", "pack-refs", "--all");
-    assertThat(gerrit.branches("branches"))
-        .containsExactly(
-            "HEAD",
-            "refs/heads/b0",
-            "refs/heads/b1",
-            "refs/heads/b2",
-            "refs/heads/b3",
-            "refs/heads/b4",
-            "refs/heads/master",
-            "refs/meta/config");
-    deleteBranch("branches", "b2");
-    assertThat(gerrit.branches("branches")).doesNotContain("refs/heads/b2");
-    createBranch("branches", "b2");
-    assertThat(gerrit.branches("branches")).contains("refs/heads/b2");
-    git("branches", "update-ref", "refs/heads/native", "refs/heads/master");
-    assertThat(gerrit.branches("branches")).contains("refs/heads/native");
-    git("branches", "pack-refs", "--all");
-    git("branches", "update-ref", "-d", "refs/heads/b0");
-    assertThat(gerrit.branches("branches")).doesNotContain("refs/heads/b0");
-    assertSameRefs("branches");
   }
 
   @Test
@@ -103,30 +66,6 @@ class PackedRefsIT extends RefsFixture {
     assertThat(team.changes()).hasSize(9);
   }
 
-  @Test
-  void refsThatAUserMayNotReadAreNotShown() throws Exception {
-    gerrit.createProject("guarded");
-    createBranch("guarded", "open/1");
-    createBranch("guarded", "closed/1");
-    createBranch("guarded", "closed/2");
-    new Workload(gerrit, "guarded").push(3);
-    gerrit.grantToAdministratorsOnly("guarded", "refs/heads/closed/*", "read");
-    gerrit.createUserWithPassword("guest");
-    for (String arguments : new String[] {"--all --no-prune", "--all"}) {
-      git("guarded", ("pack-refs " + arguments).split(" "));
-      Set<String> expected = refsOfGit("guarded");
-      assertThat(refsOfGerrit("guarded")).isEqualTo(expected);
-      expected.removeIf(
-          ref -> ref.contains(" refs/meta/config") || ref.contains(" refs/heads/closed/"));
-      assertThat(expected.stream().filter(ref -> ref.contains(" refs/changes/")).count())
-          .isAtLeast(6);
-      try (GitUser guest = gerrit.git("guarded", "guest")) {
-        assertThat(lines(guest.refs())).isEqualTo(expected);
-        assertThat(lines(guest.mirror())).isEqualTo(expected);
-      }
-    }
-  }
-
   /** As a replica fetches: all there is at first, then what has changed, deletions too. */
   @Test
   void aMirrorFetchesAllRefs() throws Exception {
@@ -150,17 +89,6 @@ class PackedRefsIT extends RefsFixture {
     }
     assertThat(refsOfGit("mirrored").stream().filter(ref -> ref.contains("refs/changes/")).count())
         .isAtLeast(12);
-  }
-
-  @Test
-  void garbageIsCollected() throws Exception {
-    gerrit.createProject("gc");
-    new Workload(gerrit, "gc").push(3);
-    Set<String> before = refsOfGit("gc");
-    assertThat(gerrit.ssh().run("gerrit gc --show-progress gc")).contains("done");
-    assertThat(Files.readString(folder("gc").resolve("packed-refs"))).contains("refs/changes/");
-    assertThat(refsOfGit("gc")).isEqualTo(before);
-    assertSameRefs("gc");
   }
 
   /** What is wrong with one ref is that ref's alone. */
@@ -246,37 +174,6 @@ class PackedRefsIT extends RefsFixture {
     assertSameRefs("table");
   }
 
-  @Test
-  void nativeGitMakesAndCompactsReftables() throws Exception {
-    gerrit.createProject("migrated");
-    Workload team = new Workload(gerrit, "migrated");
-    team.push(3);
-    Set<String> before = refsOfGit("migrated");
-    daemon.stop();
-    site.migrateToReftables("migrated");
-    daemon = GerritDaemon.start(site);
-    assertThat(refsOfGit("migrated")).isEqualTo(before);
-    assertSameRefs("migrated");
-    for (int i = 0; i < 3; i++) {
-      team.push(3);
-      git("migrated", "pack-refs", "--all");
-      git("migrated", "update-ref", "refs/heads/native" + i, "refs/heads/master");
-      assertSameRefs("migrated");
-    }
-    team.approve(team.changes());
-    git("migrated", "pack-refs", "--all");
-    team.submit(team.changes().subList(0, 3));
-    assertSameRefs("migrated");
-    assertThat(refsOfGerrit("migrated"))
-        .containsAtLeastElementsIn(
-            before.stream()
-                .filter(ref -> ref.contains("refs/changes/") && !ref.contains("/meta"))
-                .toList());
-    JsonObject totals = gerrit.ssh().json("refs").getAsJsonObject("totals");
-    assertThat(totals.get("reftables").getAsLong()).isGreaterThan(0);
-    assertThat(totals.get("failures").getAsLong()).isEqualTo(0);
-  }
-
   /** And a repository for which an administrator switches it off is left to JGit from then on. */
   @Test
   void nothingIsParsedAgainAfterARestart() throws Exception {
@@ -307,19 +204,6 @@ class PackedRefsIT extends RefsFixture {
   }
 
   @Test
-  void aCrashLosesNoRef() throws Exception {
-    gerrit.createProject("crash");
-    createBranch("crash", "a");
-    git("crash", "pack-refs", "--all");
-    assertSameRefs("crash");
-    daemon.kill();
-    daemon = GerritDaemon.start(site);
-    assertSameRefs("crash");
-    createBranch("crash", "b");
-    assertSameRefs("crash");
-  }
-
-  @Test
   void offlineProgramsWork() throws Exception {
     gerrit.createProject("offline");
     createBranch("offline", "a");
@@ -340,19 +224,6 @@ class PackedRefsIT extends RefsFixture {
     assertSameRefs("offline");
     awaitMetric("memory_only", flag -> flag == 0);
     awaitMetric("parses", parses -> parses == 0);
-  }
-
-  @Test
-  void nothingFails() throws Exception {
-    gerrit.createProject("fine");
-    git("fine", "pack-refs", "--all");
-    assertSameRefs("fine");
-    awaitMetric("lookups", lookups -> lookups > 0);
-    awaitMetric("failures", failures -> failures == 0);
-    awaitMetric("left_to_jgit", contents -> contents == 0);
-    awaitMetric("memory_only", flag -> flag == 0);
-    assertThat(Files.readString(site.path().resolve("logs/error_log")))
-        .doesNotContain("Parsed ref lists");
   }
 
   @Test

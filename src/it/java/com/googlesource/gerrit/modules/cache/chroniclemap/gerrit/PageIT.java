@@ -23,13 +23,9 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Browser
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.BuildFolder;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Deadline;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Gerrit;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritDaemon;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritSite;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.RestClient;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SiteTemplate;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SshUser;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -45,34 +41,24 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.openqa.selenium.By;
 import org.openqa.selenium.WebElement;
 
 /** The page of a real Gerrit in a real browser, and the documentation that Gerrit serves. */
-@TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @Timeout(300)
-class PageIT {
+class PageIT extends OneGerrit {
   /** Gerrit allows neither angle brackets nor double quotes in the names of projects. */
   private static final String PROJECT = "a&lt;img src=x&gt; ' onclick='x &amp; b";
 
   private static final String API = "/config/server/cache-chroniclemap~";
   private static final Path PICTURES = BuildFolder.path().resolve("pictures");
 
-  private GerritSite site;
-  private GerritDaemon daemon;
-  private Gerrit gerrit;
   private String page;
   private Browser browser;
 
   @BeforeAll
-  void start(@TempDir Path tmp) throws Exception {
-    site = SiteTemplate.siteWithModule(tmp.resolve("gerrit"));
-    site.installRefsModule();
-    daemon = GerritDaemon.start(site);
-    gerrit = new Gerrit(site);
+  void open() throws IOException {
     page = site.url() + "plugins/cache-chroniclemap/";
     gerrit.createProject(PROJECT);
     gerrit.createProject("hidden");
@@ -84,19 +70,9 @@ class PageIT {
   }
 
   @AfterAll
-  void stop() throws Exception {
-    try {
-      if (browser != null) {
-        browser.close();
-      }
-    } finally {
-      if (daemon != null) {
-        daemon.close();
-      }
-    }
-    if (site != null) {
-      site.saveLogs("PageIT");
-      site.close();
+  void close() {
+    if (browser != null) {
+      browser.close();
     }
   }
 
@@ -126,12 +102,8 @@ class PageIT {
     browser.await(query.contains("cache=") ? "#summary table" : "#caches table");
   }
 
-  private JsonObject rest(String path) {
-    try {
-      return gerrit.rest().get(API + path).json().getAsJsonObject();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+  private JsonObject rest(String path) throws IOException {
+    return gerrit.rest().get(API + path).json().getAsJsonObject();
   }
 
   /** The exact figures in a row of the table of caches. */
@@ -155,7 +127,7 @@ class PageIT {
   }
 
   @Test
-  void figuresAreThoseOfRest() {
+  void figuresAreThoseOfRest() throws Exception {
     open("?all=1");
     for (JsonElement cache : rest("caches").getAsJsonArray("caches")) {
       assertThat(figures(get(cache.getAsJsonObject(), "name"))).hasSize(5);

@@ -23,18 +23,13 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.CacheFi
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Dashboard;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Deadline;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Folders;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Gerrit;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritDaemon;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritSite;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GitUser;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Prometheus;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.ReporterPlugin;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SiteTemplate;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.TinyPlugin;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Workload;
 import com.googlesource.gerrit.modules.cache.chroniclemap.shared.RedisServer;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
@@ -55,14 +50,12 @@ import org.eclipse.jgit.lib.ObjectId;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The dashboard for Grafana and the alerts, in a real Prometheus that reads a real Gerrit. */
-@TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @Timeout(300)
-class PrometheusIT {
+class PrometheusIT extends OneGerrit {
   private static final Path PAGE = Path.of("resources/Documentation/metrics.md");
   private static final Path ALERTS =
       Path.of("resources/static/prometheus/cache-chroniclemap-alerts.yml");
@@ -123,17 +116,12 @@ class PrometheusIT {
 
   private RedisServer redis;
   private Dashboard dashboard;
-  private GerritSite site;
-  private GerritDaemon daemon;
-  private Gerrit gerrit;
   private Path folder;
   private String target;
   private Prometheus prometheus;
 
-  @BeforeAll
-  void start(@TempDir Path tmp) throws Exception {
-    dashboard = Dashboard.read();
-    site = SiteTemplate.siteWithModule(tmp.resolve("gerrit"));
+  @Override
+  void prepare(Path tmp) throws Exception {
     site.installRefsModule();
     ReporterPlugin.install(site, TOKEN);
     TinyPlugin.install(site);
@@ -141,8 +129,11 @@ class PrometheusIT {
     site.shareValues(redis.port());
     // Reads come to the disk.
     site.edit(config -> config.setInt("cache", "change_notes", "memoryLimit", 0));
-    daemon = GerritDaemon.start(site);
-    gerrit = new Gerrit(site);
+  }
+
+  @BeforeAll
+  void observe(@TempDir Path tmp) throws Exception {
+    dashboard = Dashboard.read();
     folder = tmp.resolve("prometheus");
     target = site.url().replaceAll("^http://|/$", "");
     prometheus = Prometheus.start(folder, scrapeConfigs(), ALERTS);
@@ -279,15 +270,11 @@ class PrometheusIT {
             target + " has packed-refs files that only JGit can read.");
   }
 
-  private List<String> firing() {
-    try {
-      return prometheus.rules().stream()
-          .filter(rule -> rule.state().equals("firing"))
-          .map(Prometheus.Rule::name)
-          .toList();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+  private List<String> firing() throws IOException {
+    return prometheus.rules().stream()
+        .filter(rule -> rule.state().equals("firing"))
+        .map(Prometheus.Rule::name)
+        .toList();
   }
 
   /** Changes bytes of values in the file of a cache, and has Gerrit read them. */
@@ -326,22 +313,14 @@ class PrometheusIT {
   }
 
   @AfterAll
-  void stop() throws Exception {
+  void closeServers() throws Exception {
     if (redis != null) {
       redis.close();
     }
     if (prometheus != null) {
       prometheus.close();
-    }
-    if (daemon != null) {
-      daemon.close();
-    }
-    if (site != null) {
-      Path logs = site.saveLogs("PrometheusIT");
-      if (prometheus != null) {
-        Files.copy(Prometheus.logOf(folder), logs.resolve("prometheus.log"));
-      }
-      site.close();
+      // They are kept together.
+      Files.copy(Prometheus.logOf(folder), site.path().resolve("logs/prometheus.log"));
     }
   }
 }

@@ -19,28 +19,21 @@ import static com.google.common.truth.Truth.assertWithMessage;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
-import com.google.gson.JsonArray;
-import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.CacheFigures;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Deadline;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.ErrorLog;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Folders;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Gerrit;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritDaemon;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritSite;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.H2Files;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.RestClient;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SiteTemplate;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SshKeys;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SshUser;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.TinyPlugin;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Workload;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermission;
 import java.security.KeyPair;
 import java.time.Duration;
 import java.util.Arrays;
@@ -53,44 +46,34 @@ import java.util.function.Predicate;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.MethodOrderer.OrderAnnotation;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.api.TestInstance.Lifecycle;
 import org.junit.jupiter.api.TestMethodOrder;
-import org.junit.jupiter.api.io.TempDir;
 
 /** One real Gerrit with the jar in {@code lib/}, through restarts and crashes. */
-@TestInstance(Lifecycle.PER_CLASS)
 @TestMethodOrder(OrderAnnotation.class)
-class RealGerritIT {
+class RealGerritIT extends OneGerrit {
   /** What reading all of the workload asks on disk when the heap is empty. */
   private static final ImmutableList<String> READ =
       ImmutableList.of("change_notes", "gerrit_file_diff", "accounts", "persisted_projects");
 
   private static final String LOADED = "cache-chroniclemap.jar are loaded";
 
-  private GerritSite site;
   private H2Files h2;
-  private GerritDaemon daemon;
-  private Gerrit gerrit;
   private Workload team;
   private RestClient reader;
   private String cookie;
 
-  /** How often the log had said that the classes are loaded when the daemon was started. */
-  private int loadedBefore;
-
-  @BeforeAll
-  void start(@TempDir Path tmp) throws Exception {
-    site = SiteTemplate.siteWithModule(tmp.resolve("gerrit"));
+  @Override
+  void prepare(Path tmp) throws IOException {
     site.edit(config -> config.setBoolean("plugins", null, "allowRemoteAdmin", true));
     h2 = H2Files.of(site);
-    start();
-    gerrit = new Gerrit(site);
+  }
+
+  @BeforeAll
+  void work() throws Exception {
     gerrit.createProject("work");
     team = new Workload(gerrit, "work");
     team.push(6);
@@ -100,32 +83,6 @@ class RealGerritIT {
     team.submit(changes.subList(0, 3));
     cookie = gerrit.signIn();
     reader = RestClient.withCookie(site.url(), cookie);
-  }
-
-  @AfterAll
-  void stop() throws Exception {
-    if (daemon != null) {
-      daemon.close();
-    }
-    if (site != null) {
-      site.saveLogs("RealGerritIT");
-      site.close();
-    }
-  }
-
-  private void start() throws IOException {
-    loadedBefore = lines(LOADED);
-    daemon = GerritDaemon.start(site);
-  }
-
-  private void restart() throws IOException {
-    daemon.stop();
-    start();
-  }
-
-  private void crash() throws IOException {
-    daemon.kill();
-    start();
   }
 
   /** And sessions survive both, but for those that were ended. */
@@ -185,8 +142,10 @@ class RealGerritIT {
   void theServerGoesOnWhenItsJarIsOverwritten() throws Exception {
     Path jar = site.path().resolve("lib/cache-chroniclemap.jar");
     byte[] content = Files.readAllBytes(jar);
+    int before = lines(LOADED);
+    restart();
     Deadline.in(Duration.ofMinutes(1))
-        .await(() -> lines(LOADED) > loadedBefore, "the classes are loaded");
+        .await(() -> lines(LOADED) > before, "the classes are loaded");
     try {
       Files.write(jar, Arrays.copyOfRange(content, content.length / 3, content.length));
       assertThat(gerrit.isSignedIn(cookie)).isTrue();
@@ -208,18 +167,13 @@ class RealGerritIT {
     } finally {
       Files.write(jar, content);
     }
-    start();
+    daemon = GerritDaemon.start(site);
     assertThat(gerrit.isSignedIn(cookie)).isTrue();
   }
 
   /** How many lines of the error_log a pattern is found in. */
-  private int lines(String pattern) {
-    Pattern wanted = Pattern.compile(pattern);
-    try {
-      return ErrorLog.of(site).lines(line -> wanted.matcher(line).find()).size();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+  private int lines(String pattern) throws IOException {
+    return ErrorLog.of(site).find(pattern).size();
   }
 
   /** The files of caches that are read here. */
@@ -285,52 +239,6 @@ class RealGerritIT {
     assertThat(option.err()).contains("--nonsense");
   }
 
-  private static String resultOf(JsonObject json) {
-    return json.getAsJsonArray("caches").get(0).getAsJsonObject().get("result").getAsString();
-  }
-
-  @Test
-  void verifyChecksALiveServer() throws Exception {
-    JsonArray caches = gerrit.ssh().json("verify").getAsJsonArray("caches");
-    assertThat(caches.size()).isEqualTo(CacheFigures.of(gerrit.ssh()).size());
-    for (JsonElement cache : caches) {
-      assertWithMessage("%s", cache)
-          .that(cache.getAsJsonObject().get("result").getAsString())
-          .isEqualTo("sound");
-    }
-    SshUser.Result table = gerrit.ssh().tryRun("cache-chroniclemap verify");
-    assertThat(table.status()).isEqualTo(0);
-    assertThat(table.out()).containsMatch("change_notes +\\d+ .* sound");
-    assertThat(table.out().lines().filter(line -> line.length() > 100).toList()).isEmpty();
-    assertThat(table.err()).isEmpty();
-  }
-
-  @Test
-  void verifyFindsDamageOfALiveServerAndRepairsIt() throws Exception {
-    // The names of the files that the changes touch.
-    String cache = "modified_files";
-    SshUser admin = gerrit.ssh();
-    Deadline.in(Duration.ofMinutes(1))
-        .await(() -> isWritten(cache), "all values of " + cache + " are in the file");
-    site.spoil(cache, "File0.txt");
-
-    SshUser.Result found = admin.tryRun("cache-chroniclemap verify " + cache);
-    assertThat(found.status()).isEqualTo(1);
-    assertThat(found.out()).contains("DAMAGED");
-    assertThat(found.err()).contains(cache + ": damaged");
-    assertThat(resultOf(admin.json("verify --repair " + cache))).isEqualTo("repaired");
-    assertThat(resultOf(admin.json("verify " + cache))).isEqualTo("sound");
-  }
-
-  private boolean isWritten(String cache) {
-    try {
-      JsonArray caches = gerrit.ssh().json("show " + cache).getAsJsonArray("caches");
-      return caches.get(0).getAsJsonObject().get("queued").getAsLong() == 0;
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
-  }
-
   @Test
   void commandsRefuseCachesThatTheyDoNotKnow() throws Exception {
     for (String command : List.of("show", "verify", "verify --repair")) {
@@ -394,21 +302,13 @@ class RealGerritIT {
             "the metric says what show says");
   }
 
-  private CacheFigures figures(String cache) {
-    try {
-      return CacheFigures.of(gerrit.ssh()).get(cache);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+  private CacheFigures figures(String cache) throws IOException {
+    return CacheFigures.of(gerrit.ssh()).get(cache);
   }
 
   /** The values of a metric by cache. */
-  private JsonObject metricOf(String name) {
-    try {
-      return metrics().getAsJsonObject("caches/chroniclemap/" + name).getAsJsonObject("buckets");
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+  private JsonObject metricOf(String name) throws IOException {
+    return metrics().getAsJsonObject("caches/chroniclemap/" + name).getAsJsonObject("buckets");
   }
 
   @Test
@@ -425,19 +325,6 @@ class RealGerritIT {
   void flushEmptiesTheDiskToo() throws Exception {
     gerrit.ssh().run("gerrit flush-caches --cache diff_summary");
     assertThat(CacheFigures.of(gerrit.ssh()).get("diff_summary").entries()).isEqualTo(0);
-  }
-
-  @Test
-  void filesAreReadableByTheirOwnerOnly() throws Exception {
-    Set<PosixFilePermission> owner =
-        Set.of(PosixFilePermission.OWNER_READ, PosixFilePermission.OWNER_WRITE);
-    List<Path> files = Folders.files(site.cacheFolder(), f -> !f.toString().endsWith(".db"));
-    assertThat(files).isNotEmpty();
-    for (Path file : files) {
-      assertWithMessage("%s", file)
-          .that(owner)
-          .containsAtLeastElementsIn(Files.getPosixFilePermissions(file));
-    }
   }
 
   @Test

@@ -19,59 +19,17 @@ import static com.google.common.truth.Truth.assertThat;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Deadline;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Gerrit;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritDaemon;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritSite;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GitUser;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SiteTemplate;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import org.eclipse.jgit.lib.ObjectId;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.api.TestInstance.Lifecycle;
-import org.junit.jupiter.api.io.TempDir;
 
 /** A real Gerrit that answers for refs from parsed lists, and what an administrator asks of it. */
-@TestInstance(Lifecycle.PER_CLASS)
-abstract class RefsFixture {
-  GerritSite site;
-  GerritDaemon daemon;
-  Gerrit gerrit;
-
-  /** Installs what is under test in a new site. */
-  abstract void install(GerritSite plain) throws IOException;
-
-  @BeforeAll
-  void start(@TempDir Path tmp) throws Exception {
-    site = SiteTemplate.plainSite(tmp.resolve("gerrit"));
-    install(site);
-    daemon = GerritDaemon.start(site);
-    gerrit = new Gerrit(site);
-  }
-
-  @AfterAll
-  void stop() throws Exception {
-    if (daemon != null) {
-      daemon.close();
-    }
-    if (site != null) {
-      site.saveLogs(getClass().getSimpleName());
-      site.close();
-    }
-  }
-
-  void restart() throws IOException {
-    daemon.stop();
-    daemon = GerritDaemon.start(site);
-  }
-
+abstract class RefsFixture extends OneGerrit {
   Path folder(String project) {
     return site.repository(project);
   }
@@ -144,17 +102,13 @@ abstract class RefsFixture {
     }
   }
 
-  private long metric(String name) {
-    try {
-      JsonObject metrics =
-          gerrit
-              .rest()
-              .get("/config/server/metrics/?prefix=refs/chroniclemap/")
-              .json()
-              .getAsJsonObject();
-      return metrics.getAsJsonObject("refs/chroniclemap/" + name).get("value").getAsLong();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+  private long metric(String name) throws IOException {
+    JsonObject metrics =
+        gerrit
+            .rest()
+            .get("/config/server/metrics/?prefix=refs/chroniclemap/")
+            .json()
+            .getAsJsonObject();
+    return metrics.getAsJsonObject("refs/chroniclemap/" + name).get("value").getAsLong();
   }
 }

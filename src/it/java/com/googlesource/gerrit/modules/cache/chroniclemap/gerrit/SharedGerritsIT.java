@@ -31,7 +31,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SiteTem
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Workload;
 import com.googlesource.gerrit.modules.cache.chroniclemap.shared.RedisServer;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -57,12 +56,8 @@ class SharedGerritsIT {
 
   /** One of the Gerrits. */
   private record Server(GerritSite site, GerritDaemon daemon, Gerrit gerrit) {
-    long figure(String name) {
-      try {
-        return gerrit.ssh().json("shared").get(name).getAsLong();
-      } catch (IOException e) {
-        throw new UncheckedIOException(e);
-      }
+    long figure(String name) throws IOException {
+      return gerrit.ssh().json("shared").get(name).getAsLong();
     }
   }
 

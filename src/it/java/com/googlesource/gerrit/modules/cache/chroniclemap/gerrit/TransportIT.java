@@ -19,7 +19,7 @@ import static com.google.common.truth.Truth.assertWithMessage;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GitWire.RECEIVE;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GitWire.UPLOAD;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GitWire.bytes;
-import static com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GitWire.packet;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GitWire.command;
 
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
@@ -333,21 +333,13 @@ class TransportIT {
   @Test
   void requestsOfOneConnectionAreAnsweredAlikeInAnyOrder() throws Exception {
     JsonObject before = figures();
-    String heads =
-        packet("command=ls-refs\n") + "0001" + packet("ref-prefix refs/heads/\n") + "0000";
-    String all =
-        packet("command=ls-refs\n") + "0001" + packet("symrefs\n") + packet("peel\n") + "0000";
+    String heads = command("ls-refs", "ref-prefix refs/heads/");
+    String all = command("ls-refs", "symrefs", "peel");
     for (String what :
         List.of(
             "tip of a branch", "tip of a hidden branch", "tag", "open change", "private change")) {
-      String id = ids.get(what);
       // Without "done" the server says that it has none of what the client has, and waits.
-      String fetch =
-          packet("command=fetch\n")
-              + "0001"
-              + packet("want " + id + "\n")
-              + packet("have " + NO_OBJECT + "\n")
-              + "0000";
+      String fetch = command("fetch", "want " + ids.get(what), "have " + NO_OBJECT);
       for (String requests :
           List.of(heads + fetch, fetch + heads, heads + fetch + all + fetch, all + fetch + heads)) {
         assertSame(requests, (server, git) -> git.uploadPack(PROJECT, requests + "0000"));
@@ -443,24 +435,16 @@ class TransportIT {
   }
 
   private static String capabilities(Server server) throws IOException {
-    return new String(
-        exchange(server, PROJECT, "reader", UPLOAD, "version=2", null).body(),
-        StandardCharsets.UTF_8);
+    return text(exchange(server, PROJECT, "reader", UPLOAD, "version=2", null));
   }
 
   /** A client that asks for a hidden ref although it was never listed. */
   @Test
   void aHiddenRefIsRefusedToAWantByName() throws Exception {
     for (String name : List.of("refs/heads/hidden", "refs/changes/20/20/1", "refs/secret/one")) {
-      String request =
-          packet("command=fetch\n") + "0001" + packet("want-ref " + name + "\n") + packet("done\n");
-      HttpResponse<byte[]> asReader =
-          exchange(
-              ours, PROJECT, "reader", "git-upload-pack", "version=2", bytes(request + "0000"));
-      assertThat(new String(asReader.body(), StandardCharsets.UTF_8)).doesNotContain("PACK");
-      HttpResponse<byte[]> asAdmin =
-          exchange(ours, PROJECT, "admin", "git-upload-pack", "version=2", bytes(request + "0000"));
-      assertThat(new String(asAdmin.body(), StandardCharsets.ISO_8859_1)).contains("PACK");
+      String request = command("fetch", "want-ref " + name, "done");
+      assertThat(answer("reader", request)).doesNotContain("PACK");
+      assertThat(answer("admin", request)).contains("PACK");
     }
   }
 
@@ -469,14 +453,8 @@ class TransportIT {
   void aMergedBranchThatIsDeletedIsServedToWhoWasSentItsName() throws Exception {
     String gone = "refs/heads/gone";
     ours.site().git(PROJECT, "update-ref", gone, "refs/heads/master");
-    String list =
-        packet("command=ls-refs\n") + "0001" + packet("ref-prefix " + gone + "\n") + "0000";
-    String want =
-        packet("command=fetch\n")
-            + "0001"
-            + packet("want-ref " + gone + "\n")
-            + packet("done\n")
-            + "0000";
+    String list = command("ls-refs", "ref-prefix " + gone);
+    String want = command("fetch", "want-ref " + gone, "done");
     assertThat(answer("reader", list)).contains(gone);
     ours.site().git(PROJECT, "update-ref", "-d", gone);
     assertThat(answer("reader", want)).contains("PACK");
@@ -484,8 +462,11 @@ class TransportIT {
   }
 
   private String answer(String user, String request) throws IOException {
-    HttpResponse<byte[]> reply =
-        exchange(ours, PROJECT, user, "git-upload-pack", "version=2", bytes(request));
+    return text(exchange(ours, PROJECT, user, "git-upload-pack", "version=2", bytes(request)));
+  }
+
+  /** Each byte as a character: there may be a pack among them. */
+  private static String text(HttpResponse<byte[]> reply) {
     return new String(reply.body(), StandardCharsets.ISO_8859_1);
   }
 
@@ -501,21 +482,10 @@ class TransportIT {
             "refs/heads/../../config",
             "../" + PUSHED + ".git/refs/heads/loose",
             "FETCH_HEAD")) {
-      for (String want : List.of("want-ref " + name, "ref-prefix " + name)) {
-        String command = want.startsWith("want") ? "fetch" : "ls-refs";
-        String request = packet("command=" + command + "\n") + "0001" + packet(want + "\n");
-        request += command.equals("fetch") ? packet("done\n") : "";
-        String answer =
-            new String(
-                exchange(
-                        ours,
-                        PROJECT,
-                        "reader",
-                        "git-upload-pack",
-                        "version=2",
-                        bytes(request + "0000"))
-                    .body(),
-                StandardCharsets.ISO_8859_1);
+      String fetch = command("fetch", "want-ref " + name, "done");
+      String list = command("ls-refs", "ref-prefix " + name);
+      for (String want : List.of(fetch, list)) {
+        String answer = answer("reader", want);
         assertWithMessage(want).that(answer).doesNotContain("PACK");
         assertWithMessage(want).that(answer).doesNotContain(ids.get("tip of a hidden branch"));
       }
@@ -546,15 +516,8 @@ class TransportIT {
   void aHiddenIdIsRefusedBesideAVisibleName() throws Exception {
     for (String id : List.of("tip of a hidden branch", "private change", "no object")) {
       String request =
-          packet("command=fetch\n")
-              + "0001"
-              + packet("want-ref refs/heads/master\n")
-              + packet("want " + ids.get(id) + "\n")
-              + packet("done\n");
-      HttpResponse<byte[]> reply =
-          exchange(
-              ours, PROJECT, "reader", "git-upload-pack", "version=2", bytes(request + "0000"));
-      assertThat(new String(reply.body(), StandardCharsets.ISO_8859_1)).doesNotContain("PACK");
+          command("fetch", "want-ref refs/heads/master", "want " + ids.get(id), "done");
+      assertThat(answer("reader", request)).doesNotContain("PACK");
     }
   }
 
@@ -603,7 +566,7 @@ class TransportIT {
   /** The lines of an answer, but for the capabilities. */
   private static Set<String> lines(HttpResponse<byte[]> answer) {
     Set<String> lines = new TreeSet<>();
-    for (String line : NativeGit.lines(new String(answer.body(), StandardCharsets.UTF_8))) {
+    for (String line : NativeGit.lines(text(answer))) {
       int end = line.indexOf(0);
       lines.add(line.substring(4, end < 0 ? line.length() : end));
     }
@@ -892,7 +855,7 @@ class TransportIT {
       }
       HttpResponse<byte[]> refused = acceptingGzip(server, "nowhere", "reader", RECEIVE);
       assertThat(refused.statusCode()).isEqualTo(403);
-      assertThat(new String(refused.body(), StandardCharsets.UTF_8)).contains("nowhere");
+      assertThat(text(refused)).contains("nowhere");
     }
     HttpResponse<byte[]> list = acceptingGzip(ours, PROJECT, "admin", RECEIVE);
     assertThat(list.headers().firstValueAsLong("Content-Length").orElse(0))
@@ -1059,9 +1022,11 @@ class TransportIT {
   private static List<Set<String>> shown(Server server, String session) throws IOException {
     List<HttpResponse<byte[]>> answers = new ArrayList<>();
     for (String prefix : List.of("", "refs/tags/light", "refs/tags/on-hidden", "refs/tags/alone")) {
-      String request = packet("command=ls-refs\n") + "0001" + packet("peel\n");
-      request += prefix.isEmpty() ? "" : packet("ref-prefix " + prefix + "\n");
-      answers.add(withSession(server, session, "git-upload-pack", bytes(request + "0000")));
+      String request =
+          prefix.isEmpty()
+              ? command("ls-refs", "peel")
+              : command("ls-refs", "peel", "ref-prefix " + prefix);
+      answers.add(withSession(server, session, "git-upload-pack", bytes(request)));
     }
     answers.add(withSession(server, session, RECEIVE, null));
     List<Set<String>> shown = new ArrayList<>();

@@ -18,7 +18,6 @@ import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 
 import com.google.gson.JsonObject;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.BuildFolder;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Deadline;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.ErrorLog;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Gerrit;
@@ -28,7 +27,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GitUser
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.RestClient;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SiteTemplate;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -65,13 +63,11 @@ import org.junit.jupiter.api.io.TempDir;
  * balancer: what one does to refs is there for the other's next look. The first trusts the times of
  * files, the second does not ({@code core.trustStat = never}), as on NFS.
  *
- * <p>{@code -Dtwo.gerrits.seconds=N} pushes for longer; {@code -Dtwo.gerrits.plain=true} runs
- * without the module, to see what Gerrit itself refuses.
+ * <p>{@code -Dtwo.gerrits.seconds=N} pushes for longer.
  */
 @TestInstance(Lifecycle.PER_CLASS)
 class TwoGerritsIT {
   private static final int SECONDS = Integer.getInteger("two.gerrits.seconds", 20);
-  private static final boolean PLAIN = Boolean.getBoolean("two.gerrits.plain");
 
   /** How often something is tried while {@code git pack-refs} holds locks. */
   private static final int TRIES = 200;
@@ -110,11 +106,8 @@ class TwoGerritsIT {
   }
 
   private static GerritSite site(Path folder) throws Exception {
-    GerritSite site = SiteTemplate.plainSite(folder);
-    if (!PLAIN) {
-      site.installModule(BuildFolder.moduleJar());
-      site.installRefsModule();
-    }
+    GerritSite site = SiteTemplate.siteWithModule(folder);
+    site.installRefsModule();
     return site;
   }
 
@@ -279,12 +272,10 @@ class TwoGerritsIT {
 
   private void nothingFailed() throws IOException {
     for (Server server : servers) {
-      if (!PLAIN) {
-        JsonObject figures = server.figures();
-        assertWithMessage(server.name).that(figures.get("failures").getAsLong()).isEqualTo(0);
-        assertWithMessage(server.name).that(figures.get("left_to_jgit").getAsLong()).isEqualTo(0);
-        assertWithMessage(server.name).that(figures.get("lookups").getAsLong()).isGreaterThan(0);
-      }
+      JsonObject figures = server.figures();
+      assertWithMessage(server.name).that(figures.get("failures").getAsLong()).isEqualTo(0);
+      assertWithMessage(server.name).that(figures.get("left_to_jgit").getAsLong()).isEqualTo(0);
+      assertWithMessage(server.name).that(figures.get("lookups").getAsLong()).isGreaterThan(0);
     }
   }
 
@@ -390,7 +381,7 @@ class TwoGerritsIT {
      * can't make one: git deletes a folder that it has emptied by packing while JGit makes a lock
      * in it, and JGit tries only twice.
      */
-    private void awaitLogOfLock(int before, String refusal) {
+    private void awaitLogOfLock(int before, String refusal) throws IOException {
       try {
         Deadline.in(LOGGED)
             .await(
@@ -401,12 +392,8 @@ class TwoGerritsIT {
       }
     }
 
-    private List<String> exceptions() {
-      try {
-        return ErrorLog.of(one.site).lines(line -> line.contains("Exception: "));
-      } catch (IOException e) {
-        throw new UncheckedIOException(e);
-      }
+    private List<String> exceptions() throws IOException {
+      return ErrorLog.of(one.site).lines(line -> line.contains("Exception: "));
     }
 
     /** Until it is not refused; git and Gerrit refuse only what is locked by others. */

@@ -73,7 +73,8 @@ class SharedValuesIT {
   }
 
   private static void awaitTrue(BooleanSupplier condition, Node node) {
-    Deadline.in(Duration.ofMinutes(1)).await(condition, node.shared.report().toString());
+    Deadline.in(Duration.ofMinutes(1))
+        .await(condition::getAsBoolean, node.shared.report().toString());
   }
 
   private static void awaitAtLeast(LongSupplier figure, long least, Node node) {

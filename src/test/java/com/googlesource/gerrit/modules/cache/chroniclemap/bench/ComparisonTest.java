@@ -131,9 +131,22 @@ final class ComparisonTest {
                 .map(Figure::name))
         .containsExactly(
             "atomic batch of 2 per second, durable, 8 writers, 500k refs, vs JGit 7.4",
-            "atomic batch of 2, durable, 8 writers, 500k refs, vs JGit 7.4",
-            "atomic batch of 2 p95, durable, 8 writers, 500k refs, vs JGit 7.4")
+            "atomic batch of 2 p50, durable, 8 writers, 500k refs, vs JGit 7.4",
+            "atomic batch of 2 p95, durable, 8 writers, 500k refs, vs JGit 7.4",
+            "atomic batch of 2 p99, durable, 8 writers, 500k refs, vs JGit 7.4")
         .inOrder();
+  }
+
+  @Test
+  void whoseCallsWereAllRefusedHasNoFigures() {
+    CacheCase scenario = new CacheCase(CacheOperation.GET, 10 << 10, 8);
+    Samples refused = new Samples();
+    refused.refuse("for a test");
+
+    assertThat(
+            new Comparison<>(scenario, samples(3000, 2_000, 4_000), CachePeer.H2, refused)
+                .figures())
+        .isEmpty();
   }
 
   private static List<Figure> figures(CacheOperation operation, int threads) {

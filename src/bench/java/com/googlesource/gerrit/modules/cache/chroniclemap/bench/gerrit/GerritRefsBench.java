@@ -14,278 +14,198 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench.gerrit;
 
-import static com.googlesource.gerrit.modules.cache.chroniclemap.bench.gerrit.BenchRun.counted;
-import static com.googlesource.gerrit.modules.cache.chroniclemap.bench.gerrit.BenchRun.decimals;
-import static com.googlesource.gerrit.modules.cache.chroniclemap.bench.gerrit.BenchRun.refsName;
-import static com.googlesource.gerrit.modules.cache.chroniclemap.bench.gerrit.BenchRun.say;
-
-import com.google.common.collect.ImmutableMap;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.BuildFolder;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Folders;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritSite;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.RefsRequest;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.RefsServer;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Reftables;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.RequestFigures;
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Bench;
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Case;
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Comparison;
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Figure;
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Samples;
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Session;
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.gerrit.RefsUser.Request;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Deadline;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Gerrit;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
-import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * {@code bin/bench gerrit-refs}: what requests that change refs cost in a real Gerrit, plain and
  * with {@code PackedRefsModule} by turns, in a project with many packed refs and in a small one.
  */
-final class GerritRefsBench {
-  private static final String LARGE = "large";
-  private static final String SMALL = "small";
+final class GerritRefsBench extends GerritsBench<GerritRefsBench.Changing> {
   private static final int SMALL_REFS = 1000;
-  private static final int DEFAULT_REFS = 500_000;
 
-  /** More than in a small repository it shall not take. */
-  private static final double MAX_TIMES_SMALL = 1.2;
+  /** Of each project, to be deleted. */
+  private static final int OLD_BRANCHES = 6000;
 
-  private static final String ROW = "  %-16s %-6s %6s %8s %9s %9s %9s %9s %8s%n";
+  /** What users ask for at once, in a project with so many refs. */
+  record Changing(Request request, int users, int refs) implements Case {
+    @Override
+    public String title() {
+      return request.title;
+    }
 
-  private enum Kind {
-    PLAIN("plain Gerrit"),
-    OURS("this module");
+    @Override
+    public String nameOf(String quantity) {
+      return String.join(", ", quantity, Bench.refs(refs), Bench.counted(users, "user"));
+    }
 
-    final String title;
+    /** How many times as fast; of many users, how many times as many in a second. */
+    @Override
+    public double times(Samples ours, Samples theirs) {
+      return users == 1
+          ? Case.super.times(ours, theirs)
+          : ours.opsPerSecond() / theirs.opsPerSecond();
+    }
 
-    Kind(String title) {
-      this.title = title;
+    @Override
+    public List<Figure> figures(Comparison<?> result) {
+      return result.inMillis(title(), /* withRate= */ true);
+    }
+
+    @Override
+    public String toString() {
+      return nameOf(title());
     }
   }
 
-  /** A line of the results. */
-  private record Line(RefsRequest request, int users, String project, Kind kind) {}
+  /** Users of one project of one server. */
+  private record Team(GerritPeer peer, int refs, List<RefsUser> users) {}
 
-  private final BenchRun run;
   private final int refs;
   private final List<Integer> users;
+  private final int rounds;
+
+  /** Of a round. */
   private final Duration time;
-  private final Map<Line, RequestFigures> results = new LinkedHashMap<>();
-  private final Map<Kind, RefsServer> servers = new LinkedHashMap<>();
 
-  private GerritRefsBench(BenchRun run) {
-    this.run = run;
-    refs = run.number("--refs", DEFAULT_REFS);
-    users = run.numbers("--users", "1,8");
-    time = Duration.ofSeconds(run.number("--seconds", run.isQuick() ? 2 : 10));
+  private final List<Team> teams = new ArrayList<>();
+
+  private GerritRefsBench(Session session) {
+    super(session);
+    refs = session.number("--refs", 500_000);
+    users = session.numbers("--users", "1,8");
+    rounds = session.quick() ? 1 : 2;
+    time =
+        Duration.ofSeconds(session.number("--seconds", session.quick() ? 2 : 10)).dividedBy(rounds);
   }
 
-  public static void main(String[] args) throws Exception {
-    new GerritRefsBench(new BenchRun(args)).run();
+  public static void main(String[] args) {
+    Session.run(args, session -> new GerritRefsBench(session).run());
   }
 
-  private void run() throws Exception {
-    run.printHead(
-        String.format(
-            Locale.ROOT,
-            "%d and %d %s",
-            refs,
-            SMALL_REFS,
-            run.has("--reftable") ? "refs in a reftable" : "packed refs"));
-    Path root = Files.createTempDirectory("cache-chroniclemap-refs-");
-    try {
-      GerritSite plain = GerritSite.init(root.resolve("plain"));
-      GerritSite ours = plain.copyTo(root.resolve("ours"));
-      if (run.has("--reftable")) {
-        Reftables.enableInPlain(plain);
-      }
-      ours.installModule(BuildFolder.moduleJar());
-      ours.installRefsModule();
-      for (Kind kind : Kind.values()) {
-        say("starting %s", kind.title);
-        servers.put(
-            kind,
-            RefsServer.start(
-                kind == Kind.PLAIN ? plain : ours,
-                ImmutableMap.of(LARGE, refs, SMALL, SMALL_REFS),
-                run.has("--reftable"),
-                Collections.max(users)));
-      }
-      warmUp();
-      for (int count : users) {
-        measure(count);
-      }
-      printTable();
-      check();
-      writeJson();
-    } finally {
-      for (RefsServer server : servers.values()) {
-        server.close();
-      }
-      Folders.delete(root);
-    }
-  }
-
-  /** Until the code is compiled and the lists are known. */
-  private void warmUp() throws IOException {
-    say("warming up");
-    for (RefsServer server : servers.values()) {
-      for (String project : List.of(SMALL, LARGE)) {
-        for (RefsRequest request : RefsRequest.values()) {
-          Duration some = project.equals(SMALL) ? time.dividedBy(2) : Duration.ZERO;
-          var unused =
-              server.measure(project, request, project.equals(SMALL) ? users.getLast() : 1, some);
-        }
-      }
-    }
-  }
-
-  private void measure(int count) throws IOException {
-    boolean plainFirst = false;
-    for (RefsRequest request : RefsRequest.values()) {
-      plainFirst = !plainFirst;
-      for (String project : List.of(LARGE, SMALL)) {
-        List<Kind> order = new ArrayList<>(List.of(Kind.values()));
-        if (!plainFirst) {
-          Collections.reverse(order);
-        }
-        for (Kind kind : order) {
-          RequestFigures figures = measure(servers.get(kind), project, request, count);
-          results.put(new Line(request, count, project, kind), figures);
-          say(
-              "%s, %s project, %d users, %s: %.2f a second%s",
-              request.title(),
-              project,
-              count,
-              kind.title,
-              figures.perSecond(),
-              figures.refused() == 0
-                  ? ""
-                  : String.format(
-                      Locale.ROOT, ", %d refused: %s", figures.refused(), figures.lastRefusal()));
-        }
-      }
-    }
-  }
-
-  private RequestFigures measure(RefsServer server, String project, RefsRequest request, int count)
-      throws IOException {
-    if (!run.has("--neighbour") || project.equals(SMALL)) {
-      return server.measure(project, request, count, time);
-    }
-    RefsNeighbour neighbour = new RefsNeighbour(server.project(project));
-    try (neighbour) {
-      return server.measure(project, request, count, time);
-    } finally {
-      say("  %s", neighbour);
-    }
-  }
-
-  /** As often as the small project takes; of more users, as seldom as it does so many. */
-  private double timesSmall(Line line) {
-    RequestFigures here = results.get(line);
-    RequestFigures small = results.get(new Line(line.request, line.users, SMALL, line.kind));
-    return line.users == 1
-        ? here.percentile(50) / small.percentile(50)
-        : small.perSecond() / here.perSecond();
-  }
-
-  private void printTable() {
-    say("");
+  @Override
+  protected List<Changing> cases() {
+    List<Changing> all = new ArrayList<>();
     for (int count : users) {
-      say(
-          "%s, %d s for each kind; milliseconds a request",
-          counted(count, "user"), time.toSeconds());
-      System.out.printf(
-          Locale.ROOT,
-          ROW,
-          "",
-          "refs",
-          "done",
-          "refused",
-          "a second",
-          "p50",
-          "p95",
-          "CPU ms",
-          "x small");
-      for (RefsRequest request : RefsRequest.values()) {
-        say("%s", request.title());
-        for (String project : List.of(LARGE, SMALL)) {
-          for (Kind kind : Kind.values()) {
-            Line line = new Line(request, count, project, kind);
-            RequestFigures figures = results.get(line);
-            System.out.printf(
-                Locale.ROOT,
-                ROW,
-                kind.title,
-                project,
-                figures.millis().size(),
-                figures.refused(),
-                decimals(figures.perSecond()),
-                decimals(figures.percentile(50)),
-                decimals(figures.percentile(95)),
-                decimals(figures.cpuMillis()),
-                project.equals(SMALL) ? "" : decimals(timesSmall(line)));
-          }
+      for (Request request : Request.values()) {
+        all.add(new Changing(request, count, refs));
+        all.add(new Changing(request, count, SMALL_REFS));
+      }
+    }
+    return all;
+  }
+
+  @Override
+  protected Optional<Changing> small(Changing scenario) {
+    return Optional.of(new Changing(scenario.request, scenario.users, SMALL_REFS))
+        .filter(small -> !small.equals(scenario));
+  }
+
+  @Override
+  protected int rounds(Changing scenario) {
+    return rounds;
+  }
+
+  @Override
+  protected void prepare() throws IOException, InterruptedException {
+    List<GitServer.Project> projects =
+        List.of(project("large", refs, 1), project("small", SMALL_REFS, refs));
+    makeSites(site -> GitServer.prepare(site, projects, OLD_BRANCHES));
+    sites.get(GerritPeer.OURS).installRefsModule();
+    for (GerritPeer peer : GerritPeer.GERRITS) {
+      Gerrit gerrit = restart(peer).gerrit();
+      List<Integer> accounts = new ArrayList<>();
+      for (int i = 0; i < Collections.max(users); i++) {
+        accounts.add(gerrit.createAdministrator("user" + i));
+      }
+      for (GitServer.Project project : projects) {
+        AtomicInteger nextOld = new AtomicInteger();
+        List<RefsUser> all = new ArrayList<>();
+        for (int i = 0; i < accounts.size(); i++) {
+          all.add(
+              new RefsUser(
+                  sites.get(peer),
+                  "user" + i,
+                  accounts.get(i),
+                  project.name(),
+                  () -> nextOld.get() < OLD_BRANCHES,
+                  nextOld::getAndIncrement));
         }
-      }
-      say("");
-    }
-    long missed = 0;
-    for (Line line : results.keySet()) {
-      if (line.kind == Kind.OURS && line.project.equals(LARGE)) {
-        double times = timesSmall(line);
-        if (!(times <= MAX_TIMES_SMALL)) {
-          missed++;
-          say("  not in %s, %d users: %s times", line.request.title(), line.users, decimals(times));
-        }
+        teams.add(new Team(peer, project.refs(), all));
       }
     }
-    int all = users.size() * RefsRequest.values().length;
-    say(
-        "Aim, no more than %s times what the small repository takes: reached in %d of %d",
-        MAX_TIMES_SMALL, all - missed, all);
-  }
-
-  private void check() throws IOException {
-    for (Map.Entry<Kind, RefsServer> server : servers.entrySet()) {
-      for (String project : List.of(LARGE, SMALL)) {
-        say(
-            "git fsck is content, and all that was acknowledged is there, %s, %s project: %s",
-            server.getKey().title, project, server.getValue().project(project).check());
+    System.out.println("warming up");
+    for (Team team : teams) {
+      // Until the code is compiled, and the lists are known.
+      boolean small = team.refs == SMALL_REFS;
+      for (Request request : Request.values()) {
+        Changing warmUp = new Changing(request, small ? users.getLast() : 1, team.refs);
+        ask(team, warmUp, new Samples(), small ? time.dividedBy(2) : Duration.ZERO);
       }
     }
   }
 
-  private void writeJson() throws IOException {
-    results.forEach(
-        (line, ours) -> {
-          if (line.kind == Kind.OURS) {
-            String where = line.project.equals(LARGE) ? refsName(refs) : "small repository";
-            where = String.format(Locale.ROOT, ", %s, %s", where, counted(line.users, "user"));
-            RefsRequest request = line.request;
-            Line plain = new Line(request, line.users, line.project, Kind.PLAIN);
-            add(request.title(), where + ", vs plain Gerrit", ours, results.get(plain));
-            if (line.project.equals(LARGE)) {
-              Line small = new Line(request, line.users, SMALL, Kind.OURS);
-              add(request.title(), where + ", vs small repository", ours, results.get(small));
-            }
-          }
-        });
-    run.writeJson();
+  private static GitServer.Project project(String name, int refs, int firstChange) {
+    return new GitServer.Project(name, GitContents.Kind.CHANGES, refs, /* real= */ 0, firstChange);
   }
 
-  private void add(String title, String where, RequestFigures ours, RequestFigures theirs) {
-    run.addMoreIsBetter(
-        title + " per second" + where, "requests/s", ours.perSecond(), theirs.perSecond());
-    for (int percent : new int[] {50, 95}) {
-      run.addLessIsBetter(
-          title + " p" + percent + where,
-          "ms",
-          ours.percentile(percent),
-          theirs.percentile(percent));
+  @Override
+  protected void measure(Changing scenario, GerritPeer peer, Samples samples, int round)
+      throws IOException {
+    for (Team team : teams) {
+      if (team.peer == peer && team.refs == scenario.refs) {
+        ask(team, scenario, samples, time);
+      }
     }
-    run.addLessIsBetter(title + " CPU" + where, "ms", ours.cpuMillis(), theirs.cpuMillis());
+  }
+
+  private void ask(Team team, Changing scenario, Samples samples, Duration period)
+      throws IOException {
+    Deadline clock = Deadline.in(period);
+    List<Callable<List<Long>>> tasks = new ArrayList<>();
+    for (RefsUser user : team.users.subList(0, scenario.users)) {
+      tasks.add(() -> askUntil(user, scenario.request, samples, clock, period));
+    }
+    samples.add(running.get(team.peer).turn(tasks));
+  }
+
+  /** Once in any case. */
+  private static List<Long> askUntil(
+      RefsUser user, Request request, Samples samples, Deadline clock, Duration period) {
+    List<Long> calls = new ArrayList<>();
+    while (user.can(request)) {
+      long begun = System.nanoTime();
+      try {
+        user.ask(request);
+        calls.add(System.nanoTime() - begun);
+      } catch (IOException e) {
+        samples.refuse(e.toString());
+      }
+      if (clock.elapsed().compareTo(period) > 0) {
+        break;
+      }
+    }
+    return calls;
+  }
+
+  @Override
+  protected void close() throws IOException {
+    teams.forEach(team -> team.users.forEach(RefsUser::close));
+    super.close();
   }
 }

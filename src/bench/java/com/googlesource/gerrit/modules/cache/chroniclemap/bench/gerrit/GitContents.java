@@ -18,7 +18,6 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import com.google.common.hash.Hashing;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Gerrit;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.RefsProject;
 import java.io.BufferedWriter;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -176,9 +175,9 @@ final class GitContents {
                   .substring(0, 40);
       String subject = "change " + number;
       ObjectId patchSet = commit(base(i), subject + "\n\nChange-Id: " + id + "\n");
-      refs.put(RefsProject.changeRef(number, 1), patchSet);
+      refs.put(Gerrit.changeRef(number, 1), patchSet);
       if (i >= real) {
-        refs.put(RefsProject.changeRef(number, 2), commit(base(i), "again " + subject));
+        refs.put(Gerrit.changeRef(number, 2), commit(base(i), "again " + subject));
         continue;
       }
       int account = i % 2 == 0 || i % PRIVATE == 1 ? Gerrit.ADMIN_ID : owner;
@@ -211,7 +210,7 @@ final class GitContents {
               patchSet.name(),
               patchSet.name(),
               i % PRIVATE == 1));
-      refs.put(RefsProject.changeRef(number, "meta"), objects.insert(meta));
+      refs.put(Gerrit.changeRef(number, "meta"), objects.insert(meta));
     }
   }
 

@@ -14,40 +14,29 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench.gerrit;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.DaemonMeter;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Gerrit;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritDaemon;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritSite;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.ManyRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.NativeGit;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.RefsServer;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SshKeys;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyPair;
-import java.time.Duration;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.eclipse.jgit.annotations.Nullable;
 
 /** A Gerrit, or the folders of its repositories alone, to which native git connects. */
-final class GitServer implements AutoCloseable {
+final class GitServer {
   static final String ADMIN = "admin";
 
   /** One who may push, but may not see each branch and each change. */
   static final String READER = "reader";
-
-  /** The size of the answer, and milliseconds. */
-  private static final Pattern HTTP_REQUEST = Pattern.compile("HTTP/1.1\" \\d+ \\S+ (\\d+) ");
-
-  /** Gerrit writes the log in the background. */
-  private static final Duration LOG_DELAY = Duration.ofMillis(25);
 
   /**
    * A project.
@@ -64,8 +53,6 @@ final class GitServer implements AutoCloseable {
   private final Map<String, AtomicInteger> nextOld = new HashMap<>();
   private final Map<String, NativeGit> authors = new HashMap<>();
   private final Map<String, String> cookies = new HashMap<>();
-  private GerritDaemon daemon;
-  private DaemonMeter meter;
 
   private GitServer(@Nullable GerritSite site, Path folder) {
     this.site = site;
@@ -84,7 +71,6 @@ final class GitServer implements AutoCloseable {
           config.setString("container", null, "heapLimit", "3g");
           // As Gerrit's documentation advises: the changes of all projects shall fit in.
           config.setString("cache", "changes_by_project", "memoryLimit", "200m");
-          config.setBoolean("httpd", null, "requestLog", true);
         });
     int owner;
     GerritDaemon empty = GerritDaemon.start(site);
@@ -110,7 +96,7 @@ final class GitServer implements AutoCloseable {
         gerrit.createProject(project.name);
         gerrit.grantToAdministratorsOnly(project.name, "refs/heads/hidden", "read");
       }
-      var unused = gerrit.ssh().run("gerrit sequence set changes " + RefsServer.FIRST_CHANGE);
+      var unused = gerrit.ssh().run("gerrit sequence set changes " + ManyRefs.FIRST_CHANGE);
     }
     String serverId = site.config().getString("gerrit", null, "serverId");
     for (Project project : projects) {
@@ -128,17 +114,14 @@ final class GitServer implements AutoCloseable {
   }
 
   /**
-   * Starts a site that was prepared.
+   * A Gerrit that runs in a site that was prepared.
    *
    * @param clients folder for the repositories of its clients
    */
-  static GitServer start(GerritSite site, Path clients) throws IOException {
-    GitServer server = new GitServer(site, clients);
-    server.daemon = GerritDaemon.start(site);
-    server.meter = new DaemonMeter(server.daemon);
-    Gerrit gerrit = new Gerrit(site);
+  static GitServer of(RunningGerrit running, Path clients) throws IOException {
+    GitServer server = new GitServer(running.site(), clients);
     for (String name : List.of(ADMIN, READER)) {
-      server.cookies.put(name, gerrit.signIn(gerrit.accountId(name)));
+      server.cookies.put(name, running.gerrit().signIn(running.gerrit().accountId(name)));
     }
     return server;
   }
@@ -146,54 +129,6 @@ final class GitServer implements AutoCloseable {
   /** Native git's own server for folders of that folder. */
   static GitServer ofFolders(Path folder) {
     return new GitServer(null, folder);
-  }
-
-  /** What the daemon has taken until now; 0 if there is none. */
-  double cpuMillis() throws IOException {
-    return meter == null ? 0 : meter.cpuMillis();
-  }
-
-  /** What the daemon has allocated until now; 0 if there is none. */
-  double allocatedMegabytes() throws IOException {
-    return meter == null ? 0 : meter.allocatedMegabytes();
-  }
-
-  /**
-   * How long the daemon worked for all HTTP requests that ended since its log had a size, in
-   * milliseconds; 0 if there is no daemon.
-   */
-  double httpMillis(long logSize) throws IOException {
-    double all = 0;
-    if (site != null) {
-      String log = Files.readString(httpLog());
-      Matcher request = HTTP_REQUEST.matcher(log);
-      for (int at = (int) logSize; request.find(at); at = request.end()) {
-        all += Double.parseDouble(request.group(1));
-      }
-    }
-    return all;
-  }
-
-  /** Size of the log of HTTP requests, once those that have ended are in it. */
-  long httpLogSize() throws IOException {
-    if (site == null) {
-      return 0;
-    }
-    long size = -1;
-    while (size != Files.size(httpLog())) {
-      size = Files.size(httpLog());
-      try {
-        Thread.sleep(LOG_DELAY);
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
-        throw new IOException(e);
-      }
-    }
-    return size;
-  }
-
-  private Path httpLog() {
-    return site.path().resolve("logs/httpd_log");
   }
 
   /** How many refs somebody is shown. */
@@ -243,13 +178,5 @@ final class GitServer implements AutoCloseable {
     git.run("remote", "add", "origin", url);
     git.run("fetch", "-q", "--no-tags", "origin", "refs/heads/master:refs/heads/base");
     return git;
-  }
-
-  @Override
-  public void close() throws IOException {
-    if (daemon != null) {
-      meter.close();
-      daemon.close();
-    }
   }
 }

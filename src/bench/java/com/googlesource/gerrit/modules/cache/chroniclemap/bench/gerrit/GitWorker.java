@@ -14,11 +14,9 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench.gerrit;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Deadline;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Folders;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GitWire;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Gerrit;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.NativeGit;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.RefsProject;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
@@ -31,11 +29,46 @@ import org.eclipse.jgit.annotations.Nullable;
 
 /** One who works with native git on one project of one server. */
 final class GitWorker {
+  /** What git does. */
+  enum Operation {
+    NEW_CHANGE("push of a new change"),
+    PATCH_SET("push of a patch set"),
+    TEN_CHANGES("push of ten changes"),
+    /** Gerrit moves master and puts {@code git_tags} of the whole project into its cache. */
+    SUBMIT("push of a change, submitted at once"),
+    NEW_BRANCH("push of a new branch"),
+    DELETE_BRANCH("deletion of a branch"),
+    FETCH_CHANGE("fetch of a change by ref"),
+    /** Without {@code --no-tags}, git lists all tags before. */
+    FETCH_CHANGE_ALONE("fetch of a change, --no-tags"),
+    /** With {@code --no-tags}, as continuous integration does: git lists all refs otherwise. */
+    FETCH_ID("fetch of an id, --no-tags"),
+    FETCH_ID_V0("fetch of an id, protocol 0"),
+    FETCH_BRANCH("fetch of a branch"),
+    LIST_ALL("ls-remote of all"),
+    /** For an ordinary user, Gerrit puts {@code changes_by_project} of the whole project. */
+    LIST_ALL_AFTER("ls-remote of all after a new change"),
+    LIST_SOME("ls-remote --heads of master*"),
+    CLONE("shallow clone of master");
+
+    private final String title;
+
+    Operation(String title) {
+      this.title = title;
+    }
+
+    String title() {
+      return title;
+    }
+
+    /** Whether native git's own server is measured, too. */
+    boolean isMeasuredNative() {
+      return this == NEW_BRANCH || this == FETCH_BRANCH || this == LIST_ALL;
+    }
+  }
+
   private static final Pattern CHANGE = Pattern.compile("/\\+/(\\d+)");
   private static final String BASE = "refs/heads/base";
-
-  /** Stands for a request that is not made by native git. */
-  private static final List<String> LONG_WANTS = List.of("want-ref");
 
   private static final String FOR_MASTER = ":refs/for/master";
   private static final String WORK = "refs/heads/work";
@@ -65,7 +98,7 @@ final class GitWorker {
   }
 
   /** Does what is not to be measured; answers with the arguments for git. */
-  List<String> prepare(GitOperation operation) throws IOException {
+  List<String> prepare(Operation operation) throws IOException {
     count++;
     return switch (operation) {
       case NEW_CHANGE -> {
@@ -75,7 +108,7 @@ final class GitWorker {
       }
       case PATCH_SET -> {
         if (changeId == null) {
-          client.time(prepare(GitOperation.NEW_CHANGE));
+          client.time(prepare(Operation.NEW_CHANGE));
         }
         yield push(commit(client, BASE, changeId).id() + FOR_MASTER);
       }
@@ -98,8 +131,8 @@ final class GitWorker {
         if (!number.find()) {
           throw new IOException("no number of a change: " + author.messages());
         }
-        String ref = RefsProject.changeRef(Integer.parseInt(number.group(1)), 1);
-        yield operation == GitOperation.FETCH_CHANGE ? fetch(ref) : fetchAlone(ref);
+        String ref = Gerrit.changeRef(Integer.parseInt(number.group(1)), 1);
+        yield operation == Operation.FETCH_CHANGE ? fetch(ref) : fetchAlone(ref);
       }
       case FETCH_ID -> fetchAlone(pushedByAuthor());
       case FETCH_ID_V0 ->
@@ -112,7 +145,7 @@ final class GitWorker {
       case LIST_ALL -> List.of("ls-remote", "--quiet", "origin");
       case LIST_ALL_AFTER -> {
         var unused = pushedByAuthor();
-        yield prepare(GitOperation.LIST_ALL);
+        yield prepare(Operation.LIST_ALL);
       }
       case LIST_SOME -> List.of("ls-remote", "--quiet", "--heads", "origin", "master*");
       case CLONE ->
@@ -124,40 +157,12 @@ final class GitWorker {
               "--branch=master",
               client.run("remote", "get-url", "origin"),
               "clone-" + count);
-      case FORWARD -> {
-        String branch = ":refs/heads/forward-" + name + "-" + count;
-        if (!client.tryRun("rev-parse", "--verify", "low").isOk()) {
-          client.run("fetch", "-q", "--no-tags", "origin", "refs/tags/v0.000:refs/heads/low");
-          if (!client.tryRun("fetch", "-q", "origin", "refs/tags/v0.900:refs/tags/high").isOk()) {
-            client.run("fetch", "-q", "origin", "refs/tags/v0.020:refs/tags/high");
-          }
-        }
-        client.time(push("low" + branch));
-        yield push("high^{commit}" + branch);
-      }
-      case LONG_WANTS -> LONG_WANTS;
     };
   }
 
   /** Runs git; answers with how long it took, from its start to its end. */
   Duration work(List<String> args) throws IOException {
-    return args.equals(LONG_WANTS) ? longWants() : client.time(args);
-  }
-
-  private Duration longWants() throws IOException {
-    StringBuilder request = new StringBuilder(GitWire.packet("command=fetch\n") + "0001");
-    for (int i = 0; i < 31; i++) {
-      String wanted = "refs/heads/" + "a/".repeat(30_000) + i;
-      request.append(GitWire.packet("want-ref " + wanted + "\n"));
-    }
-    byte[] body = GitWire.bytes(request + GitWire.packet("done\n") + "0000");
-    String url = client.run("remote", "get-url", "origin") + "/git-upload-pack";
-    String cookie = client.run("config", "http.extraHeader").substring("Cookie: ".length());
-    Deadline clock = Deadline.in(Duration.ofMinutes(10));
-    var unused =
-        GitWire.exchange(
-            url, "git-upload-pack", body, "Git-Protocol", "version=2", "Cookie", cookie);
-    return clock.elapsed();
+    return client.time(args);
   }
 
   /** Removes what {@link #work} leaves. */

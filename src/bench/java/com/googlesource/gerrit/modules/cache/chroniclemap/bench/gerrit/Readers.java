@@ -15,10 +15,9 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench.gerrit;
 
 import com.google.common.collect.ImmutableList;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.AtOnce;
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Turn;
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Zipf;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Deadline;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritDaemon;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.RequestFigures;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.RestClient;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Workload;
 import java.io.IOException;
@@ -26,7 +25,6 @@ import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Random;
@@ -77,8 +75,7 @@ public final class Readers {
   /** Places in {@link #changes}, the most popular first. */
   private final List<Integer> popular = new ArrayList<>();
 
-  /** How likely it is that one of the first so many is looked at. */
-  private final double[] zipf;
+  private final Zipf zipf;
 
   Readers(Workload work, int count, String url, String cookie) {
     this.work = work;
@@ -86,15 +83,9 @@ public final class Readers {
     for (int i = 0; i < count; i++) {
       users.add(RestClient.withCookie(url, cookie));
     }
-    zipf = new double[changes.size()];
-    double sum = 0;
-    for (int i = 0; i < zipf.length; i++) {
+    zipf = new Zipf(changes.size(), /* exponent= */ 1);
+    for (int i = 0; i < changes.size(); i++) {
       popular.add(i);
-      sum += 1.0 / (i + 1);
-      zipf[i] = sum;
-    }
-    for (int i = 0; i < zipf.length; i++) {
-      zipf[i] /= sum;
     }
     Collections.shuffle(popular, new Random(ZIPF_SEED));
   }
@@ -104,33 +95,27 @@ public final class Readers {
    *
    * @param seed of what they look at: the same for those who are compared
    */
-  RequestFigures ask(
-      GerritDaemon daemon, Request request, Spread spread, long seed, Duration time, int most)
+  Turn ask(RunningGerrit gerrit, Request request, Spread spread, long seed, Duration time, int most)
       throws IOException {
     Deadline clock = Deadline.in(time);
     AtomicInteger left = new AtomicInteger(most);
-    Duration cpuBefore = daemon.cpu();
-    List<Callable<List<Double>>> tasks = new ArrayList<>();
+    List<Callable<List<Long>>> tasks = new ArrayList<>();
     for (int i = 0; i < users.size(); i++) {
       RestClient user = users.get(i);
       Random random = new Random(seed * 1000 + i);
       tasks.add(
           () -> {
-            List<Double> millis = new ArrayList<>();
+            List<Long> calls = new ArrayList<>();
             while (clock.elapsed().compareTo(time) < 0 && left.getAndDecrement() > 0) {
               String path = path(request, spread, random);
               long begun = System.nanoTime();
               var unused = user.get(path);
-              millis.add((System.nanoTime() - begun) / 1e6);
+              calls.add(System.nanoTime() - begun);
             }
-            return millis;
+            return calls;
           });
     }
-    List<Double> all = new ArrayList<>();
-    AtOnce.run(tasks).forEach(all::addAll);
-    double seconds = clock.elapsed().toNanos() / 1e9;
-    Collections.sort(all);
-    return new RequestFigures(all, 0, seconds, daemon.cpu().minus(cpuBefore).toNanos() / 1e9, "");
+    return gerrit.turn(tasks);
   }
 
   private String path(Request request, Spread spread, Random random) {
@@ -162,11 +147,9 @@ public final class Readers {
   }
 
   private int pick(Spread spread, Random random) {
-    if (spread == Spread.UNIFORM) {
-      return random.nextInt(zipf.length);
-    }
-    int found = Arrays.binarySearch(zipf, random.nextDouble());
-    return popular.get(Math.min(zipf.length - 1, found < 0 ? -found - 1 : found));
+    return spread == Spread.UNIFORM
+        ? random.nextInt(changes.size())
+        : popular.get(zipf.next(random));
   }
 
   private static String encode(String text) {

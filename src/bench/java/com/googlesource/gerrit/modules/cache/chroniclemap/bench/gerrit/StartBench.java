@@ -14,244 +14,163 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench.gerrit;
 
-import static com.googlesource.gerrit.modules.cache.chroniclemap.bench.gerrit.BenchRun.say;
-
-import com.googlesource.gerrit.modules.cache.chroniclemap.bench.BulkFill;
-import com.googlesource.gerrit.modules.cache.chroniclemap.bench.CachePeer;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.BuildFolder;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Folders;
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Case;
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Comparison;
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Figure;
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.PageCache;
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Samples;
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Session;
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Turn;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Gerrit;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritDaemon;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritSite;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.RestClient;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Workload;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.EnumMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.OptionalLong;
-import java.util.function.Function;
 
 /**
- * Measures how long a real Gerrit takes from the start of its process until it is ready and until
- * it has answered, with H2 and with the module, after a clean stop and after a SIGKILL, by turns,
- * so that what else the machine does hits all alike. Started by {@code bin/bench start}.
+ * {@code bin/bench start}: how long a real Gerrit takes from the start of its process until it is
+ * ready and until it has answered, after a clean stop and after a SIGKILL.
  */
-final class StartBench {
-  static final String PROJECT = "start";
+final class StartBench extends GerritsBench<StartBench.Start> {
+  private static final String PROJECT = "start";
+  private static final String CHANGE = "/changes/" + PROJECT + "~1";
 
-  private static final long GIGABYTE = 1L << 30;
-
-  /** Room for as much as is filled in, and for a file that grows. */
-  private static final long DISK_LIMIT_PER_GIGABYTE = 2 * GIGABYTE;
-
-  private static final Path DROP_CACHES = Path.of("/proc/sys/vm/drop_caches");
-
-  private enum Kind {
-    H2("H2, after a clean stop"),
-    H2_KILLED("H2, after a SIGKILL"),
-    OURS("this module, after a clean stop"),
-    OURS_KILLED("this module, after a SIGKILL");
+  /** What is waited for, one after the other. */
+  private enum Moment {
+    READY("ready"),
+    DETAIL("first change detail"),
+    DIFF("then a file diff");
 
     final String title;
 
-    Kind(String title) {
+    Moment(String title) {
       this.title = title;
     }
   }
 
-  private final int runs;
+  /** A moment of a start. */
+  record Start(Moment moment, boolean killed) implements Case {
+    @Override
+    public String title() {
+      return moment.title;
+    }
+
+    @Override
+    public String nameOf(String quantity) {
+      return quantity + (killed ? ", after a SIGKILL" : ", after a clean stop");
+    }
+
+    @Override
+    public List<Figure> figures(Comparison<?> result) {
+      return result.inMillis(title(), /* withRate= */ false);
+    }
+
+    @Override
+    public String toString() {
+      return nameOf(title());
+    }
+  }
+
   private final int changes;
-  private final int gigabytes;
   private final boolean cold;
-  private final Map<Kind, List<StartFigures>> figures = new EnumMap<>(Kind.class);
 
-  private StartBench(int runs, int changes, int gigabytes, boolean cold) {
-    this.runs = runs;
-    this.changes = changes;
-    this.gigabytes = gigabytes;
-    this.cold = cold;
-    for (Kind kind : Kind.values()) {
-      figures.put(kind, new ArrayList<>());
-    }
+  /** What came of the last start, by moment. */
+  private final Map<GerritPeer, Map<Moment, Turn>> last = new EnumMap<>(GerritPeer.class);
+
+  private StartBench(Session session) {
+    super(session);
+    changes = session.number("--changes", 20);
+    cold = session.has("--cold");
   }
 
-  /** Arguments: runs, changes, gigabytes, and whether to empty the page cache before each start. */
-  public static void main(String[] args) throws Exception {
-    new StartBench(
-            Integer.parseInt(args[0]),
-            Integer.parseInt(args[1]),
-            Integer.parseInt(args[2]),
-            Boolean.parseBoolean(args[3]))
-        .run();
+  public static void main(String[] args) {
+    Session.run(args, session -> new StartBench(session).run());
   }
 
-  private void run() throws Exception {
-    if (cold && !Files.isWritable(DROP_CACHES)) {
-      throw new IllegalStateException("--cold needs a root who may write to " + DROP_CACHES);
-    }
-    Path root = Files.createTempDirectory("cache-chroniclemap-start-");
-    try {
-      GerritSite h2 = GerritSite.init(root.resolve("h2"));
-      h2.edit(
-          config -> {
-            for (BulkFill cache : BulkFill.values()) {
-              config.setLong("cache", cache.cacheName(), "diskLimit", diskLimit());
-            }
-          });
-      GerritSite ours = h2.copyTo(root.resolve("ours"));
-      ours.installModule(BuildFolder.moduleJar());
-      prepare("H2", CachePeer.H2, h2);
-      prepare("this module", CachePeer.OURS, ours);
-      for (int i = 1; i <= runs; i++) {
-        cleanThenKilled(h2, Kind.H2, Kind.H2_KILLED);
-        cleanThenKilled(ours, Kind.OURS, Kind.OURS_KILLED);
-        say("run %d of %d, first answer: %s", i, runs, lastAnswers());
+  @Override
+  protected List<Start> cases() {
+    List<Start> all = new ArrayList<>();
+    for (boolean killed : new boolean[] {false, true}) {
+      for (Moment moment : Moment.values()) {
+        all.add(new Start(moment, killed));
       }
-      printTable();
-    } finally {
-      Folders.delete(root);
+    }
+    return all;
+  }
+
+  @Override
+  protected int rounds(Start scenario) {
+    return session.number("--runs", 7);
+  }
+
+  /** A start that is killed ends what one after a clean stop has begun. */
+  @Override
+  protected Object group(Start scenario) {
+    return this;
+  }
+
+  @Override
+  protected void prepare() throws IOException, InterruptedException {
+    if (cold && !PageCache.canBeEmptied()) {
+      throw new IOException("--cold needs root");
+    }
+    makeSites(this::fill);
+    // It has all values on disk then, as the other one.
+    try (RunningGerrit ours = RunningGerrit.start(sites.get(GerritPeer.OURS))) {
+      for (int change = 1; change <= changes; change++) {
+        var unused = ours.gerrit().rest().get("/changes/" + PROJECT + "~" + change + "/detail");
+      }
     }
   }
 
-  private long diskLimit() {
-    return DISK_LIMIT_PER_GIGABYTE * Math.max(1, gigabytes);
-  }
-
-  /** Changes, which fill the caches as work does, and then as much more as was asked for. */
-  private void prepare(String title, CachePeer peer, GerritSite site) throws Exception {
-    GerritDaemon daemon = GerritDaemon.start(site);
-    try {
-      Gerrit gerrit = new Gerrit(site);
-      gerrit.createProject(PROJECT);
-      Workload work = new Workload(gerrit, PROJECT);
+  private void fill(GerritSite site) throws IOException {
+    try (RunningGerrit plain = RunningGerrit.start(site)) {
+      plain.gerrit().createProject(PROJECT);
+      Workload work = new Workload(plain.gerrit(), PROJECT);
       work.push(changes);
-      var unused = work.readAll(gerrit.rest());
-    } finally {
-      daemon.stop();
+      var unused = work.readAll(plain.gerrit().rest());
     }
-    if (gigabytes == 0) {
-      say("%s: %d changes; %d MB of caches on disk", title, changes, diskBytes(site) >> 20);
-      return;
-    }
-    BulkFill[] caches = BulkFill.values();
-    int entries = Math.toIntExact(gigabytes * GIGABYTE / BulkFill.VALUE_BYTES / caches.length);
-    long begun = System.nanoTime();
-    for (BulkFill cache : caches) {
-      cache.fill(peer, site.path(), entries, diskLimit());
-    }
-    double fillSeconds = (System.nanoTime() - begun) / 1e9;
-    StringBuilder held = new StringBuilder();
-    // Gerrit must find what was put, or all that follows means nothing.
-    daemon = GerritDaemon.start(site);
-    try {
-      var unused = StartFigures.of(daemon, peer == CachePeer.OURS);
-      for (BulkFill cache : caches) {
-        long found = StartFigures.entriesOnDisk(new Gerrit(site), cache);
-        if (found < entries / 2) {
-          throw new IllegalStateException(
-              title + ": " + cache.cacheName() + " has " + found + " entries of " + entries);
-        }
-        held.append(held.isEmpty() ? "" : ", ").append(cache.cacheName()).append(' ').append(found);
-      }
-    } finally {
-      daemon.stop();
-    }
-    say(
-        "%s: entries of %d KB: %s; %d MB on disk, filled in %.0f s",
-        title, BulkFill.VALUE_BYTES >> 10, held, diskBytes(site) >> 20, fillSeconds);
   }
 
-  private static long diskBytes(GerritSite site) throws IOException {
-    long bytes = 0;
-    for (Path file : Folders.files(site.cacheFolder(), f -> true)) {
-      bytes += Files.size(file);
+  @Override
+  protected void measure(Start scenario, GerritPeer peer, Samples samples, int round)
+      throws IOException {
+    if (scenario.moment == Moment.READY) {
+      last.put(peer, start(peer, scenario.killed));
     }
-    return bytes;
+    samples.add(last.get(peer).get(scenario.moment));
   }
 
-  /** Two starts: one after the clean stop before this, and one after a SIGKILL. */
-  private void cleanThenKilled(GerritSite site, Kind clean, Kind killed) throws Exception {
-    boolean ours = clean == Kind.OURS;
-    GerritDaemon first = start(site);
-    figures.get(clean).add(StartFigures.of(first, ours));
-    first.kill();
-    GerritDaemon second = start(site);
-    figures.get(killed).add(StartFigures.of(second, ours));
-    second.stop();
-  }
-
-  private GerritDaemon start(GerritSite site) throws Exception {
+  private Map<Moment, Turn> start(GerritPeer peer, boolean killed) throws IOException {
     if (cold) {
-      int failed = new ProcessBuilder("sync").inheritIO().start().waitFor();
-      if (failed != 0) {
-        throw new IOException("sync failed: status=" + failed);
-      }
-      Files.writeString(DROP_CACHES, "3");
+      PageCache.empty();
     }
-    return GerritDaemon.start(site);
+    Map<Moment, Turn> moments = new EnumMap<>(Moment.class);
+    GerritDaemon daemon = GerritDaemon.start(sites.get(peer));
+    try (daemon) {
+      moments.put(Moment.READY, turn(daemon.readyAfter(), daemon.readyCpu()));
+      RestClient rest = new Gerrit(daemon.site()).rest();
+      var unused = rest.get(CHANGE + "/detail");
+      moments.put(Moment.DETAIL, turn(daemon.sinceStart(), daemon.cpu()));
+      unused = rest.get(CHANGE + "/revisions/current/files/src%2Fc0%2FFile0.txt/diff");
+      moments.put(Moment.DIFF, turn(daemon.sinceStart(), daemon.cpu()));
+      if (!killed) {
+        // For the start after a SIGKILL, which comes next.
+        daemon.kill();
+      }
+    }
+    return moments;
   }
 
-  private String lastAnswers() {
-    List<String> all = new ArrayList<>();
-    figures.forEach(
-        (kind, list) -> all.add(kind.title + " " + seconds(list.getLast().firstAnswer()) + " s"));
-    return String.join("; ", all);
-  }
-
-  private void printTable() {
-    say("");
-    say(
-        "%d starts of each kind, caches of %d changes%s, page cache %s; seconds, median (least to"
-            + " most)",
-        runs,
-        changes,
-        gigabytes == 0 ? "" : " and " + gigabytes + " GB more",
-        cold ? "emptied before each start" : "warm");
-    say("");
-    say(
-        "| caches | ready | processors until then | first answer | then a diff | processors until"
-            + " then | from disk | slowest store open after |");
-    say("|---|---|---|---|---|---|---|---|");
-    figures.forEach(
-        (kind, list) ->
-            say(
-                "| %s | %s | %s | %s | %s | %s | %d of %d | %s |",
-                kind.title,
-                spread(list, StartFigures::ready),
-                spread(list, StartFigures::readyCpu),
-                spread(list, StartFigures::firstAnswer),
-                spread(list, StartFigures::firstDiff),
-                spread(list, StartFigures::diffCpu),
-                list.stream().mapToInt(StartFigures::fromDisk).sum(),
-                runs * BulkFill.values().length,
-                list.getFirst().openMillis().isPresent()
-                    ? spread(list, StartBench::opened)
-                    : "not known"));
-  }
-
-  private static Duration opened(StartFigures start) {
-    OptionalLong millis = start.openMillis();
-    return Duration.ofMillis(millis.orElseThrow());
-  }
-
-  private static String spread(List<StartFigures> list, Function<StartFigures, Duration> figure) {
-    List<Duration> sorted = new ArrayList<>(list.stream().map(figure).toList());
-    Collections.sort(sorted);
-    return String.format(
-        Locale.ROOT,
-        "%s (%s to %s)",
-        seconds(sorted.get(sorted.size() / 2)),
-        seconds(sorted.getFirst()),
-        seconds(sorted.getLast()));
-  }
-
-  private static String seconds(Duration time) {
-    return String.format(Locale.ROOT, "%.2f", time.toMillis() / 1000.0);
+  private static Turn turn(Duration time, Duration cpu) {
+    return new Turn(
+        time.toNanos(), cpu.toNanos(), OptionalLong.empty(), new long[] {time.toNanos()});
   }
 }

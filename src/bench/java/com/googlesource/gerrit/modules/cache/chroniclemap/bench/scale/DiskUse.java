@@ -15,6 +15,8 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench.scale;
 
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -55,6 +57,19 @@ final class DiskUse {
   static List<Path> files(Path folder) throws IOException {
     try (Stream<Path> all = Files.walk(folder)) {
       return all.filter(Files::isRegularFile).toList();
+    }
+  }
+
+  /** Reads all files of a folder; what does not fit into memory leaves it again. */
+  static void read(Path folder) throws IOException {
+    ByteBuffer chunk = ByteBuffer.allocateDirect(1 << 20);
+    for (Path file : files(folder)) {
+      try (FileChannel channel = FileChannel.open(file)) {
+        int read;
+        do {
+          read = channel.read(chunk.clear());
+        } while (read >= 0);
+      }
     }
   }
 }

@@ -15,12 +15,12 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench.scale;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.CachePeer;
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.PageCache;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Optional;
 
 /** A cache of one size, what is done to it, and where the figures go. */
@@ -41,13 +41,25 @@ final class MeasuredCache {
   private final long maxBytes;
   private final ScaleResults results;
 
-  MeasuredCache(CachePeer peer, Path folder, double gigabytes, ScaleResults results) {
+  MeasuredCache(
+      CachePeer peer, Path folder, String size, int count, long maxBytes, ScaleResults results) {
     this.peer = peer;
     this.folder = folder;
-    this.size = title(gigabytes);
-    this.count = Values.countFor((long) (gigabytes * GIGABYTE));
-    this.maxBytes = (long) (gigabytes * GIGABYTE * DiskUse.LIMIT_FACTOR);
+    this.size = size;
+    this.count = count;
+    this.maxBytes = maxBytes;
     this.results = results;
+  }
+
+  /** A cache with room for more than so much. */
+  static MeasuredCache of(CachePeer peer, Path folder, double gigabytes, ScaleResults results) {
+    return new MeasuredCache(
+        peer,
+        folder,
+        title(gigabytes),
+        Values.countFor((long) (gigabytes * GIGABYTE)),
+        (long) (gigabytes * GIGABYTE * DiskUse.LIMIT_FACTOR),
+        results);
   }
 
   static String title(double gigabytes) {
@@ -85,8 +97,21 @@ final class MeasuredCache {
   }
 
   Child child() throws IOException {
+    return child(Optional.empty());
+  }
+
+  /** Starts one within a limit of its memory. */
+  Child child(MemoryLimit limit) throws IOException {
+    return child(Optional.of(limit));
+  }
+
+  private Child child(Optional<MemoryLimit> limit) throws IOException {
     Files.createDirectories(folder.getParent());
-    return new Child(peer, folder, maxBytes, count, Optional.empty());
+    return new Child(peer, folder, maxBytes, count, limit);
+  }
+
+  void remark(String text) {
+    results.remark(text);
   }
 
   String name(String what) {
@@ -99,14 +124,14 @@ final class MeasuredCache {
 
   void waits(String during, Answer answer) {
     for (String request : List.of("read", "put", "remove")) {
-      for (Map.Entry<String, Double> wait : answer.all(request + ".").entrySet()) {
-        results.less(
-            peer,
-            name(
-                String.format(Locale.ROOT, "wait of a %s, %s, %s", request, during, wait.getKey())),
-            "us",
-            wait.getValue());
-      }
+      answer
+          .all(request + ".")
+          .forEach(
+              (which, micros) ->
+                  less(
+                      String.format(Locale.ROOT, "wait of a %s, %s, %s", request, during, which),
+                      "us",
+                      micros));
     }
   }
 
@@ -143,7 +168,7 @@ final class MeasuredCache {
       end.run();
       start(after, /* cold= */ true);
     }
-    PageCache.warm(folder);
+    DiskUse.read(folder);
     for (int round = 0; round < ROUNDS; round++) {
       end.run();
       start(after, /* cold= */ false);
@@ -164,24 +189,10 @@ final class MeasuredCache {
       Answer reads = child.ask("read " + FIRST_READS);
       more("values found after " + after, "%", 100 * reads.figure("hits") / FIRST_READS);
       waits("first after " + after + (cold ? ", cold" : ", warm"), reads);
-      if (!cold && reads.figure("hits") > 0) {
-        memory(after, child.ask("memory"));
-      }
       if (peer == CachePeer.OURS) {
         results.remark(name("After " + after) + " the store was " + open.word("found") + ".");
       }
       var unused = child.ask("close");
-    }
-  }
-
-  private void memory(String after, Answer memory) {
-    less(
-        "heap for a million values, after " + after,
-        "MB",
-        Memory.megabytes(memory.figure("heap")) / (count / 1e6));
-    if (memory.figure("rss") >= 0) {
-      less("RSS after " + after, "MB", memory.figure("rss"));
-      less("RSS of no file after " + after, "MB", memory.figure("rssAnon"));
     }
   }
 }

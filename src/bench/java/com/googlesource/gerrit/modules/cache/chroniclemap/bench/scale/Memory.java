@@ -16,30 +16,14 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.bench.scale;
 
 import com.google.common.base.CharMatcher;
 import java.io.IOException;
-import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
 /** What this process takes of memory, and what of files it has changed. */
 final class Memory {
   private static final double MEGABYTE = 1 << 20;
-  private static final int COLLECTIONS = 3;
 
   private Memory() {}
-
-  /** Bytes on the heap that are in use. */
-  static long heapBytes() {
-    for (int i = 0; i < COLLECTIONS; i++) {
-      System.gc();
-    }
-    return ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed();
-  }
-
-  /** Adds what the system says, where it does: all memory, and that which is of no file. */
-  static void addTo(Answer answer) {
-    answer.add("rss", field("/proc/self/status", "VmRSS") / 1024);
-    answer.add("rssAnon", field("/proc/self/status", "RssAnon") / 1024);
-  }
 
   /** Bytes of pages of files that this process has made dirty; -1 if the system does not tell. */
   static double writtenBytes() {

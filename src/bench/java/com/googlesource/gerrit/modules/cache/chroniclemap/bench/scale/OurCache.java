@@ -22,7 +22,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Ticket;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Value;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.Optional;
 
 /** A store of this module. */
@@ -31,17 +30,10 @@ final class OurCache implements ScaledCache {
   private final Store store;
   private final long begun = System.nanoTime();
 
-  /**
-   * Opens it; returns when it is open.
-   *
-   * @param maxAge after which values expire; zero for never
-   */
-  OurCache(Path folder, long maxBytes, Duration maxAge) throws Exception {
+  /** Opens it; returns when it is open. */
+  OurCache(Path folder, long maxBytes) throws Exception {
     directory = StoreDirectory.open(folder);
-    store =
-        directory.openStore(
-            new StoreSettings(
-                "scale", 1, maxBytes, Optional.of(maxAge).filter(age -> !age.isZero())));
+    store = directory.openStore(new StoreSettings("scale", 1, maxBytes, Optional.empty()));
     store.awaitOpened();
     if (store.stats().state() != StoreState.READY) {
       throw new IllegalStateException("the store did not open: " + store.stats());
@@ -76,19 +68,10 @@ final class OurCache implements ScaledCache {
 
   @Override
   public void store(int number, byte[] value) {
-    store(number, value, System.currentTimeMillis());
-  }
-
-  /** Stores a value as if it had been made some time ago. */
-  void storeOld(int number, byte[] value, Duration age) {
-    store(number, value, System.currentTimeMillis() - age.toMillis());
-  }
-
-  private void store(int number, byte[] value, long created) {
     byte[] key = Values.keyBytes(number);
     Ticket ticket = store.ticket(key);
     try (ticket) {
-      store.putIfCurrent(key, value, created, ticket);
+      store.putIfCurrent(key, value, System.currentTimeMillis(), ticket);
     }
   }
 

@@ -65,8 +65,7 @@ public final class ScaleBench {
       for (CachePeer peer : List.of(CachePeer.OURS, CachePeer.H2)) {
         if (peer == CachePeer.OURS || size <= mostH2) {
           Path folder = session.folder().resolve(peer.name());
-          caches.add(
-              new ScaleSteps(new MeasuredCache(peer, folder, size, results), results).steps());
+          caches.add(new ScaleSteps(MeasuredCache.of(peer, folder, size, results)).steps());
           minutes += minutes(peer, size);
           room =
               Math.max(
@@ -82,16 +81,7 @@ public final class ScaleBench {
       minutes += 4 + 3 * full;
       room = Math.max(room, full * DiskUse.H2_ROOM_FACTOR);
     }
-    for (CachePeer peer : List.of(CachePeer.OURS, CachePeer.H2)) {
-      if (peer == CachePeer.OURS || mostH2 > 0) {
-        Path folder = session.folder().resolve(peer.name());
-        caches.add(new OneValueSteps(peer, folder, results).steps());
-        minutes++;
-        room = Math.max(room, OneValueSteps.ROOM_GIGABYTES);
-      }
-    }
     checkRoom(session.folder(), room);
-    Child.beginLog();
     List<ScaleSteps.Step> steps = chosen(session, caches);
     session.printHead("H2 of Gerrit " + Machine.version("gerrit-acceptance-framework"));
     System.out.printf(

@@ -15,11 +15,11 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench.scale;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.CachePeer;
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.PageCache;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Folders;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 
 /**
  * What is measured of one cache of one size, step by step. Each step but the last ones finds the
@@ -39,15 +39,12 @@ final class ScaleSteps {
     }
   }
 
-  private static final int READS = 5000;
   private static final int IDLE_SECONDS = 10;
 
   private final MeasuredCache cache;
-  private final ScaleResults results;
 
-  ScaleSteps(MeasuredCache cache, ScaleResults results) {
+  ScaleSteps(MeasuredCache cache) {
     this.cache = cache;
-    this.results = results;
   }
 
   List<Step> steps() {
@@ -55,7 +52,6 @@ final class ScaleSteps {
     add(steps, "fill", true, this::fill);
     add(steps, "stop, idle", false, this::stopIdle);
     add(steps, "start after a clean stop", false, this::startAfterCleanStop);
-    add(steps, "written for reads", false, this::writtenForReads);
     add(steps, "stop in the middle of writes", false, this::stopInTheMiddleOfWrites);
     if (cache.peer() == CachePeer.OURS) {
       add(steps, "start after a crash of the machine", false, this::startAfterMachineCrash);
@@ -64,9 +60,7 @@ final class ScaleSteps {
     add(steps, "requests while nothing else happens", false, this::requestsWhileIdle);
     if (cache.peer() == CachePeer.OURS) {
       add(steps, "page cache after verify", false, this::pageCacheAfterVerify);
-      add(steps, "requests during verify", false, () -> requestsDuring("verify"));
-      add(steps, "requests during clear", false, () -> requestsDuring("clear"));
-      add(steps, "start after a crash, values replaced", false, this::startAfterCrashReplaced);
+      add(steps, "requests during verify", false, this::requestsDuringVerify);
     }
     add(steps, "delete", true, () -> Folders.delete(cache.folder()));
     return steps;
@@ -87,7 +81,6 @@ final class ScaleSteps {
       cache.more("fill, values", "values/s", cache.count() / seconds);
       cache.more("fill, bytes", "MB/s", Memory.megabytes(fill.figure("bytes")) / seconds);
       cache.less("disk after the fill", "MB", Memory.megabytes(fill.figure("disk")));
-      cache.less("most disk during the fill", "MB", Memory.megabytes(fill.figure("disk.most")));
       cache.more("values there after the fill", "%", 100 * fill.figure("entries") / cache.count());
       cache.waits("fill", fill);
       cache.stop(child, "stop right after the fill");
@@ -107,36 +100,6 @@ final class ScaleSteps {
     cache.starts("a clean stop", this::stopInTheMiddleOfWrites);
   }
 
-  private void writtenForReads() throws IOException, InterruptedException {
-    Optional<DeviceWrites> device = DeviceWrites.of(cache.folder());
-    if (device.isEmpty()) {
-      results.remark("Written to the device: not measured, as Linux counts no block device here.");
-    }
-    try (Child child = cache.child()) {
-      var unused = child.ask("open");
-      PageCache.sync();
-      long before = device.isPresent() ? device.get().bytes() : 0;
-      long begun = System.nanoTime();
-      Answer reads = child.ask("read " + READS);
-      PageCache.sync();
-      if (device.isPresent()) {
-        long after = device.get().bytes();
-        long took = System.nanoTime() - begun;
-        // What others have it write meanwhile: as much as in as long a time without the reads.
-        Thread.sleep(took / 1_000_000);
-        PageCache.sync();
-        double others = (double) (device.get().bytes() - after);
-        cache.less("device writes a read", "B", (after - before) / (double) READS);
-        cache.less("device writes without reads, as long", "B", others / READS);
-      }
-      if (reads.figure("written") >= 0) {
-        cache.less("pages made dirty a read", "B", reads.figure("written") / READS);
-      }
-      cache.more("reads that found their value", "%", 100 * reads.figure("hits") / READS);
-      unused = child.ask("close");
-    }
-  }
-
   private void stopInTheMiddleOfWrites() throws IOException {
     try (Child child = cache.child()) {
       var unused = child.ask("open");
@@ -147,7 +110,7 @@ final class ScaleSteps {
 
   private void startAfterMachineCrash() throws IOException {
     if (!OtherBoot.canBeShown()) {
-      results.remark("Crash of the machine: not measured, as the system has no boot id.");
+      cache.remark("Crash of the machine: not measured, as the system has no boot id.");
       return;
     }
     cache.starts(
@@ -195,23 +158,13 @@ final class ScaleSteps {
     }
   }
 
-  private void requestsDuring(String what) throws IOException {
+  private void requestsDuringVerify() throws IOException {
     try (Child child = cache.child()) {
       var unused = child.ask("open");
-      Answer answer = child.ask(what);
-      cache.less(what, "ms", answer.figure("took"));
-      cache.waits(what, answer);
+      Answer answer = child.ask("verify");
+      cache.less("verify", "ms", answer.figure("took"));
+      cache.waits("verify", answer);
       unused = child.ask("close");
     }
-  }
-
-  /** Such a store begins empty: nobody knows whether what the disk has is the newest value. */
-  private void startAfterCrashReplaced() throws IOException {
-    if (!OtherBoot.canBeShown()) {
-      return;
-    }
-    cache.writeAndKill("replace");
-    OtherBoot.show(cache.folder());
-    cache.start("a crash of the machine, values replaced", /* cold= */ false);
   }
 }

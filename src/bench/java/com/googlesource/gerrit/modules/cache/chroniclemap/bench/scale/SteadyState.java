@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench.scale;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Zipf;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -35,6 +36,7 @@ final class SteadyState {
   private final Values values;
   private final int count;
   private final AtomicInteger next;
+  private final Zipf ranks;
   private volatile long end;
 
   /**
@@ -47,6 +49,7 @@ final class SteadyState {
     this.values = values;
     this.count = count;
     this.next = new AtomicInteger(count);
+    this.ranks = new Zipf(count, SKEW);
   }
 
   /** The number of the value of the key with an index; always one of middle size. */
@@ -56,19 +59,19 @@ final class SteadyState {
 
   private interface Work {
     /** Returns bytes put. */
-    long run(Random random, Zipf ranks, Waits reads, Waits puts, AtomicLong hits);
+    long run(Random random, Waits reads, Waits puts, AtomicLong hits);
   }
 
   /** Nine of ten calls read, one stores a new key; a value that is not found is stored anew. */
   Answer mix(int seconds) throws Exception {
     return run(
         seconds,
-        (random, ranks, reads, puts, hits) -> {
+        (random, reads, puts, hits) -> {
           if (random.nextInt(NEW_IN) == 0) {
             return store(next.getAndIncrement(), puts);
           }
           // The newest keys are asked for most, as those of changes are.
-          int index = Math.max(0, next.get() - 1 - ranks.next());
+          int index = Math.max(0, next.get() - 1 - ranks.next(random));
           long begun = System.nanoTime();
           byte[] found = cache.read(number(index));
           reads.add(System.nanoTime() - begun);
@@ -87,7 +90,7 @@ final class SteadyState {
     Answer answer =
         run(
             seconds,
-            (random, ranks, noReads, puts, hits) -> {
+            (random, noReads, puts, hits) -> {
               long bytes = store(next.getAndIncrement(), puts);
               if (cache.queuesWithoutBound() && random.nextInt(256) == 0) {
                 cache.drain();
@@ -123,12 +126,11 @@ final class SteadyState {
       Thread thread =
           new Thread(
               () -> {
-                Zipf ranks = new Zipf(count, SKEW, random.nextLong());
                 Waits reads = new Waits();
                 Waits puts = new Waits();
                 try {
                   while (System.nanoTime() < end) {
-                    bytes.addAndGet(work.run(random, ranks, reads, puts, hits));
+                    bytes.addAndGet(work.run(random, reads, puts, hits));
                   }
                 } catch (RuntimeException | Error e) {
                   synchronized (failures) {
@@ -158,7 +160,7 @@ final class SteadyState {
         .add("puts", (allPuts.count() - (cache.lost() - evictedBefore)) / took)
         .add("lost", (double) (cache.lost() - evictedBefore))
         .add("hits", 100.0 * hits.get() / Math.max(1, allReads.count()))
-        .add("put.bytes", bytes.get() / took)
+        .add("bytes.put", bytes.get() / took)
         .add("disk.read", (Memory.readBytes() - readBefore) / took)
         .add("disk.written", (Memory.writtenBytes() - writtenBefore) / took);
   }

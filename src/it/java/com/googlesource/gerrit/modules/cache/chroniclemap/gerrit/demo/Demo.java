@@ -32,9 +32,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritW
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.H2Files;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.LookupTimes;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.ManyRefs;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.NativeGit;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.RefsServer;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Reftables;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.RestClient;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Workload;
 import java.io.IOException;
@@ -60,9 +57,6 @@ final class Demo {
 
   private static final String TRUSTING = "many-refs";
   private static final String DISTRUSTING = "many-refs-on-nfs";
-
-  /** A third one, to which changes are added. */
-  private static final String GROWING = "many-refs-growing";
 
   /** New changes by JGit alone, of which each takes seconds, and with the module. */
   private static final int FEW_CHANGES = 3;
@@ -95,7 +89,6 @@ final class Demo {
   private H2Files h2;
   private ManyRefs trusting;
   private ManyRefs distrusting;
-  private ManyRefs growing;
 
   private Demo(Story story, List<String> options) {
     this.story = story;
@@ -105,10 +98,7 @@ final class Demo {
 
   public static void main(String[] args) {
     Story story = new Story(Boolean.getBoolean("demo.terminal"));
-    List<String> options = List.of(args);
-    boolean good =
-        options.contains("--shared") ? new SharedDemo(story).run() : new Demo(story, options).run();
-    System.exit(good ? 0 : 1);
+    System.exit(new Demo(story, List.of(args)).run() ? 0 : 1);
   }
 
   private boolean run() {
@@ -208,20 +198,11 @@ final class Demo {
   }
 
   private void startDaemon() throws Exception {
-    ImmutableList<String> missing = GerritDaemon.missingForScript();
-    boolean script = missing.isEmpty();
-    if (!script) {
-      story.line("bin/gerrit.sh needs " + missing + ", not here: starting the daemon without it");
-    }
-    daemon =
-        story.slowly(
-            "starting Gerrit",
-            () -> script ? GerritDaemon.startByScript(site) : GerritDaemon.start(site));
+    daemon = story.slowly("starting Gerrit", () -> GerritDaemon.start(site));
     story.passed(
         String.format(
             Locale.ROOT,
-            "%s: ready after %s, pid %d",
-            script ? "bin/gerrit.sh start" : "java -jar gerrit.war daemon",
+            "java -jar gerrit.war daemon: ready after %s, pid %d",
             Story.seconds(daemon.readyAfter()),
             daemon.pid()));
   }
@@ -324,13 +305,11 @@ final class Demo {
       throws Exception {
     gerrit.createProject(TRUSTING);
     gerrit.createProject(DISTRUSTING);
-    gerrit.createProject(GROWING);
     daemon.kill();
     story.passed("killed with SIGKILL");
     // While no daemon runs: it reads a repository's settings once.
     trusting = ManyRefs.fill(site.repository(TRUSTING), REFS, null);
     distrusting = ManyRefs.fill(site.repository(DISTRUSTING), REFS, "never");
-    growing = ManyRefs.fill(site.repository(GROWING), REFS, null);
     startDaemon();
     compare(answers, signedIn, signedOut, List.of());
   }
@@ -408,9 +387,8 @@ final class Demo {
     story.line("as is usual on NFS: then the times of a file do not tell whether it was changed.");
     BothTimes jgit = lookUp("JGit alone", cookie);
     // The refs that were made have numbers of changes too.
-    var unused = gerrit.ssh().run("gerrit sequence set changes " + RefsServer.FIRST_CHANGE);
+    var unused = gerrit.ssh().run("gerrit sequence set changes " + ManyRefs.FIRST_CHANGE);
     double slow = makeChanges("JGit alone", cookie, FEW_CHANGES);
-    PushAndFetch slowGit = pushAndFetch(cookie, "a", FEW_CHANGES);
 
     daemon.stop();
     site.installRefsModule();
@@ -418,8 +396,6 @@ final class Demo {
     story.line("  [gerrit]    installDbModule = " + GerritSite.REFS_MODULE);
     startDaemon();
     BothTimes parsed = lookUp("with the module", cookie);
-    double quick = makeChanges("with the module", cookie, MANY_CHANGES);
-    PushAndFetch quickGit = pushAndFetch(cookie, "b", FEW_CHANGES);
     long parses = parses();
     story.check(parses == 1, parses + " parse for the two repositories, whose refs are the same");
 
@@ -428,6 +404,7 @@ final class Demo {
     BothTimes again = lookUp("with the module, restarted", cookie);
     parses = parses();
     story.check(parses == 0, parses + " parses since this start, says cache-chroniclemap refs");
+    double quick = makeChanges("with the module", cookie, MANY_CHANGES);
 
     story.line(
         String.format(
@@ -457,82 +434,15 @@ final class Demo {
             "a new change (POST /changes/) among them takes %.0f ms, with JGit alone %.0f ms",
             quick,
             slow));
-    story.check(
-        slowGit.push > 2 * quickGit.push,
-        String.format(
-            Locale.ROOT,
-            "git push of a change takes %.0f ms, with JGit alone %.0f ms",
-            quickGit.push,
-            slowGit.push));
-    story.check(
-        slowGit.fetch > quickGit.fetch,
-        String.format(
-            Locale.ROOT,
-            "git fetch of that change takes %.0f ms, with JGit alone %.0f ms",
-            quickGit.fetch,
-            slowGit.fetch));
-    lookUpReftables(cookie, again.trusting, quick, quickGit);
     gerrit.ssh().run("cache-chroniclemap refs").lines().forEach(story::line);
   }
 
-  /** The same refs in reftables, to which Gerrit moves them while it runs. */
-  private void lookUpReftables(
-      String cookie, LookupTimes files, double changeInFiles, PushAndFetch gitInFiles)
-      throws Exception {
-    story.line("The same refs in reftables: ssh -p PORT admin@HOST gerrit convert-ref-storage");
-    for (String project : List.of(TRUSTING, GROWING)) {
-      var unused =
-          story.slowly(
-              "converting " + project,
-              () ->
-                  gerrit
-                      .ssh()
-                      .run(
-                          "gerrit convert-ref-storage --format reftable --backup false --project "
-                              + project));
-      story.check(
-          Reftables.isIn(site.repository(project)), project + " keeps its refs in a reftable");
-    }
-    LookupTimes tables =
-        story.slowly(
-            "looking up branches",
-            () ->
-                LookupTimes.measure(RestClient.withCookie(site.url(), cookie), TRUSTING, trusting));
-    story.check(
-        tables.wrong() == 0,
-        String.format(
-            Locale.ROOT,
-            "%d branches looked up, %d wrong answers; median %.1f ms, in files %.1f ms",
-            tables.asked(),
-            tables.wrong(),
-            tables.median(),
-            files.median()));
-    double change = makeChanges("in reftables", cookie, MANY_CHANGES);
-    PushAndFetch git = pushAndFetch(cookie, "c", FEW_CHANGES);
-    story.line(
-        String.format(
-            Locale.ROOT,
-            "new change %.0f ms (in files %.0f), git push %.0f ms (%.0f), git fetch %.0f ms (%.0f)",
-            change,
-            changeInFiles,
-            git.push,
-            gitInFiles.push,
-            git.fetch,
-            gitInFiles.fetch));
-    JsonObject totals = gerrit.ssh().json("refs").getAsJsonObject("totals");
-    long lookups = totals.get("table_lookups").getAsLong();
-    long failures = totals.get("failures").getAsLong();
-    story.check(
-        lookups > 0 && failures == 0,
-        lookups + " lookups in mapped tables, " + failures + " of them left to JGit by a fault");
-  }
-
-  /** Makes changes in the repository that grows; returns the median in milliseconds. */
+  /** Makes changes; returns the median in milliseconds. */
   private double makeChanges(String what, String cookie, int count) throws Exception {
     RestClient writer = RestClient.withSession(site.url(), cookie, gerrit.token(cookie));
     JsonObject input = new JsonObject();
-    input.addProperty("project", GROWING);
-    input.addProperty("branch", growing.branches().get(0).name());
+    input.addProperty("project", TRUSTING);
+    input.addProperty("branch", trusting.branches().get(0).name());
     input.addProperty("subject", what);
     return story.slowly(
         "making changes",
@@ -545,45 +455,6 @@ final class Demo {
           }
           Collections.sort(times);
           return times.get(times.size() / 2);
-        });
-  }
-
-  /** Medians of native git's time, in milliseconds. */
-  private record PushAndFetch(double push, double fetch) {}
-
-  /**
-   * Has native git push changes to the repository that grows, and fetch each by its id.
-   *
-   * @param name makes the changes distinct
-   */
-  private PushAndFetch pushAndFetch(String cookie, String name, int count) throws Exception {
-    return story.slowly(
-        "pushing and fetching by git",
-        () -> {
-          Path folder = Files.createTempDirectory(site.home(), "git-");
-          NativeGit git = new NativeGit(site, "admin", site.adminKey(), folder.resolve("pusher"));
-          NativeGit other = new NativeGit(site, "admin", site.adminKey(), folder.resolve("other"));
-          git.run("config", "http.extraHeader", "Cookie: " + cookie);
-          other.run("config", "http.extraHeader", "Cookie: " + cookie);
-          String url = site.url() + GROWING;
-          String branch = growing.branches().get(0).name();
-          git.run("fetch", "-q", "--no-tags", url, branch);
-          other.run("fetch", "-q", "--no-tags", url, branch);
-          String base = git.run("rev-parse", "FETCH_HEAD");
-          List<Double> pushes = new ArrayList<>();
-          List<Double> fetches = new ArrayList<>();
-          for (int i = 0; i < count; i++) {
-            String commit = git.commit(name + i, base);
-            long begin = System.nanoTime();
-            git.run("push", "-q", url, commit + ":refs/for/" + branch);
-            long pushed = System.nanoTime();
-            other.run("fetch", "-q", "--no-tags", url, commit);
-            pushes.add((pushed - begin) / 1e6);
-            fetches.add((System.nanoTime() - pushed) / 1e6);
-          }
-          Collections.sort(pushes);
-          Collections.sort(fetches);
-          return new PushAndFetch(pushes.get(count / 2), fetches.get(count / 2));
         });
   }
 
@@ -679,16 +550,14 @@ final class Demo {
           SSH    ssh -p %d -i %s -o IdentitiesOnly=yes -o UserKnownHostsFile=/dev/null \\
                    -o StrictHostKeyChecking=no admin@127.0.0.1 cache-chroniclemap show
           site   %s
-          stop   %s && rm -rf %s
+          stop   kill %d && rm -rf %s
         """,
         daemon.pid(),
         site.url(),
         site.sshPort(),
         key,
         site.path(),
-        GerritDaemon.missingForScript().isEmpty()
-            ? site.path().resolve("bin/gerrit.sh") + " stop"
-            : "kill " + daemon.pid(),
+        daemon.pid(),
         site.path().getParent());
   }
 

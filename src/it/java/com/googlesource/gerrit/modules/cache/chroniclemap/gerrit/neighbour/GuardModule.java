@@ -14,11 +14,22 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.neighbour;
 
+import com.google.gerrit.entities.Project;
 import com.google.gerrit.lifecycle.LifecycleModule;
 import com.google.gerrit.server.ModuleImpl;
+import com.google.gerrit.server.git.DelegateRepository;
 import com.google.gerrit.server.git.GitRepositoryManager;
 import com.google.gerrit.server.git.GitRepositoryManagerModule;
+import com.google.gerrit.server.git.LocalDiskRepositoryManager;
 import com.google.gerrit.server.git.LocalDiskRepositoryManager.LocalDiskRepositoryManagerModule;
+import com.google.inject.Inject;
+import com.google.inject.Singleton;
+import java.io.IOException;
+import java.util.NavigableSet;
+import org.eclipse.jgit.errors.RepositoryNotFoundException;
+import org.eclipse.jgit.lib.RefDatabase;
+import org.eclipse.jgit.lib.RefUpdate;
+import org.eclipse.jgit.lib.Repository;
 
 /**
  * A module for {@code gerrit.installDbModule} that puts a manager of its own in front of Gerrit's,
@@ -30,5 +41,71 @@ public final class GuardModule extends LifecycleModule {
   protected void configure() {
     install(new LocalDiskRepositoryManagerModule());
     bind(GitRepositoryManager.class).to(GuardedManager.class);
+  }
+
+  /** Wraps each repository that Gerrit's own manager opens. */
+  @Singleton
+  static final class GuardedManager implements GitRepositoryManager {
+    private final LocalDiskRepositoryManager gerrit;
+
+    @Inject
+    GuardedManager(LocalDiskRepositoryManager gerrit) {
+      this.gerrit = gerrit;
+    }
+
+    @Override
+    public Status getRepositoryStatus(Project.NameKey name) {
+      return gerrit.getRepositoryStatus(name);
+    }
+
+    @Override
+    public Repository openRepository(Project.NameKey name) throws RepositoryNotFoundException {
+      return new GuardedRepository(gerrit.openRepository(name));
+    }
+
+    @Override
+    public Repository createRepository(Project.NameKey name) throws IOException {
+      return new GuardedRepository(gerrit.createRepository(name));
+    }
+
+    @Override
+    public NavigableSet<Project.NameKey> list() {
+      return gerrit.list();
+    }
+
+    @Override
+    public Boolean canPerformGC() {
+      return gerrit.canPerformGC();
+    }
+
+    @Override
+    public void repositoryDeleted(Project.NameKey name) {
+      gerrit.repositoryDeleted(name);
+    }
+  }
+
+  /** All its refs are changed through {@link GuardedRefs}. */
+  static final class GuardedRepository extends DelegateRepository {
+    private final GuardedRefs refs;
+
+    GuardedRepository(Repository inner) {
+      super(inner);
+      this.refs = new GuardedRefs(inner);
+    }
+
+    @Override
+    public RefDatabase getRefDatabase() {
+      return refs;
+    }
+
+    @Override
+    public RefUpdate updateRef(String ref) throws IOException {
+      return refs.newUpdate(ref, false);
+    }
+
+    @Override
+    public RefUpdate updateRef(String ref, boolean detach) throws IOException {
+      return refs.newUpdate(ref, detach);
+    }
   }
 }

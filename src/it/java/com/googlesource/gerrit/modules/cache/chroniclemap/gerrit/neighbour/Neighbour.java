@@ -21,13 +21,7 @@ public final class Neighbour {
   /** Its classes. */
   public static final ImmutableList<Class<?>> CLASSES =
       ImmutableList.of(
-          GuardModule.class,
-          GuardedManager.class,
-          GuardedRepository.class,
-          GuardedRefs.class,
-          StrangerModule.class,
-          StrangeManager.class,
-          VeilModule.class);
+          GuardModule.class, GuardedRefs.class, StrangerModule.class, VeilModule.class);
 
   /** What it says to who changes a ref that it does not let pass. */
   public static final String MESSAGE = GuardedRefs.MESSAGE;

@@ -14,11 +14,26 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.neighbour;
 
+import com.google.gerrit.entities.Project;
 import com.google.gerrit.lifecycle.LifecycleModule;
 import com.google.gerrit.server.ModuleImpl;
+import com.google.gerrit.server.config.GerritServerConfig;
+import com.google.gerrit.server.config.SitePaths;
 import com.google.gerrit.server.git.GitRepositoryManager;
 import com.google.gerrit.server.git.GitRepositoryManagerModule;
 import com.google.gerrit.server.git.LocalDiskRepositoryManager.LocalDiskRepositoryManagerModule;
+import com.google.inject.Inject;
+import com.google.inject.Singleton;
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.NavigableSet;
+import java.util.TreeSet;
+import org.eclipse.jgit.errors.RepositoryNotFoundException;
+import org.eclipse.jgit.lib.Config;
+import org.eclipse.jgit.lib.Repository;
+import org.eclipse.jgit.lib.RepositoryCache;
+import org.eclipse.jgit.util.FS;
 
 /** A module for {@code gerrit.installDbModule} whose manager opens all repositories itself. */
 @ModuleImpl(name = GitRepositoryManagerModule.MANAGER_MODULE)
@@ -27,5 +42,54 @@ public final class StrangerModule extends LifecycleModule {
   protected void configure() {
     install(new LocalDiskRepositoryManagerModule());
     bind(GitRepositoryManager.class).to(StrangeManager.class);
+  }
+
+  /** Opens repositories with JGit, past Gerrit's own manager. */
+  @Singleton
+  static final class StrangeManager implements GitRepositoryManager {
+    private final Path base;
+
+    @Inject
+    StrangeManager(SitePaths site, @GerritServerConfig Config config) {
+      this.base = site.resolve(config.getString("gerrit", null, "basePath"));
+    }
+
+    private Path folder(Project.NameKey name) {
+      return base.resolve(name.get() + ".git");
+    }
+
+    @Override
+    public Status getRepositoryStatus(Project.NameKey name) {
+      return folder(name).toFile().isDirectory() ? Status.ACTIVE : Status.NON_EXISTENT;
+    }
+
+    @Override
+    public Repository openRepository(Project.NameKey name) throws RepositoryNotFoundException {
+      try {
+        return RepositoryCache.open(
+            RepositoryCache.FileKey.exact(folder(name).toFile(), FS.DETECTED));
+      } catch (IOException e) {
+        throw new RepositoryNotFoundException(name.get(), e);
+      }
+    }
+
+    @Override
+    public Repository createRepository(Project.NameKey name) throws IOException {
+      throw new IOException("not here");
+    }
+
+    @Override
+    public NavigableSet<Project.NameKey> list() {
+      NavigableSet<Project.NameKey> names = new TreeSet<>();
+      for (File folder : base.toFile().listFiles()) {
+        names.add(Project.nameKey(folder.getName().replaceFirst("\\.git$", "")));
+      }
+      return names;
+    }
+
+    @Override
+    public Boolean canPerformGC() {
+      return true;
+    }
   }
 }

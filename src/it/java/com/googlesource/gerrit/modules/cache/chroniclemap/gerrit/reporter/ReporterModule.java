@@ -14,12 +14,56 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.reporter;
 
+import com.codahale.metrics.MetricRegistry;
+import com.google.gerrit.extensions.annotations.PluginName;
+import com.google.gerrit.server.config.PluginConfigFactory;
+import com.google.inject.Inject;
+import com.google.inject.Singleton;
 import com.google.inject.servlet.ServletModule;
+import io.prometheus.client.CollectorRegistry;
+import io.prometheus.client.dropwizard.DropwizardExports;
+import io.prometheus.client.exporter.MetricsServlet;
+import java.io.IOException;
+import javax.servlet.ServletException;
+import javax.servlet.http.HttpServletRequest;
+import javax.servlet.http.HttpServletResponse;
 
 /** {@code /plugins/NAME/metrics}. */
 public final class ReporterModule extends ServletModule {
   @Override
   protected void configureServlets() {
     serve("/metrics").with(ReporterServlet.class);
+  }
+
+  /** Serves all metrics of the server to those who have the token of the configuration. */
+  @Singleton
+  public static final class ReporterServlet extends MetricsServlet {
+    private static final long serialVersionUID = 1L;
+
+    private final String expected;
+
+    @Inject
+    ReporterServlet(
+        MetricRegistry metrics, PluginConfigFactory configs, @PluginName String pluginName) {
+      super(collectors(metrics));
+      String token = configs.getFromGerritConfig(pluginName).getString("prometheusBearerToken");
+      expected = "Bearer " + token;
+    }
+
+    private static CollectorRegistry collectors(MetricRegistry metrics) {
+      CollectorRegistry collectors = new CollectorRegistry();
+      collectors.register(new DropwizardExports(metrics));
+      return collectors;
+    }
+
+    @Override
+    protected void doGet(HttpServletRequest request, HttpServletResponse response)
+        throws ServletException, IOException {
+      if (expected.equals(request.getHeader("Authorization"))) {
+        super.doGet(request, response);
+      } else {
+        response.sendError(HttpServletResponse.SC_FORBIDDEN);
+      }
+    }
   }
 }

@@ -14,7 +14,9 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.tiny;
 
+import com.google.common.cache.CacheLoader;
 import com.google.gerrit.server.cache.CacheModule;
+import java.util.UUID;
 
 /** The smallest plugin with a persistent cache: {@code tiny-words}. */
 public final class TinyModule extends CacheModule {
@@ -26,5 +28,13 @@ public final class TinyModule extends CacheModule {
         .version(1)
         .diskLimit(1 << 20)
         .loader(WordLoader.class);
+  }
+
+  /** Gives another value each time: who reads the same value twice got it from the cache. */
+  public static final class WordLoader extends CacheLoader<String, String> {
+    @Override
+    public String load(String key) {
+      return key + " " + UUID.randomUUID();
+    }
   }
 }

@@ -14,9 +14,14 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.tiny;
 
+import com.google.common.cache.LoadingCache;
 import com.google.gerrit.extensions.annotations.PluginName;
+import com.google.gerrit.sshd.CommandMetaData;
 import com.google.gerrit.sshd.PluginCommandModule;
+import com.google.gerrit.sshd.SshCommand;
 import com.google.inject.Inject;
+import com.google.inject.name.Named;
+import org.kohsuke.args4j.Argument;
 
 /** {@code ssh HOST tiny get KEY}. */
 public final class TinySshModule extends PluginCommandModule {
@@ -28,5 +33,21 @@ public final class TinySshModule extends PluginCommandModule {
   @Override
   protected void configureCommands() {
     command(GetCommand.class);
+  }
+
+  /** Reads one value through the plugin's cache. */
+  @CommandMetaData(name = "get", description = "Reads a value through the cache")
+  public static final class GetCommand extends SshCommand {
+    @Argument(required = true)
+    private String key;
+
+    @Inject
+    @Named(TinyModule.WORDS)
+    private LoadingCache<String, String> words;
+
+    @Override
+    protected void run() throws Exception {
+      stdout.println(words.get(key));
+    }
   }
 }

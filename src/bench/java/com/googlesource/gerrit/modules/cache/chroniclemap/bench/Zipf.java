@@ -12,20 +12,17 @@
 // See the License for the specific language governing permissions and
 // limitations under the License.
 
-package com.googlesource.gerrit.modules.cache.chroniclemap.bench.scale;
+package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
 import java.util.Arrays;
 import java.util.Random;
 
 /** Draws ranks from 0 on, rank i as often as {@code 1 / (i + 1)^exponent}. */
-final class Zipf {
+public final class Zipf {
   private final double[] cumulative;
-  private final Random random;
 
-  /** Prepares to draw. */
-  Zipf(int ranks, double exponent, long seed) {
-    this.cumulative = new double[ranks];
-    this.random = new Random(seed);
+  public Zipf(int ranks, double exponent) {
+    cumulative = new double[ranks];
     double sum = 0;
     for (int i = 0; i < ranks; i++) {
       sum += Math.pow(i + 1, -exponent);
@@ -34,7 +31,7 @@ final class Zipf {
   }
 
   /** Draws one. */
-  int next() {
+  public int next(Random random) {
     double drawn = random.nextDouble() * cumulative[cumulative.length - 1];
     int found = Arrays.binarySearch(cumulative, drawn);
     return found >= 0 ? found : Math.min(-found - 1, cumulative.length - 1);

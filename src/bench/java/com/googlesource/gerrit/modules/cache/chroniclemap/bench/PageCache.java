@@ -12,29 +12,27 @@
 // See the License for the specific language governing permissions and
 // limitations under the License.
 
-package com.googlesource.gerrit.modules.cache.chroniclemap.bench.scale;
+package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
  * The page cache of the system, which is warm after a restart of a server, and empty after a boot.
  */
-final class PageCache {
+public final class PageCache {
   private static final Path DROP_CACHES = Path.of("/proc/sys/vm/drop_caches");
 
   private PageCache() {}
 
   /** Whether this user may empty it. */
-  static boolean canBeEmptied() {
+  public static boolean canBeEmptied() {
     return Files.isWritable(DROP_CACHES);
   }
 
   /** Has the system write all that waits for the disk. */
-  static void sync() throws IOException {
+  public static void sync() throws IOException {
     try {
       int status = new ProcessBuilder("sync").inheritIO().start().waitFor();
       if (status != 0) {
@@ -47,21 +45,8 @@ final class PageCache {
   }
 
   /** Empties it, but for what running processes have mapped, such as the JDK. */
-  static void empty() throws IOException {
+  public static void empty() throws IOException {
     sync();
     Files.writeString(DROP_CACHES, "3");
-  }
-
-  /** Reads all files of a folder; what does not fit into memory leaves it again. */
-  static void warm(Path folder) throws IOException {
-    ByteBuffer chunk = ByteBuffer.allocateDirect(1 << 20);
-    for (Path file : DiskUse.files(folder)) {
-      try (FileChannel channel = FileChannel.open(file)) {
-        int read;
-        do {
-          read = channel.read(chunk.clear());
-        } while (read >= 0);
-      }
-    }
   }
 }

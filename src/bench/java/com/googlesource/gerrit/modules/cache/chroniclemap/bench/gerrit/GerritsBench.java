@@ -1,0 +1,84 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.bench.gerrit;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Bench;
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Case;
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Session;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.BuildFolder;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritSite;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritWar;
+import java.io.IOException;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+
+/** A family of cases in a real Gerrit with this module and in a plain one. */
+abstract class GerritsBench<C extends Case> extends Bench<C, GerritPeer> {
+  final Map<GerritPeer, GerritSite> sites = new EnumMap<>(GerritPeer.class);
+  final Map<GerritPeer, RunningGerrit> running = new EnumMap<>(GerritPeer.class);
+
+  GerritsBench(Session session) {
+    super(session);
+  }
+
+  /** Fills a site in which no daemon runs. */
+  interface Filling {
+    void fill(GerritSite site) throws IOException, InterruptedException;
+  }
+
+  /** Makes and fills a plain site, and copies it to one with this module. */
+  final void makeSites(Filling filling) throws IOException, InterruptedException {
+    System.out.println("filling the site");
+    GerritSite plain = GerritSite.init(session.folder().resolve("plain"));
+    filling.fill(plain);
+    GerritSite ours = plain.copyTo(session.folder().resolve("ours"));
+    ours.installModule(BuildFolder.moduleJar());
+    sites.put(GerritPeer.OURS, ours);
+    sites.put(GerritPeer.PLAIN, plain);
+  }
+
+  final void stop(GerritPeer peer) throws IOException {
+    RunningGerrit stopped = running.remove(peer);
+    if (stopped != null) {
+      stopped.close();
+    }
+  }
+
+  /** Starts one anew; it is stopped before if it runs. */
+  final RunningGerrit restart(GerritPeer peer) throws IOException {
+    stop(peer);
+    RunningGerrit started = RunningGerrit.start(sites.get(peer));
+    running.put(peer, started);
+    return started;
+  }
+
+  @Override
+  protected String versions() throws IOException {
+    return "Gerrit " + GerritWar.version();
+  }
+
+  @Override
+  protected List<GerritPeer> peers(C scenario) {
+    return GerritPeer.GERRITS;
+  }
+
+  @Override
+  protected void close() throws IOException {
+    for (GerritPeer peer : GerritPeer.GERRITS) {
+      stop(peer);
+    }
+  }
+}

@@ -1,0 +1,70 @@
+// Copyright (C) 2026 The cache-chroniclemap authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Gerrit;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritDaemon;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritSite;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SiteTemplate;
+import java.io.IOException;
+import java.nio.file.Path;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.TestInstance.Lifecycle;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A real Gerrit for all tests of a class. */
+@TestInstance(Lifecycle.PER_CLASS)
+abstract class OneGerrit {
+  GerritSite site;
+  GerritDaemon daemon;
+  Gerrit gerrit;
+
+  /** Prepares the site, which has the jar and its caches, for the first start. */
+  void prepare(Path tmp) throws Exception {
+    site.installRefsModule();
+  }
+
+  @BeforeAll
+  void start(@TempDir Path tmp) throws Exception {
+    site = SiteTemplate.siteWithModule(tmp.resolve("gerrit"));
+    prepare(tmp);
+    daemon = GerritDaemon.start(site);
+    gerrit = new Gerrit(site);
+  }
+
+  @AfterAll
+  void stop() throws Exception {
+    if (daemon != null) {
+      daemon.close();
+    }
+    if (site != null) {
+      site.saveLogs(getClass().getSimpleName());
+      site.close();
+    }
+  }
+
+  void restart() throws IOException {
+    daemon.stop();
+    daemon = GerritDaemon.start(site);
+  }
+
+  /** By a SIGKILL. */
+  void crash() throws IOException {
+    daemon.kill();
+    daemon = GerritDaemon.start(site);
+  }
+}
