@@ -22,7 +22,6 @@ import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.Architectures.layeredArchitecture;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.domain.JavaMethodCall;
@@ -228,9 +227,7 @@ class ArchitectureTest {
         .and()
         .doNotHaveSimpleName("StoreOpener") // the verdict on a file
         .and()
-        .doNotHaveSimpleName("FolderDisk") // what the disk did not take
-        .and()
-        .doNotHaveSimpleName("FileState")
+        .doNotHaveSimpleName("FileState") // what the disk did not take
         .and()
         .doNotHaveSimpleName("RecordMapBuilder")
         .and()
@@ -247,8 +244,6 @@ class ArchitectureTest {
         .resideInAPackage(ROOT + ".store")
         .should()
         .callMethod(Disk.class, "delete", Path.class)
-        .orShould()
-        .callMethod(FolderDisk.class, "delete", Path.class)
         .check(MAIN);
   }
 

@@ -15,8 +15,10 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
+import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FileReplacedException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.DiscardMarkers;
@@ -27,22 +29,40 @@ import java.util.Optional;
 import java.util.PrimitiveIterator.OfInt;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.logging.Level;
 import java.util.stream.IntStream;
 
 /**
- * The file that a store uses now, and the state that follows from it. No other class sets either.
+ * The file that a store uses now, and the state that follows from it: the file is opened, replaced
+ * by a new one after it failed, and closed. No other class sets either.
  *
  * <p>Safe for any thread, except where a method requires the {@link WriterLock}.
  */
 final class CurrentFile {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  private final StoreContext context;
-  private final Consumer<StoreFile> whenFailed;
+  /** How long {@link #close} writes queued writes: up to 16 MB, perhaps to a slow disk. */
+  private static final long WRITE_NANOS = TimeUnit.MILLISECONDS.toNanos(400);
 
-  /** To be counted down when the first file is open, or when opening it has failed. */
+  /** Bytes from which the system is advised of random access as soon as the file is open. */
+  private static final long LARGE = 256 << 20;
+
+  /**
+   * When segments that may be damaged, and that were not used until then, are checked: not while
+   * the server starts.
+   */
+  private static final long CHECK_AFTER_SECONDS = 60;
+
+  private static final long MIN_PAUSE_MILLIS = TimeUnit.MINUTES.toMillis(1);
+  private static final long MAX_PAUSE_MILLIS = TimeUnit.MINUTES.toMillis(10);
+
+  private final StoreContext context;
+
+  /** Writes what was queued until there was a file, and before it is closed. */
+  final StoreWriter writer;
+
+  /** Counted down when the first file is open, or when opening it has failed. */
   final CountDownLatch opened = new CountDownLatch(1);
 
   /**
@@ -77,14 +97,33 @@ final class CurrentFile {
   private boolean clearWhenOpen;
 
   /**
-   * Starts without a file.
-   *
-   * @param whenFailed called with a file that failed, once it is not in use any more; on any
-   *     thread, even that of a reader or one in the middle of a change
+   * Held while a new file is created in place of one that failed, and by {@link #close} to rule
+   * that out. {@link WriterLock} lists the order of locks.
    */
-  CurrentFile(StoreContext context, Consumer<StoreFile> whenFailed) {
+  private final Object healing = new Object();
+
+  /** Whether the store was closed. Guarded by {@link #healing}. */
+  private boolean closed;
+
+  /** When a new file was last tried; milliseconds since the epoch. Guarded by {@link #healing}. */
+  private long lastHeal;
+
+  /**
+   * How long after {@link #lastHeal} no new file is tried; 0 before the first time. Guarded by
+   * {@link #healing}.
+   */
+  private long pauseMillis;
+
+  /** Whether a thread has begun to open the file for the first time. */
+  private final AtomicBoolean begun = new AtomicBoolean();
+
+  /** The file that was closed properly; null before that, or if it could not be. */
+  private volatile StoreFile closedCleanly;
+
+  /** Starts without a file. */
+  CurrentFile(StoreContext context) {
     this.context = context;
-    this.whenFailed = whenFailed;
+    this.writer = new StoreWriter(context, this);
   }
 
   // ---- what there is
@@ -109,11 +148,6 @@ final class CurrentFile {
     }
   }
 
-  /** The last file that failed; null if none has. */
-  StoreFile failedFile() {
-    return failedFile;
-  }
-
   StoreState state() {
     return state;
   }
@@ -131,8 +165,6 @@ final class CurrentFile {
     return state == StoreState.FAILED || state == StoreState.CLOSED;
   }
 
-  // ---- waiting for the first file
-
   /** Waits for the file to be opened, if the store was created only a short while ago. */
   void awaitOpenBriefly() {
     if (isOpening()) {
@@ -147,13 +179,87 @@ final class CurrentFile {
     }
   }
 
-  // ---- files that come and go
+  // ---- opening
 
   /**
-   * Takes a file into use, and clears it if all values were removed meanwhile. Under the writer
-   * lock.
+   * Opens the file, unless another thread has begun to; returns how it was found, once it is open
+   * or opening it has failed. Empty if nobody needs to know, as the store is about to be closed, or
+   * no store can be opened, which is reported once.
    */
-  void install(StoreFile opening, StartReport report) throws IOException {
+  Optional<StartReport> open() {
+    if (!begun.compareAndSet(false, true)) {
+      return Optional.empty();
+    }
+    try {
+      open(new StoreOpener(context, context.discarded, /* first= */ true), MIN_PAUSE_MILLIS);
+    } finally {
+      opened.countDown();
+    }
+    boolean isTold = context.isClosing || context.folder.obstacle().isPresent();
+    return isTold ? Optional.empty() : Optional.of(start);
+  }
+
+  /**
+   * Returns once the file is open or opening it has failed, without an import that may take long.
+   * If the opening is still queued, this thread does it, so that it waits for no other store.
+   */
+  void finishOpening() {
+    context.isClosing = true;
+    var unused = open();
+    Uninterruptibles.awaitUninterruptibly(opened);
+  }
+
+  private void open(StoreOpener opener, long pause) {
+    try {
+      install(opener.open());
+    } catch (IOException | RuntimeException | Error e) {
+      openFailed(e, opener, pause);
+    }
+  }
+
+  private void install(StoreOpener.Opened found) throws IOException {
+    StoreFile opening = found.file();
+    context.lock.lock();
+    try {
+      clearIfRemoved(opening);
+      synchronized (switching) {
+        lost = Optional.empty();
+        missedNoted = false;
+        start = found.report();
+        file = opening;
+        state = StoreState.READY;
+      }
+      opening.values.expectEvictionIfDue();
+      context.isSeedAwaited = false;
+      context.files.wasOpen = true;
+      // Queued writes go into the file before any others, so that the early marker is not needed
+      // afterwards.
+      boolean all = writer.writeAll(Long.MAX_VALUE);
+      if (context.settings.oldValues() == OldValues.SECRET) {
+        // The changes made before there was a file were not forced to disk.
+        force(/* all= */ false);
+      }
+      if (all && state == StoreState.READY) {
+        removeEarlyMarker();
+      }
+    } finally {
+      context.lock.unlock();
+    }
+    // The file may have become smaller before a kill or a failure, and so the room for the saved
+    // usage.
+    context.threads.onDiskThread(this::saveUsage);
+    if (opening.diskBytes() >= LARGE) {
+      // At once, as the page cache may be cold; for smaller files, the periodic upkeep does this.
+      context.threads.onDiskThread(opening::expectRandomAccess);
+    }
+    if (opening.state().counts.unchecked() > 0) {
+      boolean unused =
+          context.threads.later(this::checkRest, CHECK_AFTER_SECONDS, TimeUnit.SECONDS);
+    }
+  }
+
+  /** Clears a file that is about to come into use if all values were removed meanwhile. */
+  private void clearIfRemoved(StoreFile opening) throws IOException {
     try {
       // An earlier store of these files may have been changed while this one was opening.
       boolean marked = context.files.markers.isMarked();
@@ -163,50 +269,43 @@ final class CurrentFile {
           context.files.markers.unmark();
         }
       }
+      clearWhenOpen = false;
     } catch (IOException | RuntimeException | Error e) {
       opening.unmap();
       throw e;
     }
-    clearWhenOpen = false;
-    synchronized (switching) {
-      lost = Optional.empty();
-      missedNoted = false;
-      start = report;
-      file = opening;
-      state = StoreState.READY;
-    }
-    opening.values.expectEvictionIfDue();
   }
 
-  /**
-   * Notes that the file could not be opened. Under the writer lock.
-   *
-   * @param evidence against the file, other than the cause
-   * @param wasUntouched whether a file that was there before is still as it was
-   * @param minutes after which it is tried again
-   */
-  void openFailed(
-      Throwable cause,
-      Optional<LostContentException> evidence,
-      boolean wasUntouched,
-      long minutes) {
-    synchronized (switching) {
-      boolean unused = forgetIf(evidence.or(() -> LostContentException.in(cause)));
-      untouched = wasUntouched && lost.isEmpty();
-      String what =
-          untouched
-              ? "its file, which is left as it is, cannot be opened"
-              : "no file can be created";
-      String detail =
-          what + " now: " + Remedy.of(cause) + "; tried again in about " + minutes + " min";
-      start = new StartReport(StartReport.Kind.NONE, detail, 0, 0);
-      state = StoreState.FAILED;
-      if (file != null) {
-        failedFile = file;
-        file = null;
+  /** Goes on without a file, which could not be opened. */
+  private void openFailed(Throwable cause, StoreOpener opener, long pause) {
+    context.lock.lock();
+    try {
+      // Only counted: the caller that opened the store logs the cause.
+      count(cause);
+      synchronized (switching) {
+        boolean unused = forgetIf(opener.lost().or(() -> LostContentException.in(cause)));
+        untouched = opener.isUntouched() && lost.isEmpty();
+        String what =
+            untouched
+                ? "its file, which is left as it is, cannot be opened"
+                : "no file can be created";
+        long minutes = TimeUnit.MILLISECONDS.toMinutes(pause);
+        String detail =
+            what + " now: " + Remedy.of(cause) + "; tried again in about " + minutes + " min";
+        start = new StartReport(StartReport.Kind.NONE, detail, 0, 0);
+        state = StoreState.FAILED;
+        if (file != null) {
+          failedFile = file;
+          file = null;
+        }
       }
+      context.pending.clear();
+    } finally {
+      context.lock.unlock();
     }
   }
+
+  // ---- a file that failed
 
   /**
    * Gives a file up after an error of the disk or of Chronicle-Map, if it is still in use. It is
@@ -246,8 +345,79 @@ final class CurrentFile {
             ? "its file failed; the cache is in memory only until a new file is created"
             : "its file cannot be used now; it is kept and opened again later, and the cache is in"
                 + " memory only until then");
-    whenFailed.accept(failing);
+    // Not on this thread, which may be a reader of it or in the middle of a change.
+    var unused = context.threads.write(() -> unmap(failing));
     return true;
+  }
+
+  private void unmap(StoreFile failed) {
+    context.lock.lock();
+    try {
+      if (isOver()) {
+        context.pending.clear();
+      }
+    } finally {
+      context.lock.unlock();
+    }
+    // Writers hold the lock, so each of them has seen by now that this file is not used any more.
+    context.unmap(failed);
+  }
+
+  /**
+   * Calls {@link #heal}, unless that was tried recently. If files fail again and again, because the
+   * disk is broken or full, the pause between two attempts doubles, from one minute to ten.
+   */
+  void healIfDue() {
+    synchronized (healing) {
+      if (closed || state != StoreState.FAILED) {
+        return;
+      }
+      long now = context.clock.getAsLong();
+      // The clock may have been set back.
+      long since = Math.abs(now - lastHeal);
+      if (since >= pauseMillis) {
+        boolean lasted = since > 2 * MAX_PAUSE_MILLIS;
+        pauseMillis =
+            lasted
+                ? MIN_PAUSE_MILLIS
+                : Math.clamp(2 * pauseMillis, MIN_PAUSE_MILLIS, MAX_PAUSE_MILLIS);
+        lastHeal = now;
+        heal();
+      }
+    }
+  }
+
+  /**
+   * Opens the file again if it failed or could not be opened, as a start does. There is a new one
+   * if there was evidence against the last one, or if that misses a change.
+   */
+  void heal() {
+    synchronized (healing) {
+      if (closed || state != StoreState.FAILED) {
+        return;
+      }
+      try {
+        context.folder.openIfDue();
+        if (failedFile != null) {
+          // The new file may get the name of the failed one.
+          unmap(failedFile);
+        }
+        open(new StoreOpener(context, reopen(), /* first= */ !context.files.wasOpen), pauseMillis);
+        if (state == StoreState.READY) {
+          logger.atInfo().log("Cache %s has a file again: %s", context.settings.name(), start);
+        }
+      } catch (IOException | RuntimeException | Error e) {
+        // Whatever the cause, the next healIfDue tries again.
+        count(e);
+      }
+    }
+  }
+
+  private void count(Throwable cause) {
+    // What keeps all stores from their folder is reported once.
+    if (!(cause instanceof StoreUnavailableException)) {
+      context.faults.count(cause);
+    }
   }
 
   /**
@@ -256,7 +426,7 @@ final class CurrentFile {
    * @return the evidence against the file
    * @throws IOException if that is not known
    */
-  Optional<LostContentException> reopen() throws IOException {
+  private Optional<LostContentException> reopen() throws IOException {
     context.lock.lock();
     try {
       synchronized (switching) {
@@ -268,6 +438,8 @@ final class CurrentFile {
       context.lock.unlock();
     }
   }
+
+  // ---- while it is in use
 
   /**
    * Forces to disk what was written so far; for any thread. If the disk did not take it, the file
@@ -339,23 +511,115 @@ final class CurrentFile {
     return false;
   }
 
+  // ---- the end
+
   /**
-   * Detaches the file: nothing is found or stored any more. Under the writer lock.
-   *
-   * @return the file there was, for the caller to close; null if there was none
+   * Writes what is queued, unmaps the file and marks it as closed. A copy that has to be made
+   * before the file opens is given up.
    */
-  StoreFile detach() {
+  void close() {
+    // An interrupt would close the channels through which a file is opened or closed.
+    boolean interrupted = Thread.interrupted();
+    finishOpening();
+    synchronized (healing) {
+      closed = true;
+    }
+    try {
+      closeFile();
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  private void closeFile() {
+    context.lock.lock();
+    try {
+      boolean inOrder = false;
+      try {
+        // Writes that stay queued are lost. The older value of a put or removal is invalidated, or
+        // the changing thread sees that the store is closed and marks the files. The older value of
+        // a computed value stays, as after a kill.
+        boolean unused = writer.writeAll(WRITE_NANOS);
+        inOrder = true;
+      } finally {
+        detach(inOrder);
+      }
+    } catch (FileReplacedException e) {
+      markForDiscard();
+      context.faults.warn(e, "will start empty: another file has the name of its file");
+    } catch (IOException | RuntimeException | InternalError | LinkageError e) {
+      context.faults.warn(
+          e, "could not be closed properly and will be recovered at the next start");
+    } finally {
+      context.lock.unlock();
+    }
+  }
+
+  /** From here on, nothing is found or stored any more. */
+  private void detach(boolean inOrder) throws IOException {
+    StoreFile last;
     synchronized (switching) {
       if (state == StoreState.FAILED && lost.isPresent() && !missedNoted) {
         // What could not be recorded may be now.
         missedNoted = markOrForget();
       }
-      StoreFile last = file;
+      last = file;
       if (state != StoreState.FAILED) {
         state = StoreState.CLOSED;
       }
       file = null;
-      return last;
+    }
+    context.pending.close();
+    if (last == null) {
+      if (failedFile != null) {
+        // Another store may create a file of the same name.
+        failedFile.unmap();
+      }
+    } else if (inOrder) {
+      last.closeCleanly();
+      closedCleanly = last;
+    } else {
+      last.unmap();
+    }
+  }
+
+  /**
+   * Releases the closed file: nothing is noted about it any more. To be called after {@link #close}
+   * and, if it is called at all, after {@link #forceClosed}.
+   */
+  void release() {
+    StoreFile closedFile = closedCleanly;
+    if (closedFile != null) {
+      closedFile.release();
+      context.usage.close();
+    }
+  }
+
+  /**
+   * Forces the closed file to disk, so that it is known to be whole even if the machine stops. To
+   * be called after {@link #close}.
+   *
+   * @param ours see {@link StoreFile#forceClosed}
+   */
+  void forceClosed(AtomicBoolean ours) {
+    StoreFile closedFile = closedCleanly;
+    if (closedFile != null) {
+      try {
+        closedFile.forceClosed(ours);
+      } catch (IOException | RuntimeException | InternalError | LinkageError e) {
+        if (LostContentException.in(e).isPresent()) {
+          context.faults.warn(e, "the disk did not take all of its file, so it will start empty");
+          markForDiscard();
+        } else if (ours.get()) {
+          // A failure does not matter once the folder was given back.
+          context.faults.warn(
+              e, "cannot make sure that its file is on disk; it is used again if it is");
+        }
+      }
+      // Last, as the time for all of this is short, and the values matter more.
+      context.usage.save(closedFile.bytes(), /* closing= */ true);
     }
   }
 
@@ -418,7 +682,7 @@ final class CurrentFile {
   }
 
   /** Takes {@link #markEarly} back, once the file has all early changes and may be used again. */
-  void removeEarlyMarker() {
+  private void removeEarlyMarker() {
     try {
       context.files.markers.unmarkEarly();
     } catch (IOException e) {
@@ -436,7 +700,7 @@ final class CurrentFile {
         || orWarn(() -> context.files.discard(evidence.get(), context::endSeed));
   }
 
-  private boolean orWarn(FolderDisk.Step step) {
+  private boolean orWarn(Disk.Step step) {
     try {
       step.run();
       return true;

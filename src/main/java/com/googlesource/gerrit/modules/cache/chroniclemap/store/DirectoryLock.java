@@ -100,7 +100,7 @@ final class DirectoryLock implements AutoCloseable, DiscardMarkers.Notes {
   }
 
   private void lock(Path folder) throws IOException {
-    Path file = folder.resolve("lock");
+    Path file = folder.resolve(Disk.LOCK);
     try {
       disk.create(file);
     } catch (FileAlreadyExistsException e) {

@@ -57,10 +57,9 @@ import java.util.concurrent.TimeUnit;
  *       one before it is found, as the key was not changed.
  * </ul>
  *
- * <p>The parts: {@link CurrentFile} holds the current file; {@link StoreLifecycle} opens, replaces
- * and closes it. {@link StoreWriter} writes the queued ones to the file. {@link StoreUpkeep}
- * checks, repairs and sweeps it. {@link StoreContext} is what the parts share, and {@link
- * WriterLock} has them take turns.
+ * <p>The parts: {@link CurrentFile} opens, replaces and closes the file. {@link StoreWriter} writes
+ * to it what is queued. {@link StoreUpkeep} checks, repairs and sweeps it. {@link StoreContext} is
+ * what the parts share, and {@link WriterLock} has them take turns.
  *
  * <p>All methods may be called from any thread. Keys and values are not copied: callers must not
  * change them afterwards.
@@ -75,9 +74,8 @@ public final class Store {
   private static final long BUSY_NANOS = TimeUnit.SECONDS.toNanos(10);
 
   private final StoreContext context;
-  private final CurrentFile current;
+  final CurrentFile current;
   private final StoreWriter writer;
-  final StoreLifecycle lifecycle;
   final StoreUpkeep upkeep;
 
   private final long maxValue;
@@ -89,16 +87,11 @@ public final class Store {
   /** Creates a store whose file is not open yet. */
   Store(StoreContext context) {
     this.context = context;
-    this.current = new CurrentFile(context, this::fileFailed);
-    this.writer = new StoreWriter(context, current);
-    this.lifecycle = new StoreLifecycle(context, current, writer);
+    this.current = new CurrentFile(context);
+    this.writer = current.writer;
     this.maxValue = context.settings.maxValue();
     this.maxKey = context.settings.maxKey();
     this.upkeep = new StoreUpkeep(context, current);
-  }
-
-  private void fileFailed(StoreFile failed) {
-    lifecycle.replaceLater(failed);
   }
 
   /** Name of the cache. */
@@ -124,7 +117,7 @@ public final class Store {
   public Value readUncounted(byte[] key) {
     boolean mustStayMissing = false;
     boolean isOver = false;
-    if (!isOpen()) {
+    if (current.file() == null) {
       current.awaitOpenBriefly();
       // Asked before the value, which may arrive at any time.
       mustStayMissing = context.isSeedAwaited;
@@ -476,10 +469,8 @@ public final class Store {
     WRITTEN,
     /** The change is queued, and the older value is invalidated. */
     QUEUED,
-    /** The change is queued, but the disk was too busy to invalidate the older value. */
-    BUSY,
-    /** The change is queued until the file is open, which may hold an older value. */
-    BEFORE_OPEN,
+    /** The change is queued; an older value stays in a file that is busy, or not open yet. */
+    OLDER_LEFT,
     /** There is no file for now or for good, and nothing was queued. */
     NO_FILE
   }
@@ -503,7 +494,7 @@ public final class Store {
         if (mayWrite && file != null && writer.apply(file, key, write, /* mayEvict= */ false)) {
           outcome = Outcome.WRITTEN;
         } else {
-          outcome = file == null ? Outcome.BEFORE_OPEN : invalidateOlder(file, key);
+          outcome = file == null ? Outcome.OLDER_LEFT : invalidateOlder(file, key);
         }
         // If the file failed meanwhile, it may miss the change.
       } while (current.file() != file);
@@ -553,18 +544,15 @@ public final class Store {
   }
 
   private void finish(Change change, HashedKey key, PendingWrite write, boolean hasRoom) {
-    switch (change.outcome) {
-      case WRITTEN, NO_FILE -> {}
-      case QUEUED -> writeLater(key, hasRoom);
-      case BUSY, BEFORE_OPEN -> {
-        forgetOlderAfterCrash(key);
-        // The write itself may still be queued.
-        writeLater(key, hasRoom);
-      }
+    Outcome outcome = change.outcome;
+    if (outcome == Outcome.OLDER_LEFT) {
+      forgetOlderAfterCrash(key);
     }
-    boolean olderMayBeThere =
-        change.outcome == Outcome.BUSY || change.outcome == Outcome.BEFORE_OPEN;
-    if (change.outcome == Outcome.NO_FILE || (olderMayBeThere && current.isOver())) {
+    if (outcome == Outcome.QUEUED || outcome == Outcome.OLDER_LEFT) {
+      // Of the last, the write itself may still be queued.
+      writeLater(key, hasRoom);
+    }
+    if (outcome == Outcome.NO_FILE || (outcome == Outcome.OLDER_LEFT && current.isOver())) {
       if (successor == null && !current.noteMissed(/* all= */ false)) {
         change(key, write).close();
         return;
@@ -624,7 +612,7 @@ public final class Store {
       file.values.invalidate(key.bytes);
       return Outcome.QUEUED;
     } catch (StoreBusyException e) {
-      return Outcome.BUSY;
+      return Outcome.OLDER_LEFT;
     } catch (RuntimeException | InternalError | LinkageError e) {
       current.fail(file, e);
       return Outcome.QUEUED;
@@ -669,18 +657,13 @@ public final class Store {
     current.opened.await();
   }
 
-  /** See {@link StoreLifecycle#finishOpening}. */
-  void finishOpening() {
-    lifecycle.finishOpening();
-  }
-
   /**
-   * Closes the store like {@link StoreLifecycle#close}, and leaves its files alone afterwards, as
+   * Closes the store like {@link CurrentFile#close}, and leaves its files alone afterwards, as
    * another store of this process may open them.
    */
   void closeAndRelease() {
-    lifecycle.close();
-    lifecycle.release();
+    current.close();
+    current.release();
   }
 
   /**
@@ -706,12 +689,12 @@ public final class Store {
   }
 
   /**
-   * Runs the periodic upkeep: {@link StoreLifecycle#healIfDue}, which takes long with a seed, and
+   * Runs the periodic upkeep: {@link CurrentFile#healIfDue}, which takes long with a seed, and
    * {@link StoreUpkeep#everyMinute}.
    */
   void everyMinute() {
-    if (context.seed.isEmpty() || !context.threads.fill(lifecycle::healIfDue)) {
-      lifecycle.healIfDue();
+    if (context.seed.isEmpty() || !context.threads.fill(current::healIfDue)) {
+      current.healIfDue();
     }
     upkeep.everyMinute();
   }

@@ -21,7 +21,6 @@ import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreUnavailableException.User;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles;
 import java.io.IOException;
@@ -86,7 +85,7 @@ public final class StoreDirectory implements AutoCloseable {
   public volatile Optional<String> exposed = Optional.empty();
 
   private final DirectoryLock lock;
-  private final FolderDisk disk;
+  private final Disk disk;
   private final WhenLocked whenLocked;
   private final BooleanSupplier distrust;
 
@@ -146,7 +145,7 @@ public final class StoreDirectory implements AutoCloseable {
       BooleanSupplier distrust) {
     this.path = path;
     this.lock = new DirectoryLock(path, disk);
-    this.disk = new FolderDisk(disk);
+    this.disk = disk;
     this.disk.setLocked(false);
     this.obstacle = new StoreUnavailableException(path + " is not open yet", User.NOBODY);
     this.clock = clock;
@@ -169,7 +168,7 @@ public final class StoreDirectory implements AutoCloseable {
   public static StoreDirectory unopened(
       Path path, WhenLocked whenLocked, BooleanSupplier distrust) {
     return new StoreDirectory(
-        path, Disk.REAL, System::currentTimeMillis, StoreThreads::named, whenLocked, distrust);
+        path, new Disk(), System::currentTimeMillis, StoreThreads::named, whenLocked, distrust);
   }
 
   /** Why the folder is not open, so that all stores are in memory only; empty if it is open. */
@@ -204,7 +203,7 @@ public final class StoreDirectory implements AutoCloseable {
    * @throws StoreUnavailableException if it cannot be created or written, or is locked already
    */
   public static StoreDirectory open(Path path) throws StoreUnavailableException {
-    return open(path, Disk.REAL, System::currentTimeMillis);
+    return open(path, new Disk(), System::currentTimeMillis);
   }
 
   /**
@@ -350,7 +349,7 @@ public final class StoreDirectory implements AutoCloseable {
    */
   public synchronized void discard(String name, int version, Optional<Seed> seed)
       throws IOException {
-    FolderDisk.Step endSeed = seed.isPresent() ? seed.get()::moveAside : () -> {};
+    Disk.Step endSeed = seed.isPresent() ? seed.get()::moveAside : () -> {};
     StoreFiles files = files(name, version);
     if (stores.keySet().stream().anyMatch(open -> open.name().equals(name))) {
       // The open store is that of a plugin being replaced. Its files stay until it is closed.
@@ -403,7 +402,7 @@ public final class StoreDirectory implements AutoCloseable {
     Optional<Store> other = takeOther(settings);
     // Until the other store is open, its queued changes may be why the files are marked for
     // discard.
-    other.ifPresent(Store::finishOpening);
+    other.ifPresent(opened -> opened.current.finishOpening());
     StoreFiles files = files(settings.name(), settings.version());
     Store store = new Store(new StoreContext(settings, files, seed, this));
     String name = StoreFiles.storeOf(settings.name(), settings.version());
@@ -414,10 +413,10 @@ public final class StoreDirectory implements AutoCloseable {
       older.forwardTo(store);
     }
     other.ifPresent(Store::closeAndRelease);
-    Runnable opening = () -> store.lifecycle.open().ifPresent(onOpened);
+    Runnable opening = () -> store.current.open().ifPresent(onOpened);
     boolean isLong = seed.isPresent() && settings.oldValues() != OldValues.SECRET;
     if (!((isLong && threads.fill(opening)) || threads.open(opening))) {
-      var unused = store.lifecycle.open();
+      var unused = store.current.open();
     }
     return store;
   }
@@ -460,7 +459,7 @@ public final class StoreDirectory implements AutoCloseable {
   /** Closes a store. A failure does not keep the others from being closed. */
   private static void closeAlone(Store store) {
     try {
-      store.lifecycle.close();
+      store.current.close();
     } catch (RuntimeException | Error e) {
       logger.atSevere().withCause(e).log("Cache %s: cannot be closed", store.name());
     }
@@ -495,11 +494,11 @@ public final class StoreDirectory implements AutoCloseable {
     long deadline = System.nanoTime() + SETTLE_NANOS;
     inParallel(all, StoreDirectory::closeAlone, Long.MAX_VALUE);
     AtomicBoolean ours = new AtomicBoolean(true);
-    inParallel(all, store -> store.lifecycle.forceClosed(ours), deadline - System.nanoTime());
+    inParallel(all, store -> store.current.forceClosed(ours), deadline - System.nanoTime());
     synchronized (ours) {
       ours.set(false);
     }
-    all.forEach(store -> store.lifecycle.release());
+    all.forEach(store -> store.current.release());
   }
 
   /** See {@link StoreThreads#inParallel}. */

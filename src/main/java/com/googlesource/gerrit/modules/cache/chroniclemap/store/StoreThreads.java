@@ -16,7 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
 import com.google.common.util.concurrent.Uninterruptibles;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import java.util.List;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
@@ -231,7 +231,7 @@ final class StoreThreads {
 
   /**
    * Stops the threads; returns when they have ended, or after a while. A thread that creates a
-   * large file may run on; {@link FolderDisk} prevents it from doing harm.
+   * large file may run on; {@link Disk} prevents it from doing harm.
    *
    * @param deadline until when to wait for long tasks, about; on the clock of {@link
    *     System#nanoTime}

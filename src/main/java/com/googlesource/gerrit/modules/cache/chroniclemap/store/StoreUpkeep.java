@@ -15,8 +15,8 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FileReplacedException;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentReader;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFile;
@@ -134,7 +134,7 @@ final class StoreUpkeep {
    *
    * @return false if it is not any more, or the file has failed
    */
-  private boolean whileInUse(StoreFile file, FolderDisk.Step step) throws IOException {
+  private boolean whileInUse(StoreFile file, Disk.Step step) throws IOException {
     context.lock.lock();
     try {
       if (!current.uses(file)) {
@@ -226,7 +226,7 @@ final class StoreUpkeep {
     context.lock.yieldToWaiters();
     try (SegmentReader reader = file.reader()) {
       LongAdder expired = context.counts.expired;
-      FolderDisk.Step removal =
+      Disk.Step removal =
           () -> expired.add(file.values.removeOld(segments, reader, context::isTooOld));
       boolean isInUse = whileInUse(file, removal);
       reader.dropPages();

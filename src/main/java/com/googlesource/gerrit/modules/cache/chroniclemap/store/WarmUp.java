@@ -15,9 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEntryException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMapBuilder;
-import java.io.IOException;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
@@ -46,7 +44,7 @@ public final class WarmUp {
   private static void run() {
     try {
       RecordMapBuilder.warmUp();
-    } catch (DamagedEntryException | IOException | RuntimeException | Error e) {
+    } catch (RuntimeException | Error e) {
       // If something is wrong, the stores will report it.
       logger.atFine().withCause(e).log("warm-up failed");
     }

@@ -27,10 +27,10 @@ import java.util.concurrent.locks.ReentrantLock;
  * listed before it:
  *
  * <ol>
- *   <li>the one of {@link StoreLifecycle}, under which a new file is created
+ *   <li>that of {@link CurrentFile#heal}, under which a new file is created
  *   <li>this one
  *   <li>that of a key in {@link PendingWrites}, held while the key's write is changed
- *   <li>the one of {@link CurrentFile}, under which the file and the state change
+ *   <li>the inner one of {@link CurrentFile}, under which the file and the state change
  * </ol>
  */
 final class WriterLock extends ReentrantLock {

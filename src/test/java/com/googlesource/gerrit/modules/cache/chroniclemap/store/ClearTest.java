@@ -20,7 +20,6 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStore
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -145,13 +144,9 @@ class ClearTest {
   }
 
   /** Copies the folder before each call that could fail or be the last one. */
-  private final class CopyingDisk extends FolderDisk {
+  private final class CopyingDisk extends Disk {
     final List<Path> copies = new ArrayList<>();
     boolean isOn;
-
-    CopyingDisk() {
-      super(Disk.REAL);
-    }
 
     synchronized void copy() throws IOException {
       if (isOn) {
@@ -195,7 +190,7 @@ class ClearTest {
 
   /** Takes a copy for the file that it is a copy of: what a kill leaves. */
   private static Disk killed() {
-    return new FolderDisk(Disk.REAL) {
+    return new Disk() {
       @Override
       public boolean hasKey(Path file, String key) {
         return true;
@@ -237,7 +232,7 @@ class ClearTest {
   void aFullDiskIsNoObstacle(OldValues kind) throws Exception {
     AtomicBoolean isFull = new AtomicBoolean();
     Disk disk =
-        new FolderDisk(Disk.REAL) {
+        new Disk() {
           @Override
           public void allocating(Path file) throws IOException {
             throwIfFull();
@@ -278,7 +273,7 @@ class ClearTest {
   void nothingComesBackWhereTheDiskDoesNotTakeTheNote() throws Exception {
     AtomicBoolean isBroken = new AtomicBoolean();
     Disk disk =
-        new FolderDisk(Disk.REAL) {
+        new Disk() {
           @Override
           public void sync(Path folder) throws IOException {
             if (isBroken.compareAndSet(true, false)) {

@@ -18,7 +18,6 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.base.Splitter;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
@@ -41,7 +40,7 @@ import java.util.Random;
  * <p>Notes all that beside the folder, so that another process can let the machine stop when this
  * one was killed.
  */
-final class CrashingDisk extends FolderDisk {
+final class CrashingDisk extends Disk {
   private static final int PAGE = 4096;
 
   private final Path shadows;
@@ -63,7 +62,6 @@ final class CrashingDisk extends FolderDisk {
    * @param shadows an empty folder beside it, where all files stay that were ever made
    */
   CrashingDisk(Path folder, Path shadows, String boot) throws IOException {
-    super(Disk.REAL);
     this.shadows = shadows;
     this.boot = boot;
     Files.createDirectories(shadows);
@@ -81,7 +79,6 @@ final class CrashingDisk extends FolderDisk {
 
   /** Takes up what another process noted that is no more. */
   CrashingDisk(Path shadows) throws IOException {
-    super(Disk.REAL);
     this.shadows = shadows;
     this.boot = "";
     String all = Files.readString(log(), UTF_8);

@@ -704,7 +704,7 @@ class FaultWalkTest {
       kept.steps.run(script);
       if (script.store != null && script.store.stats().state() == StoreState.FAILED) {
         assertThat(script.store.stats().start().detail()).contains(" now: ");
-        script.store.lifecycle.heal();
+        script.store.current.heal();
         if (!disk.goesOn()) {
           script.findAll(before);
         }
@@ -775,11 +775,11 @@ class FaultWalkTest {
 
   /** A new file is made after a while, if the disk lets it. */
   private static void heal(Script script, FaultyDisk disk) throws Exception {
-    script.store.lifecycle.heal();
+    script.store.current.heal();
     if (!disk.goesOn()) {
       while (script.store.stats().state() == StoreState.FAILED) {
         Thread.onSpinWait();
-        script.store.lifecycle.heal();
+        script.store.current.heal();
       }
       assertThat(script.store.stats().state()).isEqualTo(StoreState.READY);
       script.put(7, 70);

@@ -16,7 +16,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.base.Throwables;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Touches;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.MappedByteBuffer;
@@ -298,7 +297,7 @@ final class FaultyDisk extends Disk {
         Kind.MAKE,
         file,
         () -> {
-          REAL.create(file);
+          super.create(file);
           return null;
         });
   }
@@ -314,7 +313,7 @@ final class FaultyDisk extends Disk {
         Kind.DELETE,
         file,
         () -> {
-          REAL.delete(file);
+          super.delete(file);
           return null;
         });
   }
@@ -325,7 +324,7 @@ final class FaultyDisk extends Disk {
         Kind.MAKE,
         from,
         () -> {
-          REAL.move(from, to);
+          super.move(from, to);
           if (mapped.remove(from)) {
             mapped.add(to);
           }
@@ -376,7 +375,7 @@ final class FaultyDisk extends Disk {
         Kind.LENGTHEN,
         file,
         () -> {
-          REAL.write(file, bytes);
+          super.write(file, bytes);
           return null;
         });
   }
@@ -441,7 +440,6 @@ final class FaultyDisk extends Disk {
         file,
         () -> {
           mapped.add(file);
-          Touches.tell(file, this::touching);
           synchronized (this) {
             callsBeforeMapping = calls;
           }
@@ -449,7 +447,8 @@ final class FaultyDisk extends Disk {
         });
   }
 
-  private void touching() {
+  @Override
+  public void touching(Path file) {
     synchronized (this) {
       touches++;
       if (!(fault == Fault.TOUCH && touches == n)
@@ -458,7 +457,8 @@ final class FaultyDisk extends Disk {
       }
       hits++;
     }
-    throw Touches.failure();
+    // As an unsafe memory access does, where the disk fails under the mapping.
+    throw new InternalError("a fault occurred in an unsafe memory access operation (a test)");
   }
 
   /** An open file whose calls count too. */

@@ -21,7 +21,6 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.nio.MappedByteBuffer;
@@ -116,7 +115,7 @@ class FewHandlesTest {
   @Test
   void asAnotherUser() throws Exception {
     Disk denied =
-        new FolderDisk(Disk.REAL) {
+        new Disk() {
           private void deny(Path file) throws IOException {
             if (file.toString().contains(".chm")) {
               throw new AccessDeniedException(file.toString());

@@ -18,7 +18,6 @@ import static com.google.common.truth.Truth.assertThat;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -47,11 +46,7 @@ class LateChangeTest {
 
   private final CountDownLatch arrived = new CountDownLatch(1);
 
-  private final class HeldDisk extends FolderDisk {
-    HeldDisk() {
-      super(Disk.REAL);
-    }
-
+  private final class HeldDisk extends Disk {
     @Override
     public void mapping(Path file) throws IOException {
       CountDownLatch latch = hold;

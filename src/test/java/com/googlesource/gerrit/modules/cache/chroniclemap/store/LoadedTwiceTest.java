@@ -19,9 +19,6 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Touches;
-import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
@@ -60,18 +57,9 @@ class LoadedTwiceTest {
   /** Stays in the middle of its change, which has ended the tickets of the key. */
   private final Thread changer = new Thread(() -> store.remove(KEY), "changer");
 
-  private final class SlowDisk extends FolderDisk {
-    SlowDisk() {
-      super(Disk.REAL);
-    }
-
+  private final class SlowDisk extends Disk {
     @Override
-    public void mapping(Path file) throws IOException {
-      super.mapping(file);
-      Touches.tell(file, this::touching);
-    }
-
-    private void touching() {
+    public void touching(Path file) {
       if (Thread.currentThread() == writer) {
         writing.countDown();
         Uninterruptibles.awaitUninterruptibly(goOn);

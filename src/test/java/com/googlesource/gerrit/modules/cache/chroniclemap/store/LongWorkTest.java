@@ -19,7 +19,6 @@ import static com.google.common.util.concurrent.Uninterruptibles.awaitUninterrup
 import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.key;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -77,7 +76,7 @@ class LongWorkTest {
 
   /** A disk on which the copies of large files do not begin before they may. */
   private static Disk slow(CountDownLatch begun, CountDownLatch mayEnd) {
-    return new FolderDisk(Disk.REAL) {
+    return new Disk() {
       @Override
       public void mapping(Path file) {
         String name = file.getFileName().toString();
@@ -117,7 +116,12 @@ class LongWorkTest {
 
   /** The disk after a crash of the machine, with a hook for each read of a file. */
   private static Disk watched(Runnable onRead) {
-    return new FolderDisk(TestStores.anotherBoot()) {
+    return new Disk() {
+      @Override
+      public String boot(Path file) {
+        return "another-boot";
+      }
+
       @Override
       public FileChannel open(Path file, Set<? extends OpenOption> options) throws IOException {
         FileChannel channel = super.open(file, options);
@@ -137,7 +141,7 @@ class LongWorkTest {
   /** Two files are checked after a crash of the machine. */
   @Test
   void checksOfWholeFilesTakeTurnsWithOtherUpkeep() throws Exception {
-    takesTurns(store -> store.lifecycle.checkRest(), VALUES);
+    takesTurns(store -> store.current.checkRest(), VALUES);
   }
 
   @Test

@@ -19,7 +19,6 @@ import static com.google.common.truth.Truth.assertThat;
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
@@ -56,7 +55,7 @@ class OtherVersionsTest {
   private volatile CountDownLatch changed;
 
   private final Disk disk =
-      new FolderDisk(Disk.REAL) {
+      new Disk() {
         @Override
         public List<Path> list(Path folder) throws IOException {
           CountDownLatch opening = changed;
@@ -137,7 +136,7 @@ class OtherVersionsTest {
     assertThat(store.stats().state()).isEqualTo(StoreState.FAILED);
     isUnreadable = false;
     if (opensLater) {
-      store.lifecycle.heal();
+      store.current.heal();
       assertThat(store.stats().state()).isEqualTo(StoreState.READY);
     }
     store.remove(KEY);

@@ -22,7 +22,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import com.google.common.collect.Range;
 import com.google.common.primitives.Bytes;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.ChronicleRuntime;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Envelope;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
@@ -298,7 +297,7 @@ class PartsTest {
   void aFileThatGetsNoDiskIsNotLeftMapped() throws Exception {
     Path path = temp.toRealPath().resolve("no-room");
     Disk full =
-        new FolderDisk(Disk.REAL) {
+        new Disk() {
           @Override
           public FileChannel open(Path file, Set<? extends OpenOption> options) throws IOException {
             if (options.contains(StandardOpenOption.WRITE)) {

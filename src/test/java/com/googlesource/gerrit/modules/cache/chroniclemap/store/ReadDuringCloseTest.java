@@ -19,9 +19,6 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStore
 
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Touches;
-import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
@@ -42,22 +39,13 @@ class ReadDuringCloseTest {
   private Store store;
   private final Thread reader = new Thread(() -> found.set(store.read(key(1))), "reader");
 
-  private final class SlowDisk extends FolderDisk {
-    SlowDisk() {
-      super(Disk.REAL);
-    }
-
+  private final class SlowDisk extends Disk {
     @Override
-    public void mapping(Path file) throws IOException {
-      super.mapping(file);
-      Touches.tell(
-          file,
-          () -> {
-            if (Thread.currentThread() == reader) {
-              reading.countDown();
-              Uninterruptibles.awaitUninterruptibly(goOn);
-            }
-          });
+    public void touching(Path file) {
+      if (Thread.currentThread() == reader) {
+        reading.countDown();
+        Uninterruptibles.awaitUninterruptibly(goOn);
+      }
     }
   }
 

@@ -20,7 +20,6 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
@@ -153,7 +152,7 @@ class RefusedWritesTest {
     AtomicBoolean armed = new AtomicBoolean();
     open(
         OldValues.SECRET,
-        new FolderDisk(Disk.REAL) {
+        new Disk() {
           @Override
           public void force(Path file, FileChannel open) throws IOException {
             if (armed.compareAndSet(true, false)) {
@@ -249,7 +248,7 @@ class RefusedWritesTest {
     List<Long> made = new ArrayList<>();
     AtomicBoolean broken = new AtomicBoolean();
     Disk failing =
-        new FolderDisk(Disk.REAL) {
+        new Disk() {
           @Override
           public void mapping(Path file) throws IOException {
             made.add(minutes.get());
@@ -297,7 +296,7 @@ class RefusedWritesTest {
     List<String> asked = new CopyOnWriteArrayList<>();
     open(
         OldValues.SECRET,
-        new FolderDisk(Disk.REAL) {
+        new Disk() {
           @Override
           public void force(Path file, FileChannel open) throws IOException {
             asked.add(file.toString());

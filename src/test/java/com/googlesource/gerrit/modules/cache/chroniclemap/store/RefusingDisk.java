@@ -15,7 +15,6 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -36,7 +35,7 @@ import java.util.function.Predicate;
  * Linux and ext4: a page that could not be written back counts as clean even so, may leave memory,
  * and is then read as it was before; who forces the file next is told that, once.
  */
-class RefusingDisk extends FolderDisk {
+class RefusingDisk extends Disk {
   /** What the disk has of each file that was forced. */
   private final Map<Path, byte[]> written = new HashMap<>();
 
@@ -48,10 +47,6 @@ class RefusingDisk extends FolderDisk {
 
   private boolean hasNoHandles;
   private int forced;
-
-  RefusingDisk() {
-    super(Disk.REAL);
-  }
 
   synchronized void refuse() {
     refused = file -> true;

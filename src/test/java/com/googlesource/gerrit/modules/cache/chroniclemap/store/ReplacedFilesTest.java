@@ -20,7 +20,6 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.google.common.primitives.Bytes;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
 import java.io.IOException;
@@ -210,7 +209,7 @@ class ReplacedFilesTest {
     }
     AtomicBoolean replaced = new AtomicBoolean();
     Disk disk =
-        new FolderDisk(Disk.REAL) {
+        new Disk() {
           @Override
           public void mapping(Path file) throws IOException {
             if (replaced.compareAndSet(false, true)) {
@@ -231,7 +230,7 @@ class ReplacedFilesTest {
     AtomicBoolean replaced = new AtomicBoolean();
     AtomicBoolean forced = new AtomicBoolean();
     Disk disk =
-        new FolderDisk(Disk.REAL) {
+        new Disk() {
           @Override
           public void force(Path file, FileChannel open) throws IOException {
             if (replaced.get() && file.toString().endsWith(".chm")) {
@@ -257,7 +256,7 @@ class ReplacedFilesTest {
   void aFileThatIsReplacedBeforeItGetsItsNameIsNotUsed(boolean state) throws Exception {
     AtomicBoolean armed = new AtomicBoolean();
     Disk disk =
-        new FolderDisk(Disk.REAL) {
+        new Disk() {
           @Override
           public void move(Path from, Path to) throws IOException {
             if (from.toString().endsWith(".growing") && armed.compareAndSet(true, false)) {
@@ -280,7 +279,7 @@ class ReplacedFilesTest {
   void aFileThatIsReplacedWhileTheStopForcesItIsNotTrusted() throws Exception {
     AtomicBoolean armed = new AtomicBoolean();
     Disk disk =
-        new FolderDisk(Disk.REAL) {
+        new Disk() {
           @Override
           public void force(Path file, FileChannel open) throws IOException {
             if (file.toString().endsWith(".chm") && armed.compareAndSet(true, false)) {
@@ -313,7 +312,7 @@ class ReplacedFilesTest {
     AtomicBoolean refuses = new AtomicBoolean();
     AtomicBoolean isDead = new AtomicBoolean();
     Disk disk =
-        new FolderDisk(Disk.REAL) {
+        new Disk() {
           private void unlessDead() throws IOException {
             if (isDead.get()) {
               throw new IOException("killed (a test)");

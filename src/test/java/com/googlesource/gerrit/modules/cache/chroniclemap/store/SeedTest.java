@@ -24,7 +24,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.Ol
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestSeed.Step;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FaultLog;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -266,7 +265,7 @@ class SeedTest {
     assertThat(store.stats().state()).isEqualTo(StoreState.FAILED);
     assertThat(store.read(key(1))).isNull();
     seed.hook = step -> {};
-    store.lifecycle.heal();
+    store.current.heal();
     assertThat(store.stats().state()).isEqualTo(StoreState.READY);
     assertThat(store.read(key(1))).isNull();
     assertThat(seed.isMoved).isTrue();
@@ -282,7 +281,7 @@ class SeedTest {
     beginAndWait(OldValues.MUTABLE, seed);
     assertThat(found(0, COUNT)).isEqualTo(0);
     seed.hook = step -> {};
-    store.lifecycle.heal();
+    store.current.heal();
     assertThat(found(0, COUNT)).isEqualTo(COUNT);
   }
 
@@ -332,7 +331,7 @@ class SeedTest {
     directory =
         StoreDirectory.open(
             temp.resolve("stores"),
-            new FolderDisk(Disk.REAL) {
+            new Disk() {
               @Override
               public void move(Path from, Path to) throws IOException {
                 moved.countDown();
@@ -348,7 +347,7 @@ class SeedTest {
         };
     beginAndWait(OldValues.SECRET, seed);
     seed.hook = step -> {};
-    Thread healing = Thread.ofPlatform().start(store.lifecycle::heal);
+    Thread healing = Thread.ofPlatform().start(store.current::heal);
     moved.await();
     assertThat(seed.isMoved).isTrue();
     boolean isFound = store.read(key(1)) != null;
@@ -434,7 +433,7 @@ class SeedTest {
     directory =
         StoreDirectory.open(
             temp.resolve("stores"),
-            new FolderDisk(Disk.REAL) {
+            new Disk() {
               @Override
               public void move(Path from, Path to) throws IOException {
                 if (isFull.get()) {
@@ -469,7 +468,7 @@ class SeedTest {
     }
     assertThat(said.toString()).contains("taken-over");
     isFull.set(false);
-    store.lifecycle.heal();
+    store.current.heal();
     assertThat(store.stats().state()).isEqualTo(StoreState.READY);
   }
 

@@ -15,7 +15,6 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
@@ -31,11 +30,7 @@ public final class SlowStores {
     return StoreDirectory.open(folder, new SlowDisk(), System::currentTimeMillis);
   }
 
-  private static final class SlowDisk extends FolderDisk {
-    SlowDisk() {
-      super(Disk.REAL);
-    }
-
+  private static final class SlowDisk extends Disk {
     @Override
     public void mapping(Path file) {
       if (file.toString().endsWith(".growing")) {

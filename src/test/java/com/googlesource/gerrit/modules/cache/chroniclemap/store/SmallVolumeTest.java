@@ -21,7 +21,6 @@ import com.google.common.collect.Iterables;
 import com.google.common.primitives.Ints;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -45,11 +44,7 @@ class SmallVolumeTest {
   private final List<Store> stores = new CopyOnWriteArrayList<>();
 
   /** A small volume, which tells what is free. */
-  private final class SmallVolume extends FolderDisk {
-    SmallVolume() {
-      super(Disk.REAL);
-    }
-
+  private final class SmallVolume extends Disk {
     @Override
     public long free(Path asked) {
       return VOLUME_BYTES - taken();

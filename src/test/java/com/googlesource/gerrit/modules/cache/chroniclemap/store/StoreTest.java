@@ -22,7 +22,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -502,7 +501,7 @@ class StoreTest {
     directory.close();
     AtomicBoolean failing = new AtomicBoolean();
     Disk disk =
-        new FolderDisk(Disk.REAL) {
+        new Disk() {
           @Override
           public long size(Path file) throws IOException {
             if (failing.get() && file.getFileName().toString().startsWith("cache3-")) {
@@ -651,7 +650,7 @@ class StoreTest {
     AtomicBoolean slow = new AtomicBoolean();
     CountDownLatch goOn = new CountDownLatch(1);
     Disk disk =
-        new FolderDisk(Disk.REAL) {
+        new Disk() {
           @Override
           public void mapping(Path file) throws IOException {
             if (slow.get()) {

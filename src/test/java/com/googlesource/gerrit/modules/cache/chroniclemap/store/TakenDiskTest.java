@@ -22,7 +22,6 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.hash.Hashing;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import java.io.IOException;
@@ -53,11 +52,7 @@ class TakenDiskTest {
   /** How often disk may be taken. */
   private final AtomicInteger left = new AtomicInteger(Integer.MAX_VALUE);
 
-  private final class ScarceDisk extends FolderDisk {
-    ScarceDisk() {
-      super(Disk.REAL);
-    }
-
+  private final class ScarceDisk extends Disk {
     @Override
     public void allocating(Path file) throws IOException {
       if (left.getAndDecrement() <= 0) {

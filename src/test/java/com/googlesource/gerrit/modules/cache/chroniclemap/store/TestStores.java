@@ -17,7 +17,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
@@ -151,7 +150,7 @@ public final class TestStores {
 
   /** The disk of this machine after another start of it. */
   static Disk anotherBoot() {
-    return new FolderDisk(Disk.REAL) {
+    return new Disk() {
       @Override
       public String boot(Path file) {
         return "another-boot";

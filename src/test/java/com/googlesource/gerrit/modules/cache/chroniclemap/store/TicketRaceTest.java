@@ -20,7 +20,6 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.primitives.Ints;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -143,7 +142,7 @@ class TicketRaceTest {
   void noLoadBringsAnOlderValueBackWhileTheFileIsBeingOpened() throws Exception {
     directory.close();
     Disk disk =
-        new FolderDisk(Disk.REAL) {
+        new Disk() {
           @Override
           public void mapping(Path file) {
             awaitUninterruptibly(mayOpen);

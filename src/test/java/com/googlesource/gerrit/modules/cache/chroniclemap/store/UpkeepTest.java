@@ -21,7 +21,6 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStore
 
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
@@ -144,13 +143,9 @@ class UpkeepTest {
   }
 
   /** Looks at the files of the folder whenever one is opened or gets disk, or is to be deleted. */
-  private final class Watched extends FolderDisk {
+  private final class Watched extends Disk {
     private long most;
     private int calls;
-
-    Watched() {
-      super(Disk.REAL);
-    }
 
     @Override
     public FileChannel open(Path file, Set<? extends OpenOption> options) throws IOException {
@@ -355,13 +350,9 @@ class UpkeepTest {
   }
 
   /** Keeps a copy waiting before it begins. */
-  private static final class WaitingCopies extends FolderDisk {
+  private static final class WaitingCopies extends Disk {
     final CountDownLatch made = new CountDownLatch(1);
     final CountDownLatch goOn = new CountDownLatch(1);
-
-    WaitingCopies() {
-      super(Disk.REAL);
-    }
 
     @Override
     public void mapping(Path file) {
@@ -644,7 +635,7 @@ class UpkeepTest {
     directory.close();
     List<String> written = new CopyOnWriteArrayList<>();
     Disk disk =
-        new FolderDisk(Disk.REAL) {
+        new Disk() {
           @Override
           public void force(Path file, FileChannel open) throws IOException {
             written.add(file.getFileName().toString());
@@ -667,8 +658,8 @@ class UpkeepTest {
     TestStores.awaitSettled(directory);
     written.clear();
     // As the folder does, but however long that takes.
-    store.lifecycle.close();
-    store.lifecycle.forceClosed(new AtomicBoolean(true));
+    store.current.close();
+    store.current.forceClosed(new AtomicBoolean(true));
     assertThat(written).hasSize(3);
     assertThat(written.get(0)).endsWith(".chm");
     assertThat(written.get(2)).startsWith("a-v1.use");

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 
 final class WarmUpTest {
   @Test
-  void usesAFileInMemory() throws Exception {
+  void usesAMapInMemory() {
     RecordMapBuilder.warmUp();
   }
 

@@ -36,10 +36,16 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReadWriteLock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
 
 /**
- * The disk operations of the stores, on the disk of this machine. They are in one class so that
- * tests can make each single call fail.
+ * The disk operations of the stores of one folder. They are in one class so that tests can make
+ * each single call fail.
+ *
+ * <p>While the folder is not locked for the stores, no file is deleted or renamed, and none but
+ * markers and the lock created: a thread that is still making a large file would otherwise
+ * interfere with another user of the folder.
  *
  * <p>Safe for any thread.
  */
@@ -56,8 +62,29 @@ public class Disk {
   private static final Method UNINTERRUPTIBLE =
       method("sun.nio.ch.FileChannelImpl", "setUninterruptible");
 
-  /** The disk of this machine. */
-  public static final Disk REAL = new Disk();
+  /** For files whose folder no other process uses, or which this process does not lock. */
+  public static final Disk REAL =
+      new Disk() {
+        @Override
+        public void setLocked(boolean isLocked) {}
+      };
+
+  /** Part of the name of each file that is a marker. */
+  public static final String MARKER = ".discard";
+
+  /** The name of the file by which the folder is locked. */
+  public static final String LOCK = "lock";
+
+  /** Held for reading while a file is deleted, renamed or created. */
+  private final ReadWriteLock lock = new ReentrantReadWriteLock();
+
+  /** Whether the folder may have another user. Guarded by {@link #lock}. */
+  private boolean isForeign;
+
+  /** A step that may fail on the disk. */
+  public interface Step {
+    void run() throws IOException;
+  }
 
   private static Method method(String type, String name, Class<?>... parameters) {
     try {
@@ -65,6 +92,28 @@ public class Disk {
     } catch (ReflectiveOperationException e) {
       logger.atFine().withCause(e).log("this runtime lacks %s", name);
       return null;
+    }
+  }
+
+  /** Says whether the folder is locked for the stores. If not, another process may use it. */
+  public void setLocked(boolean isLocked) {
+    lock.writeLock().lock();
+    try {
+      isForeign = !isLocked;
+    } finally {
+      lock.writeLock().unlock();
+    }
+  }
+
+  private void ifLocked(Path file, Step step) throws IOException {
+    lock.readLock().lock();
+    try {
+      if (isForeign) {
+        throw new IOException("the folder is not locked by this process: " + file);
+      }
+      step.run();
+    } finally {
+      lock.readLock().unlock();
     }
   }
 
@@ -86,10 +135,22 @@ public class Disk {
     return Files.size(file);
   }
 
-  /** Creates an empty file that only its owner can read. */
+  /**
+   * Creates an empty file that only its owner can read; a marker or the lock even if the folder is
+   * not locked.
+   */
   public void create(Path file) throws IOException {
-    Files.createFile(
-        file, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+    Step creation =
+        () ->
+            Files.createFile(
+                file,
+                PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+    String name = file.getFileName().toString();
+    if (name.contains(MARKER) || name.equals(LOCK)) {
+      creation.run();
+    } else {
+      ifLocked(file, creation);
+    }
   }
 
   /**
@@ -109,12 +170,12 @@ public class Disk {
 
   /** Deletes a file if it exists. */
   public void delete(Path file) throws IOException {
-    Files.deleteIfExists(file);
+    ifLocked(file, () -> Files.deleteIfExists(file));
   }
 
   /** Renames a file atomically and replaces any file of the new name. */
   public void move(Path from, Path to) throws IOException {
-    Files.move(from, to, StandardCopyOption.ATOMIC_MOVE);
+    ifLocked(from, () -> Files.move(from, to, StandardCopyOption.ATOMIC_MOVE));
   }
 
   /**
@@ -135,8 +196,7 @@ public class Disk {
    * @param file the name of the file, for messages and tests
    * @param open the file, as {@link #open} returned it
    * @throws IOException if the disk did not take all of the content. The system reports that only
-   *     once, and may have dropped the lost pages and read the older ones again. {@link FolderDisk}
-   *     throws a {@link LostContentException} then
+   *     once, and may have dropped the lost pages and read the older ones again
    */
   public void force(Path file, FileChannel open) throws IOException {
     open.force(true);
@@ -163,7 +223,7 @@ public class Disk {
 
   /** Writes a file that was just created. */
   public void write(Path file, byte[] bytes) throws IOException {
-    Files.write(file, bytes);
+    ifLocked(file, () -> Files.write(file, bytes));
   }
 
   /** Maps a whole file for reading and writing. */
@@ -301,4 +361,9 @@ public class Disk {
 
   /** Called before Chronicle-Map creates or opens a file and maps it. */
   public void mapping(Path file) throws IOException {}
+
+  /**
+   * Called before mapped memory of a file is accessed, which fails with an Error if the disk does.
+   */
+  public void touching(Path file) {}
 }

@@ -30,19 +30,29 @@ import net.openhft.chronicle.hash.AbstractData;
  * processors contend, and would copy 8 bytes at a time.
  */
 final class ArrayData extends AbstractData<byte[]> {
-  private final NewRecord bytes;
+  private final byte[] head;
+  private final byte[] tail;
+  private final int from;
+  private final int tailLength;
 
   ArrayData(NewRecord record) {
-    this.bytes = record;
+    this(record.header(), record.payload(), record.offset(), record.payloadLength());
   }
 
   ArrayData(byte[] key) {
-    this(new NewRecord(key, key, 0, 0));
+    this(key, key, 0, 0);
+  }
+
+  private ArrayData(byte[] head, byte[] tail, int from, int tailLength) {
+    this.head = head;
+    this.tail = tail;
+    this.from = from;
+    this.tailLength = tailLength;
   }
 
   @Override
   public long size() {
-    return (long) bytes.header().length + bytes.payloadLength();
+    return (long) head.length + tailLength;
   }
 
   @Override
@@ -50,9 +60,8 @@ final class ArrayData extends AbstractData<byte[]> {
   public void writeTo(RandomDataOutput target, long targetOffset) {
     // Checks that the target is so long.
     long end = target.addressForWrite(targetOffset + size());
-    int length = bytes.payloadLength();
-    OS.memory().writeBytes(end - size(), bytes.header(), 0, bytes.header().length);
-    OS.memory().writeBytes(end - length, bytes.payload(), bytes.offset(), length);
+    OS.memory().writeBytes(end - size(), head, 0, head.length);
+    OS.memory().writeBytes(end - tailLength, tail, from, tailLength);
   }
 
   @Override
@@ -77,9 +86,8 @@ final class ArrayData extends AbstractData<byte[]> {
 
   @Override
   public byte[] get() {
-    int head = bytes.header().length;
-    byte[] out = Arrays.copyOf(bytes.header(), head + bytes.payloadLength());
-    System.arraycopy(bytes.payload(), bytes.offset(), out, head, bytes.payloadLength());
+    byte[] out = Arrays.copyOf(head, head.length + tailLength);
+    System.arraycopy(tail, from, out, head.length, tailLength);
     return out;
   }
 

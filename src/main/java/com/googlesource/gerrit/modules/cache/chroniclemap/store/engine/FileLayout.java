@@ -39,44 +39,8 @@ import net.openhft.chronicle.map.VanillaChronicleMap;
  * <p>Source: net.openhft.chronicle.hash.impl.VanillaChronicleHash and CompactOffHeapLinearHashTable
  * of Chronicle-Map 2026.1, and its published data store specification. All numbers are little
  * endian.
- *
- * @param headersOffset offset of the first segment's header in the file, bytes; of the bytes before
- *     it, only a lock ever changes, see {@link SegmentHeaders#isLocked}. The headers themselves are
- *     in memory, and have no disk
- * @param segmentsOffset offset of the first segment in the file, bytes
- * @param segments number of segments
- * @param segmentBytes distance from one segment to the next, bytes
- * @param slots number of slots of a segment
- * @param slotBytes 4 or 8
- * @param keyBits bits of a slot that hold a part of the key's hash
- * @param chunkBits bits of a slot that hold the number of a chunk
- * @param countersOffset offset of the counters in a segment, bytes
- * @param freeListOffset offset of the bit set in a segment, bytes. Chunks that have no disk count
- *     as used in it
- * @param freeListBytes bytes of the bit set, a multiple of 8
- * @param chunksOffset offset of the chunks in a segment, bytes
- * @param chunks number of chunks of a segment
- * @param chunkBytes bytes of a chunk
- * @param maxRecord bytes of the longest record
- * @param splitting which segment a hash chooses, and the part of it that counts within the segment
  */
-record FileLayout(
-    long headersOffset,
-    long segmentsOffset,
-    int segments,
-    int segmentBytes,
-    int slots,
-    int slotBytes,
-    int keyBits,
-    int chunkBits,
-    int countersOffset,
-    int freeListOffset,
-    int freeListBytes,
-    int chunksOffset,
-    int chunks,
-    int chunkBytes,
-    int maxRecord,
-    HashSplitting splitting) {
+final class FileLayout {
   /** The hash function that Chronicle-Map 2026.1 uses for keys of bytes. */
   private static final LongHashFunction HASH = LongHashFunction.xx_r39();
 
@@ -87,45 +51,102 @@ record FileLayout(
   static final int NOT_READY = 0x8000_0000;
 
   /**
-   * Returns the layout of a map's file.
+   * Offset of the first segment's header in the file, bytes. Of the bytes before it, only a lock
+   * ever changes, see {@link SegmentHeaders#isLocked}. The headers themselves are in memory, and
+   * have no disk.
+   */
+  final long headersOffset;
+
+  /** Offset of the first segment in the file, bytes. */
+  final long segmentsOffset;
+
+  /** Number of segments. */
+  final int segments;
+
+  /** Distance from one segment to the next, bytes. */
+  final int segmentBytes;
+
+  /** Number of slots of a segment. */
+  final int slots;
+
+  /** 4 or 8. */
+  final int slotBytes;
+
+  /** Bits of a slot that hold a part of the key's hash. */
+  final int keyBits;
+
+  /** The same bits as a mask. */
+  private final long keyMask;
+
+  /** Bits of a slot that hold the number of a chunk, once moved down. */
+  final long chunkMask;
+
+  /** Offset of the counters in a segment, bytes. */
+  final int countersOffset;
+
+  /**
+   * Offset of the bit set in a segment, bytes. Chunks that have no disk count as used in the set.
+   */
+  final int freeListOffset;
+
+  /** Bytes of the bit set, a multiple of 8. */
+  final int freeListBytes;
+
+  /** Offset of the chunks in a segment, bytes. */
+  final int chunksOffset;
+
+  /** Number of chunks of a segment. */
+  final int chunks;
+
+  /** Bytes of a chunk. */
+  final int chunkBytes;
+
+  /** The bytes of a segment all of whose chunks may be used. */
+  final int fullRoom;
+
+  /** Bytes of the longest record. */
+  final int maxRecord;
+
+  /** Which segment a hash chooses, and the part of it that counts within the segment. */
+  private final HashSplitting splitting;
+
+  /**
+   * Reads the layout of a map's file.
    *
    * @throws IllegalStateException if records would not be found by it, as another version of
    *     Chronicle-Map may have made the file
    */
-  static FileLayout of(VanillaChronicleMap<?, ?, ?> map, int maxPayload) {
-    long freeListOffset =
-        map.tierHashLookupOuterSize + VanillaChronicleHash.TIER_COUNTERS_AREA_SIZE;
-    FileLayout layout =
-        new FileLayout(
-            map.segmentHeadersOffset,
-            map.sizeInBytesWithoutTiers() - map.actualSegments * map.tierSize,
-            map.actualSegments,
-            Math.toIntExact(map.tierSize),
-            Math.toIntExact(map.tierHashLookupCapacity),
-            map.tierHashLookupSlotSize,
-            map.tierHashLookupKeyBits,
-            map.tierHashLookupValueBits,
-            Math.toIntExact(map.tierHashLookupOuterSize),
-            Math.toIntExact(freeListOffset),
-            Math.toIntExact(map.tierFreeListInnerSize),
-            Math.toIntExact(freeListOffset + map.tierFreeListOuterSize),
-            Math.toIntExact(map.actualChunksPerSegmentTier),
-            Math.toIntExact(map.chunkSize),
-            Envelope.HEADER_LENGTH + maxPayload,
-            map.hashSplitting);
+  FileLayout(VanillaChronicleMap<?, ?, ?> map, int maxPayload) {
+    headersOffset = map.segmentHeadersOffset;
+    segmentsOffset = map.sizeInBytesWithoutTiers() - map.actualSegments * map.tierSize;
+    segments = map.actualSegments;
+    segmentBytes = Math.toIntExact(map.tierSize);
+    slots = Math.toIntExact(map.tierHashLookupCapacity);
+    slotBytes = map.tierHashLookupSlotSize;
+    keyBits = map.tierHashLookupKeyBits;
+    keyMask = (1L << keyBits) - 1;
+    chunkMask = (1L << map.tierHashLookupValueBits) - 1;
+    countersOffset = Math.toIntExact(map.tierHashLookupOuterSize);
+    freeListOffset = Math.toIntExact(countersOffset + VanillaChronicleHash.TIER_COUNTERS_AREA_SIZE);
+    freeListBytes = Math.toIntExact(map.tierFreeListInnerSize);
+    chunksOffset = Math.toIntExact(freeListOffset + map.tierFreeListOuterSize);
+    chunks = Math.toIntExact(map.actualChunksPerSegmentTier);
+    chunkBytes = Math.toIntExact(map.chunkSize);
+    fullRoom = startOf(chunks);
+    maxRecord = Envelope.HEADER_LENGTH + maxPayload;
+    splitting = map.hashSplitting;
     if (map.checksumEntries
         || map.alignment != 1
         || map.tierEntrySpaceInnerOffset != 0
         || map.keySizeMarshaller != StopBitSizeMarshaller.INSTANCE
         || map.valueSizeMarshaller != StopBitSizeMarshaller.INSTANCE
-        || Integer.bitCount(layout.slots) != 1
-        || (layout.slotBytes != Integer.BYTES && layout.slotBytes != Long.BYTES)
-        || layout.slots * layout.slotBytes > layout.countersOffset
-        || layout.startOf(layout.chunks) > layout.segmentBytes
-        || layout.offsetOf(layout.segments) > map.dataStoreSize()) {
+        || Integer.bitCount(slots) != 1
+        || (slotBytes != Integer.BYTES && slotBytes != Long.BYTES)
+        || slots * slotBytes > countersOffset
+        || fullRoom > segmentBytes
+        || offsetOf(segments) > map.dataStoreSize()) {
       throw new IllegalStateException("the records of the file are laid out in another way");
     }
-    return layout;
   }
 
   /** Offset of a segment in the file, bytes. */
@@ -163,11 +184,6 @@ record FileLayout(
     return Math.clamp((room - chunksOffset) / chunkBytes, 0, chunks);
   }
 
-  /** The bytes of a segment all of whose chunks may be used. */
-  int fullRoom() {
-    return startOf(chunks);
-  }
-
   /** The bytes of a segment with so many chunks, and those that end on the same page as these. */
   int roomFor(int segment, long wanted) {
     long start = offsetOf(segment);
@@ -177,7 +193,7 @@ record FileLayout(
 
   /** Number of the first chunk of a slot's entry. */
   long chunkOf(long slot) {
-    return (slot >>> keyBits) & mask(chunkBits);
+    return (slot >>> keyBits) & chunkMask;
   }
 
   /** Offset of a chunk in its segment, bytes; of the number of chunks, where the last one ends. */
@@ -187,7 +203,7 @@ record FileLayout(
 
   /** The part of the key's hash that is in a slot. */
   long keyOf(long slot) {
-    return slot & mask(keyBits);
+    return slot & keyMask;
   }
 
   static long hash(byte[] key) {
@@ -202,16 +218,12 @@ record FileLayout(
   /** The part of a key's hash that a slot would hold; never 0, which marks an unused slot. */
   long slotKey(long hash) {
     long key = keyOf(splitting.segmentHash(hash));
-    return key == 0 ? mask(keyBits) : key;
+    return key == 0 ? keyMask : key;
   }
 
   /** Whether the key of a record is found by way of a slot. */
   boolean isPlace(int segment, long slot, RecordView record) {
     long hash = HASH.hashBytes(record.bytes, record.keyAt, record.keyLength);
     return segmentOf(hash) == segment && slotKey(hash) == keyOf(slot);
-  }
-
-  private static long mask(int bits) {
-    return (1L << bits) - 1;
   }
 }

@@ -26,7 +26,9 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.MappedByteBuffer;
+import java.nio.channels.ClosedChannelException;
 import java.nio.channels.FileChannel;
+import java.nio.file.FileSystemException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -106,9 +108,7 @@ public final class FileState {
   /** Null once released. Used under this object's lock, or while the store's file is in use. */
   private ByteBuffer buffer;
 
-  /**
-   * The mapped state file, to force it even if another file has its name; null if in memory only.
-   */
+  /** The mapped state file, to force it even if another file has its name. */
   private FileChannel channel;
 
   /** The key of the state file that is mapped. */
@@ -178,16 +178,6 @@ public final class FileState {
     }
   }
 
-  /** Returns the state of a map in memory. */
-  static FileState inMemory(int segments) {
-    ByteBuffer zeros =
-        ByteBuffer.allocateDirect(SegmentCounts.end(segments)).order(ByteOrder.LITTLE_ENDIAN);
-    zeros.put(SegmentCounts.endBefore(segments), SegmentCounts.fullRooms(segments).array());
-    FileState state = new FileState(Disk.REAL, null, zeros.putInt(SEGMENTS_AT, segments));
-    state.noted = true;
-    return state;
-  }
-
   /** Opens a state file; empty if there is none, or none that is valid. */
   public static Optional<FileState> open(Disk disk, Path path, int segments) throws IOException {
     try {
@@ -246,7 +236,7 @@ public final class FileState {
    *     the whole map is free
    */
   void describe(Path store, long fileBytes, FileLayout layout) throws IOException {
-    int headerBytes = Math.toIntExact(layout.headersOffset());
+    int headerBytes = Math.toIntExact(layout.headersOffset);
     int checksum;
     try (FileChannel channel = disk.open(store, Set.of(StandardOpenOption.READ))) {
       checksum = headerChecksum(channel, headerBytes);
@@ -254,8 +244,8 @@ public final class FileState {
     buffer.putLong(FILE_BYTES_AT, fileBytes);
     buffer.putInt(HEADER_BYTES_AT, headerBytes);
     buffer.putInt(HEADER_CHECKSUM_AT, checksum);
-    buffer.putLong(SEGMENTS_OFFSET_AT, layout.segmentsOffset());
-    buffer.putInt(SEGMENT_BYTES_AT, layout.segmentBytes());
+    buffer.putLong(SEGMENTS_OFFSET_AT, layout.segmentsOffset);
+    buffer.putInt(SEGMENT_BYTES_AT, layout.segmentBytes);
     putText(BOOT_AT, disk.boot(path));
     putText(KEY_AT, storeKey);
     buffer.putInt(CHECKSUM_AT, fixedChecksum(buffer));
@@ -367,7 +357,23 @@ public final class FileState {
 
   /** Forces the state file to disk. */
   public void force() throws IOException {
-    disk.force(path, channel);
+    force(path, channel);
+  }
+
+  /**
+   * Forces an open file to disk.
+   *
+   * @throws LostContentException if the disk did not take what was written
+   */
+  void force(Path file, FileChannel open) throws IOException {
+    try {
+      disk.force(file, open);
+    } catch (FileSystemException | ClosedChannelException e) {
+      throw e;
+    } catch (IOException e) {
+      throw new LostContentException(
+          "the disk did not take what was written: " + e.getMessage(), e);
+    }
   }
 
   /** Notes that the file is open in this boot. */

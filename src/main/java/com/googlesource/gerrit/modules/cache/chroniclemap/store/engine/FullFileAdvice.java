@@ -102,13 +102,13 @@ public final class FullFileAdvice {
 
   private void expectNext(long end, long length) {
     int segment = layout.segmentAt(end - 1 - address);
-    long data = start(segment) + layout.chunksOffset();
-    int after = Math.toIntExact((end - data + layout.chunkBytes() - 1) / layout.chunkBytes());
-    int chunks = Math.toIntExact(length / layout.chunkBytes()) + 1;
+    long data = start(segment) + layout.chunksOffset;
+    int after = Math.toIntExact((end - data + layout.chunkBytes - 1) / layout.chunkBytes);
+    int chunks = Math.toIntExact(length / layout.chunkBytes) + 1;
     int next = free(segment).nextRun(after, chunks);
     if (next >= 0) {
       ChronicleRuntime.expectRead(
-          data + (long) next * layout.chunkBytes(), (long) chunks * layout.chunkBytes());
+          data + (long) next * layout.chunkBytes, (long) chunks * layout.chunkBytes);
     } else if (!before.containsKey(segment) && before.size() < MAX_SEGMENTS) {
       read(segment, LibC.get());
     }
@@ -116,7 +116,7 @@ public final class FullFileAdvice {
 
   /** To be called before a segment is scanned for records to evict. */
   public void evicting(int segment) {
-    checkIndex(segment, layout.segments());
+    checkIndex(segment, layout.segments);
     if (isOn) {
       attempt(() -> readUnlessRead(segment));
     }
@@ -201,17 +201,17 @@ public final class FullFileAdvice {
     long from = firstPage(segment) + (long) page * PAGE_BYTES - start(segment);
     long to = from + PAGE_BYTES;
     return (resident[page] & LibC.RESIDENT) == 0
-        && from >= layout.chunksOffset()
-        && to <= layout.segmentBytes()
-        && !free.isAnyFree(chunkAt(from), chunkAt(to + layout.chunkBytes() - 1));
+        && from >= layout.chunksOffset
+        && to <= layout.segmentBytes
+        && !free.isAnyFree(chunkAt(from), chunkAt(to + layout.chunkBytes - 1));
   }
 
   private int chunkAt(long offsetInSegment) {
-    return Math.toIntExact((offsetInSegment - layout.chunksOffset()) / layout.chunkBytes());
+    return Math.toIntExact((offsetInSegment - layout.chunksOffset) / layout.chunkBytes);
   }
 
   private FreeChunks free(int segment) {
-    return new FreeChunks(start(segment) + layout.freeListOffset(), layout.chunks());
+    return new FreeChunks(start(segment) + layout.freeListOffset, layout.chunks);
   }
 
   private long start(int segment) {

@@ -78,7 +78,7 @@ record MapFileMaker(ChronicleMapBuilder<byte[], byte[]> builder, int maxPayload)
    */
   private void writeState(RandomAccessFile file, Path path, VanillaChronicleMap<?, ?, ?> map)
       throws IOException {
-    FileLayout layout = FileLayout.of(map, maxPayload);
+    FileLayout layout = new FileLayout(map, maxPayload);
     int headerBytes;
     try {
       Field field = VanillaChronicleHash.class.getDeclaredField("segmentHeaderSize");
@@ -87,7 +87,7 @@ record MapFileMaker(ChronicleMapBuilder<byte[], byte[]> builder, int maxPayload)
     } catch (ReflectiveOperationException e) {
       throw new IllegalStateException("another version of Chronicle-Map", e);
     }
-    long headersOffset = layout.segmentsOffset() - (long) layout.segments() * headerBytes;
+    long headersOffset = layout.segmentsOffset - (long) layout.segments * headerBytes;
     var unused = Holes.allocateAgain(file, path, 0, headersOffset);
     // The lock of the whole map comes first, and zeros follow.
     ByteBuffer bytes = ByteBuffer.allocateDirect(Math.toIntExact(headersOffset - map.headerSize));

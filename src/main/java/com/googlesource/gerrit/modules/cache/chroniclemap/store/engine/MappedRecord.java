@@ -42,9 +42,9 @@ record MappedRecord(long address, int length) {
    * @throws IllegalStateException if the segment is damaged
    */
   static MappedRecord find(FileLayout layout, long segment, long slotKey, byte[] key) {
-    int mask = layout.slots() - 1;
+    int mask = layout.slots - 1;
     int at = (int) slotKey & mask;
-    for (int i = 0; i < layout.slots(); i++) {
+    for (int i = 0; i < layout.slots; i++) {
       long slot = layout.mappedSlot(segment, at);
       if (slot == 0) {
         return null;
@@ -64,7 +64,7 @@ record MappedRecord(long address, int length) {
 
   /** Passes on each record of a segment in the order of the slots. */
   static void forEach(FileLayout layout, long segment, RecordMap.Scan scan) {
-    for (int i = 0; i < layout.slots(); i++) {
+    for (int i = 0; i < layout.slots; i++) {
       long slot = layout.mappedSlot(segment, i);
       if (slot == 0) {
         continue;
@@ -82,7 +82,7 @@ record MappedRecord(long address, int length) {
 
   private static MappedRecord of(FileLayout layout, long segment, long at) {
     int length = length(layout, segment, at);
-    if (length < Envelope.HEADER_LENGTH || length > layout.maxRecord()) {
+    if (length < Envelope.HEADER_LENGTH || length > layout.maxRecord) {
       throw new IllegalStateException("damaged segment: no record has this length");
     }
     return new MappedRecord(at + lengthBytes(length), length);
@@ -90,7 +90,7 @@ record MappedRecord(long address, int length) {
 
   /** Reads the length of the bytes that follow it, all of which are within the segment. */
   private static int length(FileLayout layout, long segment, long at) {
-    long end = segment + layout.startOf(layout.chunks());
+    long end = segment + layout.fullRoom;
     long length = 0;
     for (int i = 0; i < MAX_LENGTH_BYTES && at + i < end; i++) {
       byte next = MEMORY.readByte(at + i);
@@ -156,20 +156,12 @@ record MappedRecord(long address, int length) {
   }
 
   /**
-   * A copy of a record, whose checksum is still to be compared.
-   *
-   * @param kind with the mark of an invalidated record
-   * @param payload where the payload was copied to; null if it was not
-   */
-  record Copy(int kind, int crc, long created, byte[] payload, int length) {}
-
-  /**
-   * Copies the record, unless it is invalidated.
+   * Copies the record, whose checksum is still to be compared.
    *
    * @param into takes the payload if there is room; null for a new array
    * @param from where the payload begins there
    */
-  Copy copy(byte[] into, int from) {
+  StoredValue copy(byte[] into, int from) {
     // Read once: the record may be invalidated meanwhile, and its checksum is without the mark.
     int kind = storedKind();
     int payloadLength = length - Envelope.HEADER_LENGTH;
@@ -179,6 +171,6 @@ record MappedRecord(long address, int length) {
       MEMORY.readBytes(address + Envelope.HEADER_LENGTH, payload, from, payloadLength);
     }
     int crc = MEMORY.readInt(address + Envelope.CRC_OFFSET);
-    return new Copy(kind, crc, created(), payload, payloadLength);
+    return new StoredValue(kind, crc, created(), payload, payloadLength);
   }
 }

@@ -68,11 +68,6 @@ import net.openhft.chronicle.map.VanillaChronicleMap;
 public final class RecordMap {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  /** Makes what runs before each access to the file of a path, for tests in which that fails. */
-  static volatile Function<Path, Runnable> touches = path -> () -> {};
-
-  private final Runnable touching;
-
   private final ChronicleMap<byte[], byte[]> map;
 
   /** Kept here because the map only returns its address while it is open. */
@@ -90,7 +85,7 @@ public final class RecordMap {
   /** Limits the repairs at a time in the whole process, as each takes a segment of heap. */
   private static final Striped<Lock> REPAIRS = Striped.lock(4);
 
-  /** For messages and tests; null if the map is in memory only. */
+  /** For messages and tests. */
   private final Path path;
 
   private final LongAdder damaged;
@@ -117,7 +112,7 @@ public final class RecordMap {
 
   private final Disk disk;
 
-  /** The file as the map has it open, to allocate disk; null if the map is in memory only. */
+  /** The file as the map has it open, to allocate disk. */
   private final RandomAccessFile file;
 
   /** The name by which {@link #file} was opened. */
@@ -134,16 +129,15 @@ public final class RecordMap {
 
   /**
    * The file that is mapped, even if another file has its name, for all access that bypasses the
-   * mapping; null if the map is in memory only.
+   * mapping.
    */
   private final FileChannel channel;
 
   /**
    * Takes over a map that is not used yet.
    *
-   * @param path for messages and tests; null if the map is in memory only
-   * @param channel to read, write and force the file, closed with this map; null if the map is in
-   *     memory only
+   * @param path for messages and tests
+   * @param channel to read, write and force the file, closed with this map
    * @param damaged counts damaged records that are found in repairs
    */
   RecordMap(
@@ -158,37 +152,36 @@ public final class RecordMap {
       throws IOException {
     this.channel = channel;
     this.disk = disk;
-    this.touching = touches.apply(path);
     this.map = map;
     VanillaChronicleMap<?, ?, ?> hash = (VanillaChronicleMap<?, ?, ?>) map;
     this.address = hash.bsAddress();
     this.mappedBytes = hash.dataStoreSize();
     this.state = state;
     this.counts = state.counts;
-    this.layout = FileLayout.of(hash, geometry.maxPayload());
+    this.layout = new FileLayout(hash, geometry.maxPayload());
     this.advice = new FullFileAdvice(address, mappedBytes, layout, counts);
     this.headers = SegmentHeaders.takeOver(hash);
     if (SegmentHeaders.isLocked(hash)) {
       state.beforeWrite();
       SegmentHeaders.unlock(hash);
     }
-    for (int i = 0; i < layout.segments(); i++) {
-      if (counts.records(i) < 0 || counts.records(i) >= layout.slots()) {
+    for (int i = 0; i < layout.segments; i++) {
+      if (counts.records(i) < 0 || counts.records(i) >= layout.slots) {
         counts.mark(i);
       }
-      if (counts.room(i) < 0 || counts.room(i) > layout.fullRoom()) {
-        counts.setRoom(i, layout.fullRoom());
+      if (counts.room(i) < 0 || counts.room(i) > layout.fullRoom) {
+        counts.setRoom(i, layout.fullRoom);
       }
       headers.setEntries(i, counts.isUnchecked(i) ? 0 : counts.records(i));
     }
-    this.used = new boolean[layout.segments()];
+    this.used = new boolean[layout.segments];
     this.path = path;
     this.damaged = damaged;
     this.geometry = geometry;
     this.fileBytes = fileBytes;
     // Last, as it has to be released.
-    this.opened = path == null ? null : path.toFile().getCanonicalFile();
-    this.file = path == null ? null : CanonicalRandomAccessFiles.acquire(opened);
+    this.opened = path.toFile().getCanonicalFile();
+    this.file = CanonicalRandomAccessFiles.acquire(opened);
   }
 
   // ---- reading
@@ -196,17 +189,11 @@ public final class RecordMap {
   /**
    * Reads a record, which copies it once. Writes to the file only to repair the segment.
    *
-   * @return null if there is none; {@link StoredValue#INVALIDATED} if it is invalidated
+   * @return null if there is none; one without payload if it is invalidated
    * @throws DamagedEntryException if the bytes are not those that were stored
    */
   public StoredValue read(byte[] storedKey) throws DamagedEntryException {
-    MappedRecord.Copy copy = copy(storedKey, null, 0);
-    if (copy == null) {
-      return null;
-    }
-    return copy.payload() == null
-        ? StoredValue.INVALIDATED
-        : new StoredValue(copy.kind(), copy.created(), copy.payload());
+    return read(storedKey, null, 0);
   }
 
   /**
@@ -217,37 +204,27 @@ public final class RecordMap {
    */
   public int readInto(byte[] storedKey, byte[] target, int from) throws DamagedEntryException {
     checkFromToIndex(from, target.length, target.length);
-    MappedRecord.Copy copy = copy(storedKey, target, from);
-    return copy == null || copy.payload() == null ? -1 : copy.length();
+    StoredValue found = read(storedKey, target, from);
+    return found == null || found.isInvalidated() ? -1 : found.length();
   }
 
-  private MappedRecord.Copy copy(byte[] storedKey, byte[] target, int from)
-      throws DamagedEntryException {
-    MappedRecord.Copy copy = withRecord(storedKey, record -> record.copy(target, from), null);
-    if (copy == null || Envelope.isInvalidated(copy.kind())) {
-      return copy;
+  private StoredValue read(byte[] storedKey, byte[] target, int from) throws DamagedEntryException {
+    StoredValue found = withRecord(storedKey, record -> record.copy(target, from), null);
+    if (found == null || found.isInvalidated()) {
+      return found;
     }
-    if (copy.payload() == null) {
+    if (found.payload() == null) {
       throw new DamagedEntryException("a record is too long", /* certain= */ true);
     }
-    if (copy.crc()
-        != Envelope.checksum(
-            storedKey,
-            0,
-            storedKey.length,
-            copy.kind(),
-            copy.created(),
-            copy.payload(),
-            from,
-            copy.length())) {
+    if (!found.isIntact(storedKey, from)) {
       throw new DamagedEntryException("checksum differs", /* certain= */ true);
     }
-    return copy;
+    return found;
   }
 
   /** To be called before the writer uses a segment, which repairs it if it is unchecked. */
   private void beginUse(int segment) {
-    touching.run();
+    disk.touching(path);
     if (gate.isShut()) {
       throw new IllegalStateException("the file is closed");
     }
@@ -264,7 +241,7 @@ public final class RecordMap {
 
   /** A segment has one tier. Chronicle-Map would look for the next one where nothing is mapped. */
   private void checkTiers(int segment) {
-    long next = addressOf(segment) + layout.countersOffset();
+    long next = addressOf(segment) + layout.countersOffset;
     if (OS.memory().readLong(next) != 0) {
       throw new IllegalStateException("damaged segment: it has a next tier");
     }
@@ -292,7 +269,6 @@ public final class RecordMap {
   public void repair(int segment, Throwable cause) {
     if (cause instanceof StoreBusyException
         || cause.getCause() instanceof IOException
-        || channel == null
         || gate.isShut()) {
       Throwables.throwIfUnchecked(cause);
     }
@@ -304,7 +280,7 @@ public final class RecordMap {
 
   /** Repairs a segment under its locks; returns how many damaged records that has dropped. */
   public int dropDamaged(int segment) {
-    touching.run();
+    disk.touching(path);
     int[] dropped = {0};
     whileLocked(
         segment,
@@ -317,7 +293,7 @@ public final class RecordMap {
 
   /** Runs a step while nobody reads or writes a segment. */
   private void whileLocked(int segment, Runnable step) {
-    SegmentLocks.lockForWrite(headers, segment);
+    headers.lockForWrite(segment);
     try {
       step.run();
     } finally {
@@ -350,19 +326,19 @@ public final class RecordMap {
 
   private <T> T withRecord(
       byte[] storedKey, long hash, int segment, Function<MappedRecord, T> question, T ifAbsent) {
-    touching.run();
+    disk.touching(path);
     if (counts.isToBeEmptied(segment)) {
       // No reader waits for that.
       return ifAbsent;
     }
     checkInside(segment);
-    SegmentLocks.lockForRead(headers, segment);
+    headers.lockForRead(segment);
     try {
       if (counts.isUnchecked(segment)) {
         // A repair has begun since, and was not ended: an invalidation would find nothing.
         throw new StoreBusyException();
       }
-      MappedRecord record = isUnused(segment) ? null : find(storedKey, hash);
+      MappedRecord record = isUnused(segment) ? null : find(storedKey, hash, segment);
       return record == null ? ifAbsent : question.apply(record);
     } finally {
       headers.unlockRead(segment);
@@ -370,9 +346,8 @@ public final class RecordMap {
   }
 
   /** Finds a record; null if there is none. The caller holds a lock of the segment. */
-  private MappedRecord find(byte[] storedKey, long hash) {
-    return MappedRecord.find(
-        layout, addressOf(layout.segmentOf(hash)), layout.slotKey(hash), storedKey);
+  private MappedRecord find(byte[] storedKey, long hash, int segment) {
+    return MappedRecord.find(layout, addressOf(segment), layout.slotKey(hash), storedKey);
   }
 
   private long addressOf(int segment) {
@@ -424,13 +399,13 @@ public final class RecordMap {
       return new Put(false, null);
     }
     try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey, segment)) {
-      SegmentLocks.lockForUpdate(query);
-      MappedRecord there = find(storedKey, hash);
+      SegmentHeaders.lockForUpdate(query);
+      MappedRecord there = find(storedKey, hash, segment);
       if (there != null && !same && !there.isInvalidated() && !isSame(there, record)) {
         noteChange();
       }
       byte[] head = there == null ? null : there.head();
-      SegmentLocks.lockForWrite(query);
+      SegmentHeaders.lockForWrite(query);
       begin(segment);
       counts.noteCreated(segment, Envelope.createdOf(record.header(), 0));
       if (there != null && record.length() <= there.length()) {
@@ -507,12 +482,12 @@ public final class RecordMap {
       return false;
     }
     try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey, segment)) {
-      SegmentLocks.lockForUpdate(query);
-      MappedRecord there = find(storedKey, hash);
+      SegmentHeaders.lockForUpdate(query);
+      MappedRecord there = find(storedKey, hash, segment);
       if (there == null) {
         return false;
       }
-      SegmentLocks.lockForWrite(query);
+      SegmentHeaders.lockForWrite(query);
       begin(segment);
       query.remove(query.entry());
       count(segment, storedKey, -1, -there.length());
@@ -545,11 +520,11 @@ public final class RecordMap {
 
   /** Repairs or empties a segment if it is unchecked; for any thread. */
   public void check(int segment) {
+    checkIndex(segment, layout.segments);
     whileMapped(() -> checkInside(segment));
   }
 
   private void checkInside(int segment) {
-    checkIndex(segment, layout.segments());
     if (counts.isUnchecked(segment)) {
       whileLocked(segment, () -> damaged.add(repairUnchecked(segment)));
     }
@@ -597,10 +572,10 @@ public final class RecordMap {
   private void empty(int segment) {
     state.beforeWrite();
     long start = layout.offsetOf(segment);
-    int bytes = Math.max(counts.room(segment), layout.chunksOffset());
+    int bytes = Math.max(counts.room(segment), layout.chunksOffset);
     try {
       // Not through the mapping: of a segment that was not checked, it is not known what has disk.
-      SegmentReader.writeFully(channel, start, ByteBuffer.allocate(layout.chunksOffset()));
+      SegmentReader.writeFully(channel, start, ByteBuffer.allocate(layout.chunksOffset));
     } catch (IOException e) {
       throw new IllegalStateException("cannot empty segment " + segment, e);
     }
@@ -630,11 +605,12 @@ public final class RecordMap {
    */
   public void scanSegment(int index, Scan scan) {
     // Memory beyond the last segment is not mapped.
+    checkIndex(index, layout.segments);
     beginUse(index);
     if (isUnused(index)) {
       return;
     }
-    SegmentLocks.lockForRead(headers, index);
+    headers.lockForRead(index);
     try {
       MappedRecord.forEach(layout, addressOf(index), scan);
     } finally {
@@ -666,7 +642,7 @@ public final class RecordMap {
 
   /** The bytes of the file that have disk, about. */
   public long diskBytes() {
-    return Math.min(fileBytes, layout.headersOffset() + counts.rooms());
+    return Math.min(fileBytes, layout.headersOffset + counts.rooms());
   }
 
   /**
@@ -681,11 +657,11 @@ public final class RecordMap {
   public boolean takeDisk(int segment, int bytes, long spared) throws IOException {
     checkInside(segment);
     int before = counts.room(segment);
-    if (before == layout.fullRoom()) {
+    if (before == layout.fullRoom) {
       return false;
     }
     int chunks = layout.chunksIn(before);
-    int more = Math.max(chunks, bytes / layout.chunkBytes() + 1);
+    int more = Math.max(chunks, bytes / layout.chunkBytes + 1);
     int room = layout.roomFor(segment, (long) chunks + more);
     long free = disk.free(path.toAbsolutePath().getParent());
     if (free != 0 && free - (room - before) < spared) {
@@ -704,10 +680,10 @@ public final class RecordMap {
 
   private void useRoom(int segment, int before, int room) {
     begin(segment);
-    long bits = addressOf(segment) + layout.freeListOffset();
+    long bits = addressOf(segment) + layout.freeListOffset;
     // The bits of a segment without disk are zeros.
     boolean isFirst = before == 0;
-    int end = isFirst ? layout.chunks() : layout.chunksIn(room);
+    int end = isFirst ? layout.chunks : layout.chunksIn(room);
     for (int chunk = layout.chunksIn(isFirst ? room : before); chunk < end; chunk++) {
       long word = bits + (long) (chunk / Long.SIZE) * Long.BYTES;
       long now = OS.memory().readLong(word);
@@ -766,8 +742,8 @@ public final class RecordMap {
    *
    * @param currentPath of the file
    */
-  public void force(Disk disk, Path currentPath) throws IOException {
-    disk.force(currentPath, channel);
+  public void force(Path currentPath) throws IOException {
+    state.force(currentPath, channel);
   }
 
   /** Computes the CRC32C of the whole file, also after {@link #unmap}. */
@@ -791,7 +767,7 @@ public final class RecordMap {
       map.close();
     } finally {
       headers.free();
-      if (file != null && released.compareAndSet(false, true)) {
+      if (released.compareAndSet(false, true)) {
         CanonicalRandomAccessFiles.release(opened);
       }
     }

@@ -100,27 +100,12 @@ public final class RecordMapBuilder {
     }
   }
 
-  /** Loads the classes that an open file needs, which takes longer than opening a file. */
-  public static void warmUp() throws DamagedEntryException, IOException {
+  /** Loads Chronicle-Map's classes, which takes longer than opening a file. */
+  public static void warmUp() {
     Geometry geometry =
         Geometry.forFileOf(Geometry.MIN_FILE_BYTES, Geometry.DEFAULT_BYTES_PER_SLOT);
-    RecordMap file =
-        new RecordMap(
-            builder(geometry).create(),
-            geometry,
-            FileState.inMemory(geometry.segments()),
-            null,
-            null,
-            null,
-            0,
-            new LongAdder());
-    try {
-      byte[] key = StoredKey.ofValue(new byte[1]);
-      var unusedSize =
-          file.put(key, Envelope.wrap(key, Envelope.WHOLE, 0, new byte[0], 0, 0), true);
-      var unused = file.read(key);
-    } finally {
-      file.close();
+    try (ChronicleMap<byte[], byte[]> inMemory = builder(geometry).create()) {
+      inMemory.put(new byte[1], new byte[1]);
     }
   }
 

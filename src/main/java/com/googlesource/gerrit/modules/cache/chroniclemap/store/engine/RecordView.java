@@ -42,7 +42,7 @@ public final class RecordView {
    */
   boolean parse(FileLayout layout, byte[] segment, long slot) {
     long chunk = layout.chunkOf(slot);
-    return chunk < layout.chunks() && parse(segment, layout.startOf(chunk), layout.maxRecord());
+    return chunk < layout.chunks && parse(segment, layout.startOf(chunk), layout.maxRecord);
   }
 
   /** The same for an entry at an offset. */

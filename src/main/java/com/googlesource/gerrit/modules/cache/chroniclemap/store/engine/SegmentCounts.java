@@ -70,6 +70,9 @@ public final class SegmentCounts {
   /** The number of segments. */
   public final int segments;
 
+  /** The offset of the segments' rooms. */
+  private final int roomsAt;
+
   private final AtomicLong records = new AtomicLong();
   private final AtomicLong values = new AtomicLong();
   private final AtomicLong bytes = new AtomicLong();
@@ -85,6 +88,7 @@ public final class SegmentCounts {
   SegmentCounts(ByteBuffer buffer, int segments) {
     this.buffer = buffer;
     this.segments = segments;
+    this.roomsAt = endBefore(segments);
     for (int i = 0; i < segments; i++) {
       records.addAndGet(get(i, RECORDS));
       values.addAndGet(get(i, VALUES));
@@ -301,13 +305,13 @@ public final class SegmentCounts {
 
   /** The bytes of a segment that have disk, from its start; 0 before its first use. */
   int room(int segment) {
-    return buffer.getInt(endBefore(segments) + Integer.BYTES * segment);
+    return buffer.getInt(roomsAt + Integer.BYTES * segment);
   }
 
   /** Notes that so many bytes of a segment have disk. No other thread may use it meanwhile. */
   void setRoom(int segment, int room) {
     rooms.addAndGet((long) room - room(segment));
-    buffer.putInt(endBefore(segments) + Integer.BYTES * segment, room);
+    buffer.putInt(roomsAt + Integer.BYTES * segment, room);
   }
 
   /** The bytes of all segments that have disk. */

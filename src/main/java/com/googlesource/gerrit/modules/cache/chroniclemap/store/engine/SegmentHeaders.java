@@ -16,19 +16,36 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import net.openhft.chronicle.core.OS;
 import net.openhft.chronicle.hash.impl.BigSegmentHeader;
 import net.openhft.chronicle.hash.impl.VanillaChronicleHash;
+import net.openhft.chronicle.hash.locks.InterProcessLock;
+import net.openhft.chronicle.map.ExternalMapQueryContext;
 
 /**
  * The headers of a map's segments, with their locks and counts, in plain memory: 64 to 192 bytes
  * each. Chronicle-Map has them in the file, where each reader of a segment would write to them.
  *
+ * <p>The locks are taken without much spinning. A lock's holder may be waiting for the disk, so
+ * other threads give up after about a second.
+ *
  * <p>Source: VanillaChronicleHash and BigSegmentHeader of Chronicle-Map 2026.1, where a public
  * field holds the offset of the headers from the address of the mapping.
  */
 final class SegmentHeaders {
+  private static final BigSegmentHeader LOCKS = BigSegmentHeader.INSTANCE;
   private static final int ALIGNMENT = 64;
+  private static final int MAX_SPINS = 50;
+  private static final long PAUSE_NANOS = 20_000;
+  private static final long LOCK_WAIT_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  /** How long each attempt of a writer to get the lock excludes new readers. */
+  private static final long TRY_MICROS = 50;
+
+  /** A pause counts at most as this, however long it took. */
+  private static final long MAX_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
   private final long memory;
   private final long bytes;
@@ -74,36 +91,108 @@ final class SegmentHeaders {
     return first + (long) segment * headerBytes;
   }
 
-  /** Takes the lock that excludes Chronicle-Map's writers, as its own readers do. */
-  boolean tryLockForRead(int segment) {
-    return BigSegmentHeader.INSTANCE.tryReadLock(header(segment));
+  /**
+   * Takes the lock that excludes Chronicle-Map's writers, as its own readers do. Chronicle-Map
+   * would spin, and if all processors are busy, that prevents the writer that holds the lock from
+   * running.
+   */
+  void lockForRead(int segment) {
+    long header = header(segment);
+    for (int i = 0; i < MAX_SPINS; i++) {
+      if (LOCKS.tryReadLock(header)) {
+        return;
+      }
+      Thread.onSpinWait();
+    }
+    await(() -> LOCKS.tryReadLock(header));
   }
 
   void unlockRead(int segment) {
-    BigSegmentHeader.INSTANCE.readUnlock(header(segment));
+    LOCKS.readUnlock(header(segment));
   }
 
-  /** Takes the lock that excludes all others, as Chronicle-Map's writers do. */
-  boolean tryLockForWrite(int segment, long time, TimeUnit unit) throws InterruptedException {
-    return BigSegmentHeader.INSTANCE.tryWriteLock(header(segment), time, unit);
+  /**
+   * Takes the lock that excludes all others, as Chronicle-Map's writers do; for a thread that holds
+   * no lock of the segment.
+   */
+  void lockForWrite(int segment) {
+    long header = header(segment);
+    awaitReaders((time, unit) -> LOCKS.tryWriteLock(header, time, unit));
   }
 
   void unlockWrite(int segment) {
-    BigSegmentHeader.INSTANCE.writeUnlock(header(segment));
+    LOCKS.writeUnlock(header(segment));
   }
 
   /** Sets the number of entries of a segment, which no other thread may use meanwhile. */
   void setEntries(int segment, int entries) {
     long header = header(segment);
-    BigSegmentHeader.INSTANCE.entries(header, entries);
+    LOCKS.entries(header, entries);
     // The search for a free chunk starts there.
-    BigSegmentHeader.INSTANCE.lowestPossiblyFreeChunk(header, 0);
+    LOCKS.lowestPossiblyFreeChunk(header, 0);
   }
 
   /** Frees the memory, once the map is closed. Further calls do nothing. */
   void free() {
     if (freed.compareAndSet(false, true)) {
       OS.memory().freeMemory(memory, bytes);
+    }
+  }
+
+  /**
+   * Waits for a lock. Long pauses count only in part: after a pause of the whole process, the lock
+   * will be free soon.
+   */
+  private static void await(BooleanSupplier tryLock) {
+    long waited = 0;
+    long before = System.nanoTime();
+    while (!tryLock.getAsBoolean()) {
+      if (waited > LOCK_WAIT_NANOS) {
+        throw new StoreBusyException();
+      }
+      LockSupport.parkNanos(PAUSE_NANOS);
+      long now = System.nanoTime();
+      waited += Math.min(now - before, MAX_PAUSE_NANOS);
+      before = now;
+    }
+  }
+
+  /** Takes the lock that excludes other writers but no readers. */
+  static void lockForUpdate(ExternalMapQueryContext<byte[], byte[], ?> query) {
+    InterProcessLock lock = query.updateLock();
+    if (!lock.tryLock()) {
+      await(lock::tryLock);
+    }
+  }
+
+  /** Takes the write lock, once all readers have left the segment. */
+  static void lockForWrite(ExternalMapQueryContext<byte[], byte[], ?> query) {
+    InterProcessLock lock = query.writeLock();
+    if (!lock.tryLock()) {
+      awaitReaders(lock::tryLock);
+    }
+  }
+
+  private interface TimedLock {
+    boolean tryLock(long time, TimeUnit unit) throws InterruptedException;
+  }
+
+  private static void awaitReaders(TimedLock lock) {
+    boolean[] interrupted = {Thread.interrupted()};
+    try {
+      await(
+          () -> {
+            try {
+              return lock.tryLock(TRY_MICROS, TimeUnit.MICROSECONDS);
+            } catch (InterruptedException e) {
+              interrupted[0] = true;
+              return false;
+            }
+          });
+    } finally {
+      if (interrupted[0]) {
+        Thread.currentThread().interrupt();
+      }
     }
   }
 }

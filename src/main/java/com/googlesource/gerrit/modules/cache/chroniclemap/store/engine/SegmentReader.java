@@ -61,7 +61,7 @@ public final class SegmentReader implements AutoCloseable {
     this.counts = counts;
     this.layout = layout;
     this.pages = pages;
-    this.bytes = new byte[layout.segmentBytes()];
+    this.bytes = new byte[layout.segmentBytes];
     this.buffer = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
   }
 
@@ -74,7 +74,7 @@ public final class SegmentReader implements AutoCloseable {
    */
   public long read(int segment, Consumer<RecordView> sink) throws IOException {
     long offset = layout.offsetOf(segment);
-    pages.reading(offset, layout.segmentBytes());
+    pages.reading(offset, layout.segmentBytes);
     readUsed(offset, counts.room(segment));
     return readSlots(segment, sink);
   }
@@ -84,9 +84,9 @@ public final class SegmentReader implements AutoCloseable {
       Arrays.fill(bytes, (byte) 0);
       return;
     }
-    read(offset, 0, layout.chunksOffset());
+    read(offset, 0, layout.chunksOffset);
     BitSet used = layout.usedChunks(buffer, layout.chunksIn(room));
-    int end = layout.chunksOffset();
+    int end = layout.chunksOffset;
     for (int chunk = used.nextSetBit(0); chunk >= 0; ) {
       int last = chunk;
       for (int next = used.nextSetBit(chunk + 1);
@@ -151,8 +151,8 @@ public final class SegmentReader implements AutoCloseable {
   private long readSlots(int segment, Consumer<RecordView> sink) {
     long damaged = 0;
     int taken = 0;
-    for (int i = 0; i < layout.slots(); i++) {
-      long slot = layout.slot(buffer, i * layout.slotBytes());
+    for (int i = 0; i < layout.slots; i++) {
+      long slot = layout.slot(buffer, i * layout.slotBytes);
       if (slot == 0) {
         continue;
       }

@@ -54,9 +54,9 @@ final class SegmentRepair {
 
   SegmentRepair(FileLayout layout) {
     this.layout = layout;
-    bytes = new byte[layout.segmentBytes()];
+    bytes = new byte[layout.segmentBytes];
     segment = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
-    slots = ByteBuffer.allocate(layout.slots() * layout.slotBytes()).order(ByteOrder.LITTLE_ENDIAN);
+    slots = ByteBuffer.allocate(layout.slots * layout.slotBytes).order(ByteOrder.LITTLE_ENDIAN);
   }
 
   /** Gives a segment the disk that it may lack; see {@link RecordMap#allocateAgain}. */
@@ -81,7 +81,7 @@ final class SegmentRepair {
       throw new LostContentException(
           "the store file was truncated to " + (offset + segment.position()) + " bytes");
     }
-    boolean isUnused = state.counts.room(index) == 0 && isZero(layout.chunksOffset());
+    boolean isUnused = state.counts.room(index) == 0 && isZero(layout.chunksOffset);
     if (!isUnused) {
       repair(index, channel, state, allocation);
     }
@@ -105,13 +105,13 @@ final class SegmentRepair {
     // The machine may have stopped after the segment got more disk than the state file knows.
     int chunks = Math.max(layout.chunksIn(state.counts.room(index)), used.length());
     int room = layout.roomFor(index, chunks);
-    used.set(layout.chunksIn(room), layout.chunks());
+    used.set(layout.chunksIn(room), layout.chunks);
     changed |= writeListOfUsed();
     state.beforeWrite();
     // In a copy, it may have holes for zeros; and a crash may take back what was allocated last.
     boolean isThere = allocation.run(index, room);
     if (changed || !isThere) {
-      segment.clear().limit(isThere ? layout.freeListOffset() + layout.freeListBytes() : room);
+      segment.clear().limit(isThere ? layout.freeListOffset + layout.freeListBytes : room);
       SegmentReader.writeFully(channel, layout.offsetOf(index), segment);
     }
     state.counts.setRoom(index, room);
@@ -120,7 +120,7 @@ final class SegmentRepair {
   /** Repairs the slots of the copy; returns whether any was changed. */
   private boolean repairSlots(int index) {
     int taken = 0;
-    for (int at = 0; at < slots.capacity(); at += layout.slotBytes()) {
+    for (int at = 0; at < slots.capacity(); at += layout.slotBytes) {
       long slot = layout.slot(segment, at);
       if (slot == 0) {
         continue;
@@ -172,7 +172,7 @@ final class SegmentRepair {
     if (record.isInvalidated()) {
       return SlotOutcome.DROPPED;
     }
-    int step = layout.slotBytes();
+    int step = layout.slotBytes;
     int at = home(slot);
     for (long there = layout.slot(slots, at); there != 0; there = layout.slot(slots, at)) {
       if (there == slot) {
@@ -183,7 +183,7 @@ final class SegmentRepair {
       }
       at = (at + step) & (slots.capacity() - 1);
     }
-    if (!takeChunks(layout.chunkOf(slot)) || entries + 1 >= layout.slots()) {
+    if (!takeChunks(layout.chunkOf(slot)) || entries + 1 >= layout.slots) {
       return SlotOutcome.CONFLICT;
     }
     if (step == Integer.BYTES) {
@@ -224,8 +224,8 @@ final class SegmentRepair {
   /** Marks the chunks of the record as used; returns false if that is impossible. */
   private boolean takeChunks(long chunk) {
     int length = record.end() - layout.startOf(chunk);
-    long end = chunk + (length + layout.chunkBytes() - 1) / layout.chunkBytes();
-    if (end > layout.chunks()) {
+    long end = chunk + (length + layout.chunkBytes - 1) / layout.chunkBytes;
+    if (end > layout.chunks) {
       return false; // beyond the end of the segment
     }
     int next = used.nextSetBit((int) chunk);
@@ -237,7 +237,7 @@ final class SegmentRepair {
   }
 
   private int home(long slot) {
-    return (int) (layout.keyOf(slot) & (layout.slots() - 1)) * layout.slotBytes();
+    return (int) (layout.keyOf(slot) & (layout.slots - 1)) * layout.slotBytes;
   }
 
   /**
@@ -245,11 +245,11 @@ final class SegmentRepair {
    * ends at the first free slot.
    */
   private boolean allReachable() {
-    int step = layout.slotBytes();
+    int step = layout.slotBytes;
     int mask = slots.capacity() - 1;
     // Two rounds, so that runs of slots that continue from the last to the first are seen whole.
     int free = -1;
-    for (int i = 0; i < 2 * layout.slots(); i++) {
+    for (int i = 0; i < 2 * layout.slots; i++) {
       int at = (i * step) & mask;
       long slot = layout.slot(segment, at);
       if (slot == 0) {
@@ -264,9 +264,9 @@ final class SegmentRepair {
   /** Writes which chunks are used, and before that the zeros of the counters of only one tier. */
   private boolean writeListOfUsed() {
     boolean changed = false;
-    int list = layout.freeListOffset();
-    long[] words = Arrays.copyOf(used.toLongArray(), layout.freeListBytes() / Long.BYTES);
-    for (int at = layout.countersOffset(); at < list + layout.freeListBytes(); at += Long.BYTES) {
+    int list = layout.freeListOffset;
+    long[] words = Arrays.copyOf(used.toLongArray(), layout.freeListBytes / Long.BYTES);
+    for (int at = layout.countersOffset; at < list + layout.freeListBytes; at += Long.BYTES) {
       long word = at < list ? 0 : words[(at - list) / Long.BYTES];
       if (segment.getLong(at) != word) {
         segment.putLong(at, word);

@@ -15,14 +15,26 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
 /**
- * A stored value: a record whose checksum is right, or a value that was joined from its parts. The
- * payload belongs to the caller.
+ * A record as it was read from the file, or a value that was joined from its parts. The payload
+ * belongs to the caller.
+ *
+ * @param kind with the mark of an invalidated record
+ * @param crc the checksum of the record
+ * @param payload null if the record is invalidated, or there was no room for it
+ * @param length bytes of the payload
  */
-public record StoredValue(int kind, long created, byte[] payload) {
-  /** Stands for an invalidated record. */
-  static final StoredValue INVALIDATED = new StoredValue(-1, 0, new byte[0]);
-
+public record StoredValue(int kind, int crc, long created, byte[] payload, int length) {
   public boolean isInvalidated() {
-    return payload == INVALIDATED.payload;
+    return Envelope.isInvalidated(kind);
+  }
+
+  /**
+   * Whether the payload is the one that was stored for a key.
+   *
+   * @param from where it begins in its array
+   */
+  boolean isIntact(byte[] storedKey, int from) {
+    return crc
+        == Envelope.checksum(storedKey, 0, storedKey.length, kind, created, payload, from, length);
   }
 }

@@ -15,7 +15,6 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.files;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
@@ -76,11 +75,11 @@ public final class DiscardMarkers {
     this.store = store;
     this.notes = notes;
     this.marker = marker(directory, store);
-    this.early = directory.resolve(store + FolderDisk.MARKER + ".early");
+    this.early = directory.resolve(store + Disk.MARKER + ".early");
   }
 
   private static Path marker(Path directory, String store) {
-    return directory.resolve(store + FolderDisk.MARKER);
+    return directory.resolve(store + Disk.MARKER);
   }
 
   /** Whether a file is a marker of this store. */

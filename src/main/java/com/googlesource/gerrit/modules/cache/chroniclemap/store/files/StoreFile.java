@@ -211,7 +211,7 @@ public final class StoreFile {
       if (state().takeUnforced()) {
         saved = false;
         try {
-          values.map.force(disk, installed ? name.path() : name.growingPath());
+          values.map.force(installed ? name.path() : name.growingPath());
         } catch (IOException e) {
           refused = e;
           throw e;
@@ -295,7 +295,7 @@ public final class StoreFile {
       if (released || state().isOnDisk() || !disk.exists(name.path())) {
         return;
       }
-      values.map.force(disk, name.path());
+      values.map.force(name.path());
       // The state file holds the counts of the segments.
       state().force();
       ifOurs(ours, state()::noteOnDisk);

@@ -20,8 +20,7 @@ import static java.util.Objects.requireNonNull;
 import com.google.common.base.CharMatcher;
 import com.google.common.hash.Hashing;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk.Step;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk.Step;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
@@ -87,7 +86,7 @@ public final class StoreFiles {
 
   /** Sorts markers last: a marker counts while any values are there. */
   private static final Comparator<Path> MARKERS_LAST =
-      Comparator.comparing(file -> file.getFileName().toString().contains(FolderDisk.MARKER));
+      Comparator.comparing(file -> file.getFileName().toString().contains(Disk.MARKER));
 
   private static final AtomicInteger MADE = new AtomicInteger();
 
@@ -426,7 +425,7 @@ public final class StoreFiles {
       boolean isOfValues = parse(file).isPresent();
       if (markers.include(file)
           || (isOfValues && isOlderLeft)
-          || (failed != null && file.getFileName().toString().contains(FolderDisk.MARKER))) {
+          || (failed != null && file.getFileName().toString().contains(Disk.MARKER))) {
         continue;
       }
       try {

@@ -150,7 +150,8 @@ public final class ValueTable {
       }
       byte[] joined = split.join(key, stored.payload());
       if (joined != null) {
-        return new StoredValue(Envelope.WHOLE, stored.created(), joined);
+        return new StoredValue(
+            Envelope.WHOLE, stored.crc(), stored.created(), joined, joined.length);
       }
     }
     // The value was replaced during each attempt, or lacks a part. Only the writer can tell.
@@ -279,6 +280,7 @@ public final class ValueTable {
     try {
       StoredValue there = map.read(partKey);
       return there != null
+          && !there.isInvalidated()
           && Arrays.equals(
               there.payload(),
               0,

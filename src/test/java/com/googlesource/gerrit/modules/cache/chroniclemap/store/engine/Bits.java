@@ -56,25 +56,25 @@ public final class Bits implements AutoCloseable {
 
   /** The segment of a byte of the file; -1 if it is in none. */
   public int segmentAt(long at) {
-    return at < twin.layout.segmentsOffset() ? -1 : twin.layout.segmentAt(at);
+    return at < twin.layout.segmentsOffset ? -1 : twin.layout.segmentAt(at);
   }
 
   /** The offset of a byte. */
   public long choose(Part part, Random random) {
     FileLayout layout = twin.layout;
     if (part == Part.FILE_HEADER) {
-      return random.nextLong(layout.headersOffset());
+      return random.nextLong(layout.headersOffset);
     }
     if (part == Part.SEGMENT_HEADERS) {
-      return random.nextLong(layout.headersOffset(), layout.segmentsOffset());
+      return random.nextLong(layout.headersOffset, layout.segmentsOffset);
     }
-    long segment = layout.offsetOf(random.nextInt(layout.segments()));
+    long segment = layout.offsetOf(random.nextInt(layout.segments));
     return segment
         + switch (part) {
-          case SLOTS -> random.nextInt(layout.countersOffset());
-          case COUNTERS -> random.nextInt(layout.countersOffset(), layout.freeListOffset());
-          case FREE_LIST -> layout.freeListOffset() + random.nextInt(layout.freeListBytes());
-          case ANY_OF_A_SEGMENT -> random.nextInt(layout.segmentBytes());
+          case SLOTS -> random.nextInt(layout.countersOffset);
+          case COUNTERS -> random.nextInt(layout.countersOffset, layout.freeListOffset);
+          case FREE_LIST -> layout.freeListOffset + random.nextInt(layout.freeListBytes);
+          case ANY_OF_A_SEGMENT -> random.nextInt(layout.segmentBytes);
           default -> entry(part, segment, random);
         };
   }
@@ -83,10 +83,10 @@ public final class Bits implements AutoCloseable {
   private int entry(Part part, long segment, Random random) {
     FileLayout layout = twin.layout;
     ByteBuffer bytes =
-        file.slice((int) segment, layout.segmentBytes()).order(ByteOrder.LITTLE_ENDIAN);
+        file.slice((int) segment, layout.segmentBytes).order(ByteOrder.LITTLE_ENDIAN);
     long slot = 0;
     while (slot == 0) {
-      slot = layout.slot(bytes, random.nextInt(layout.slots()) * layout.slotBytes());
+      slot = layout.slot(bytes, random.nextInt(layout.slots) * layout.slotBytes);
     }
     int start = layout.startOf(layout.chunkOf(slot));
     // Keys of tests have less than 128 bytes.

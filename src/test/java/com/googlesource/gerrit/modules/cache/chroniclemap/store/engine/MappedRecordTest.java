@@ -85,8 +85,8 @@ class MappedRecordTest {
     state.noteMapping(path);
     state.takeOver(path, FileVerdict.UNSURE);
     file = RecordMapBuilder.open(Disk.REAL, path, geometry, state, damaged);
-    assertThat(file.layout.slotBytes()).isEqualTo(slotBytes);
-    assertThat(file.layout.segments()).isEqualTo(1);
+    assertThat(file.layout.slotBytes).isEqualTo(slotBytes);
+    assertThat(file.layout.segments).isEqualTo(1);
   }
 
   /** Keys and their lengths take one byte or two. */
@@ -238,7 +238,7 @@ class MappedRecordTest {
   }
 
   private ByteBuffer slots() throws IOException {
-    ByteBuffer slots = ByteBuffer.allocate(file.layout.countersOffset());
+    ByteBuffer slots = ByteBuffer.allocate(file.layout.countersOffset);
     try (FileChannel channel = channel()) {
       assertThat(SegmentReader.readFully(channel, file.layout.offsetOf(0), slots)).isTrue();
     }
@@ -250,7 +250,7 @@ class MappedRecordTest {
     ByteBuffer slots = slots();
     int at = 0;
     while (file.layout.slot(slots, at) == 0) {
-      at += file.layout.slotBytes();
+      at += file.layout.slotBytes;
     }
     return at;
   }
@@ -266,10 +266,10 @@ class MappedRecordTest {
 
   private void setChunk(long chunk) throws IOException {
     int at = slotAt();
-    long slot = file.layout.keyOf(file.layout.slot(slots(), at)) | chunk << file.layout.keyBits();
+    long slot = file.layout.keyOf(file.layout.slot(slots(), at)) | chunk << file.layout.keyBits;
     byte[] bytes = new byte[Long.BYTES];
     ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN).putLong(slot);
-    harm(file.layout.offsetOf(0) + at, Arrays.copyOf(bytes, file.layout.slotBytes()));
+    harm(file.layout.offsetOf(0) + at, Arrays.copyOf(bytes, file.layout.slotBytes));
   }
 
   /** The record is not found, its segment is repaired, and takes records again. */
@@ -286,7 +286,7 @@ class MappedRecordTest {
   void aSlotThatLeadsOutOfItsSegment(int slotBytes) throws Exception {
     make(slotBytes);
     put(key(1), new byte[100]);
-    setChunk((1L << file.layout.chunkBits()) - 1);
+    setChunk(file.layout.chunkMask);
     checkRepaired();
   }
 
@@ -295,7 +295,7 @@ class MappedRecordTest {
   void aRecordThatEndsBehindItsSegment(int slotBytes) throws Exception {
     make(slotBytes);
     put(key(1), new byte[100]);
-    int last = file.layout.chunks() - 1;
+    int last = file.layout.chunks - 1;
     // 400 bytes, of which there are less than 64.
     harm(offsetOf(last), Bytes.concat(new byte[] {(byte) key(1).length}, key(1)));
     harm(offsetOf(last) + 1L + key(1).length, (byte) 0x90, (byte) 3);
@@ -308,7 +308,7 @@ class MappedRecordTest {
     make(Integer.BYTES);
     put(key(1), new byte[100]);
     byte[] before = new byte[1];
-    int last = file.layout.chunks() - 1;
+    int last = file.layout.chunks - 1;
     before[0] = 100;
     harm(offsetOf(last), before);
     setChunk(last);
@@ -351,7 +351,7 @@ class MappedRecordTest {
     make(Integer.BYTES);
     put(key(1), new byte[100]);
     int slot = slots().getInt(slotAt());
-    byte[] all = new byte[file.layout.slots() * Integer.BYTES];
+    byte[] all = new byte[file.layout.slots * Integer.BYTES];
     ByteBuffer slots = ByteBuffer.wrap(all).order(ByteOrder.LITTLE_ENDIAN);
     for (int at = 0; at < all.length; at += Integer.BYTES) {
       slots.putInt(at, slot ^ 1);
@@ -376,10 +376,10 @@ class MappedRecordTest {
     FileLayout layout;
     try (ChronicleMap<byte[], byte[]> map = plainBuilder(geometry).create()) {
       VanillaChronicleMap<?, ?, ?> changed = (VanillaChronicleMap<?, ?, ?>) map;
-      layout = FileLayout.of(changed, 100);
-      assertThat(layout.slotBytes()).isEqualTo(Integer.BYTES);
+      layout = new FileLayout(changed, 100);
+      assertThat(layout.slotBytes).isEqualTo(Integer.BYTES);
       changed.tierEntrySpaceInnerOffset = 4;
-      assertThrows(IllegalStateException.class, () -> FileLayout.of(changed, 100));
+      assertThrows(IllegalStateException.class, () -> new FileLayout(changed, 100));
     }
     // Nor is it deleted: it is as it was made.
     path = temp.resolve("other.chm");
@@ -399,7 +399,7 @@ class MappedRecordTest {
     try (ChronicleMap<byte[], byte[]> map = builder.create()) {
       assertThrows(
           IllegalStateException.class,
-          () -> FileLayout.of((VanillaChronicleMap<?, ?, ?>) map, 100));
+          () -> new FileLayout((VanillaChronicleMap<?, ?, ?>) map, 100));
     }
   }
 

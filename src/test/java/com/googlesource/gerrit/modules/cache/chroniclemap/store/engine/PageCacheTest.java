@@ -140,7 +140,7 @@ class PageCacheTest {
       List<byte[]> keys = new ArrayList<>();
       file.scanSegment(segment, (key, created, bytes) -> keys.add(key.clone()));
       FileLayout layout = file.layout;
-      long chunks = layout.offsetOf(segment) + layout.chunksOffset();
+      long chunks = layout.offsetOf(segment) + layout.chunksOffset;
       // The pages of records; behind them is room that was never used.
       int from = Math.toIntExact(chunks / PAGE_BYTES) + 1;
       int to = Math.toIntExact((chunks + (long) keys.size() * RECORD_BYTES) / PAGE_BYTES) - 1;

@@ -22,7 +22,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -111,7 +110,7 @@ class RecordMapTest {
   @Test
   void aFileThatCannotBeMadeTakesNoHandle() throws Exception {
     Disk full =
-        new FolderDisk(Disk.REAL) {
+        new Disk() {
           @Override
           public void mapping(Path file) throws IOException {
             throw new IOException("No space left on device (a test)");
@@ -197,7 +196,7 @@ class RecordMapTest {
         before = room;
       }
       assertThat(times).isAtMost(11);
-      assertThat(sparse.counts.room(0)).isEqualTo(sparse.layout.fullRoom());
+      assertThat(sparse.counts.room(0)).isEqualTo(sparse.layout.fullRoom);
       assertThat(sparse.diskBytes()).isLessThan(sparse.fileBytes / 4);
     } finally {
       sparse.close();
@@ -243,10 +242,10 @@ class RecordMapTest {
       assertThat(ChronicleRuntime.allocatesDisk()).isFalse();
       RecordMap sparse = sparse();
       try {
-        for (int i = 0; i < sparse.layout.segments(); i++) {
+        for (int i = 0; i < sparse.layout.segments; i++) {
           assertThat(sparse.takeDisk(i, 100_000, 0)).isTrue();
         }
-        sparse.force(Disk.REAL, temp.resolve("sparse.chm"));
+        sparse.force(temp.resolve("sparse.chm"));
         assertThat(blocks(temp.resolve("sparse.chm"))).isAtLeast(sparse.diskBytes());
         assertThat(sparse.dropDamaged(0)).isEqualTo(0);
       } finally {
@@ -272,13 +271,13 @@ class RecordMapTest {
       put(i);
     }
     FileLayout layout = file.layout;
-    int most = layout.chunks() / 2 / Long.SIZE * Long.SIZE;
+    int most = layout.chunks / 2 / Long.SIZE * Long.SIZE;
     try (FileChannel channel = FileChannel.open(path, READ, WRITE)) {
-      for (int i = 0; i < layout.segments(); i++) {
-        long list = layout.offsetOf(i) + layout.freeListOffset();
+      for (int i = 0; i < layout.segments; i++) {
+        long list = layout.offsetOf(i) + layout.freeListOffset;
         ByteBuffer noted = ByteBuffer.allocate(Long.BYTES).order(ByteOrder.LITTLE_ENDIAN);
         SegmentReader.writeFully(channel, list - Long.BYTES, noted.putLong(most).flip());
-        byte[] rest = new byte[layout.freeListBytes() - most / Byte.SIZE];
+        byte[] rest = new byte[layout.freeListBytes - most / Byte.SIZE];
         Arrays.fill(rest, (byte) 0xFF);
         SegmentReader.writeFully(channel, list + most / Byte.SIZE, ByteBuffer.wrap(rest));
       }
@@ -287,7 +286,7 @@ class RecordMapTest {
     file.close();
     Disk.REAL.map(statePath).putInt(FileState.LACKS_DISK_AT, most);
     try (FileChannel state = FileChannel.open(statePath, WRITE)) {
-      FileChannel unused = state.truncate(SegmentCounts.endBefore(layout.segments()));
+      FileChannel unused = state.truncate(SegmentCounts.endBefore(layout.segments));
     }
     FileState state = FileState.open(Disk.REAL, statePath, file.geometry.segments()).orElseThrow();
     state.noteMapping(path);
@@ -295,20 +294,22 @@ class RecordMapTest {
     file = RecordMapBuilder.open(Disk.REAL, path, file.geometry, state, new LongAdder());
     check(100);
     try (FileChannel channel = FileChannel.open(path, READ)) {
-      for (int i = 0; i < layout.segments(); i++) {
+      for (int i = 0; i < layout.segments; i++) {
         file.check(i);
         assertThat(file.takeDisk(i, 1, 0)).isFalse();
-        ByteBuffer segment = ByteBuffer.allocate(layout.chunksOffset());
+        ByteBuffer segment = ByteBuffer.allocate(layout.chunksOffset);
         assertThat(SegmentReader.readFully(channel, layout.offsetOf(i), segment)).isTrue();
-        assertThat(segment.getLong(layout.freeListOffset() - Long.BYTES)).isEqualTo(0);
-        assertThat(layout.usedChunks(segment, layout.chunks()).cardinality()).isLessThan(most);
+        assertThat(segment.getLong(layout.freeListOffset - Long.BYTES)).isEqualTo(0);
+        assertThat(layout.usedChunks(segment, layout.chunks).cardinality()).isLessThan(most);
       }
     }
   }
 
   @Test
   void aSweepThatFindsNothingEmptiesNoSegmentThatIsToBeRepaired() {
-    SegmentCounts counts = FileState.inMemory(2).counts;
+    SegmentCounts counts =
+        new SegmentCounts(
+            ByteBuffer.allocateDirect(SegmentCounts.end(2)).order(ByteOrder.LITTLE_ENDIAN), 2);
     counts.mark(1);
     counts.noteOldest(0, Long.MAX_VALUE);
     counts.noteOldest(1, Long.MAX_VALUE);

@@ -219,9 +219,9 @@ class SegmentRepairTest {
       bytes = Files.readAllBytes(path);
       buffer = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
       RecordView record = new RecordView();
-      for (int i = 0; i < layout.segments(); i++) {
-        for (int at = slotsAt(i); at < slotsAt(i) + slotBytes(); at += layout.slotBytes()) {
-          if (slot(at) != 0 && record.parse(bytes, entryAt(at), layout.maxRecord())) {
+      for (int i = 0; i < layout.segments; i++) {
+        for (int at = slotsAt(i); at < slotsAt(i) + slotBytes(); at += layout.slotBytes) {
+          if (slot(at) != 0 && record.parse(bytes, entryAt(at), layout.maxRecord)) {
             slots.put(number(record.storedKey()), at);
           }
         }
@@ -229,15 +229,15 @@ class SegmentRepairTest {
     }
 
     int slotsAt(int segment) {
-      return (int) layout.segmentsOffset() + segment * layout.segmentBytes();
+      return (int) layout.segmentsOffset + segment * layout.segmentBytes;
     }
 
     int slotBytes() {
-      return layout.slots() * layout.slotBytes();
+      return layout.slots * layout.slotBytes;
     }
 
     int segmentOf(int at) {
-      return (at - (int) layout.segmentsOffset()) / layout.segmentBytes();
+      return (at - (int) layout.segmentsOffset) / layout.segmentBytes;
     }
 
     long slot(int at) {
@@ -245,15 +245,15 @@ class SegmentRepairTest {
     }
 
     void setSlot(int at, long slot) {
-      assertThat(layout.slotBytes()).isEqualTo(Integer.BYTES);
+      assertThat(layout.slotBytes).isEqualTo(Integer.BYTES);
       buffer.putInt(at, (int) slot);
     }
 
     int entryAt(int at) {
       return (int)
           (slotsAt(segmentOf(at))
-              + layout.chunksOffset()
-              + layout.chunkOf(slot(at)) * layout.chunkBytes());
+              + layout.chunksOffset
+              + layout.chunkOf(slot(at)) * layout.chunkBytes);
     }
 
     /** The next slot that is free. */
@@ -261,14 +261,14 @@ class SegmentRepairTest {
       int first = slotsAt(segmentOf(at));
       int next = at;
       do {
-        next = first + (next + layout.slotBytes() - first) % slotBytes();
+        next = first + (next + layout.slotBytes - first) % slotBytes();
       } while (slot(next) != 0);
       return next;
     }
 
     RecordView record(int at) {
       RecordView record = new RecordView();
-      assertThat(record.parse(bytes, entryAt(at), layout.maxRecord())).isTrue();
+      assertThat(record.parse(bytes, entryAt(at), layout.maxRecord)).isTrue();
       return record;
     }
 
@@ -325,8 +325,8 @@ class SegmentRepairTest {
             corpse.setSlot(corpse.freeSlotAfter(at), corpse.slot(at));
         case 4 -> {
           // Chunks taken for nothing, or given back too early.
-          int freeList = corpse.slotsAt(corpse.segmentOf(at)) + layout.freeListOffset();
-          corpse.bytes[freeList + random.nextInt(layout.freeListBytes())] = (byte) random.nextInt();
+          int freeList = corpse.slotsAt(corpse.segmentOf(at)) + layout.freeListOffset;
+          corpse.bytes[freeList + random.nextInt(layout.freeListBytes)] = (byte) random.nextInt();
         }
         default -> {}
       }
@@ -363,7 +363,7 @@ class SegmentRepairTest {
         corpse.record(at).end() - corpse.entryAt(at));
     long chunk = layout.chunkOf(corpse.slot(other));
     corpse.setSlot(
-        corpse.freeSlotAfter(at), layout.keyOf(corpse.slot(at)) | chunk << layout.keyBits());
+        corpse.freeSlotAfter(at), layout.keyOf(corpse.slot(at)) | chunk << layout.keyBits);
     corpse.write();
     corpse.slots.forEach(
         (number, slot) -> {

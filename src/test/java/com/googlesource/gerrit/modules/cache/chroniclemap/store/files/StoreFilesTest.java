@@ -17,7 +17,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.files;
 import static com.google.common.truth.Truth.assertThat;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FolderDisk;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.OpenOption;
@@ -37,12 +36,8 @@ class StoreFilesTest {
   @TempDir Path temp;
 
   /** Notes what changes the folder, and when that was made sure of. */
-  private static class NotingDisk extends FolderDisk {
+  private static class NotingDisk extends Disk {
     final List<String> calls = new ArrayList<>();
-
-    NotingDisk() {
-      super(Disk.REAL);
-    }
 
     @Override
     public void create(Path file) throws IOException {

@@ -23,10 +23,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Who is late in a folder that was given back does nothing to the files of whoever has it next. */
-class FolderDiskTest {
+class ForeignFolderTest {
   @TempDir Path folder;
 
-  private final FolderDisk disk = new FolderDisk(Disk.REAL);
+  private final Disk disk = new Disk();
 
   @Test
   void namesChangeWhileTheFolderIsOnesOwn() throws Exception {
@@ -57,7 +57,7 @@ class FolderDiskTest {
   @Test
   void aMarkerCanBeMadeEvenThen() throws Exception {
     disk.setLocked(false);
-    Path marker = folder.resolve("cache-v1" + FolderDisk.MARKER);
+    Path marker = folder.resolve("cache-v1" + Disk.MARKER);
     disk.create(marker);
     assertThat(Files.exists(marker)).isTrue();
   }
