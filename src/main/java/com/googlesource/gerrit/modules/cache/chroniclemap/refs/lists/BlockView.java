@@ -55,6 +55,12 @@ final class BlockView {
   private int suffixLength;
   private boolean hasPeeledId;
 
+  /**
+   * How many bytes of its target the last {@link #find} has in common with the entries around the
+   * cursor: the most of the one before and that at it, if they are in this block.
+   */
+  int matched;
+
   // The decoded name of the current entry, after seek() or advance().
   private byte[] name = new byte[256];
   int nameLength;
@@ -105,6 +111,7 @@ final class BlockView {
         lowMatch = match;
       } else if (order == 0) {
         index = middle * BlockFormat.RESTART_EVERY;
+        matched = length;
         return true;
       } else {
         high = middle;
@@ -113,10 +120,13 @@ final class BlockView {
     }
     if (low == 0) {
       index = 0;
+      matched = highMatch;
       return false;
     }
     entry(restart(low - 1));
-    return findBehind(low - 1, lowMatch, target, length);
+    boolean found = findBehind(low - 1, lowMatch, target, length);
+    matched = Math.max(matched, highMatch);
+    return found;
   }
 
   /**
@@ -135,18 +145,17 @@ final class BlockView {
         continue; // differs from the target where the entry before did
       }
       if (shared < match) {
-        return false; // is greater than the entry before at a byte where that one matched
+        break; // is greater than the entry before at a byte where that one matched
       }
       int more = mismatch(suffixAt, target, match, Math.min(suffixLength, length - match));
       int order = order(more, suffixLength, match + more, target, length);
-      if (order == 0) {
-        return true;
-      }
-      if (order > 0) {
-        return false;
-      }
       match += more;
+      if (order >= 0) {
+        matched = match;
+        return order == 0;
+      }
     }
+    matched = match;
     return false;
   }
 

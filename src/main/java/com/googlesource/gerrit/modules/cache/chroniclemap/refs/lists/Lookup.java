@@ -63,6 +63,9 @@ final class Lookup {
   /** The position of the target, or its insertion point. */
   int index;
 
+  /** The {@link BlockView#matched} of that position. */
+  int matched;
+
   private Ref ref;
 
   private Lookup() {}
@@ -156,6 +159,7 @@ final class Lookup {
   private void findPlace() {
     found = block.find(target, length);
     index = block.index;
+    matched = block.matched;
   }
 
   private void prefix() {

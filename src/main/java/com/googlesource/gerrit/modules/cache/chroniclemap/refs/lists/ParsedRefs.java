@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import com.google.common.base.Preconditions;
 import com.google.common.base.Strings;
 import java.util.AbstractList;
@@ -63,7 +65,7 @@ public final class ParsedRefs {
   /** Whether the root has been handed to the disk, as the last part of the list. */
   volatile boolean onDisk;
 
-  /** Some short names of folders that are no refs, by {@link #conflicting}. */
+  /** Some short names of folders that have refs and are none, by {@link #freeFolder}. */
   private final Set<String> noRefs = ConcurrentHashMap.newKeySet();
 
   /** The Ref objects of this list that are kept. */
@@ -128,44 +130,53 @@ public final class ParsedRefs {
   }
 
   /**
-   * Returns a ref that a new ref could not be beside: the shortest one of which its name would be
-   * in the folder, or one in the folder of its name; null if there is none.
+   * Looks for packed refs above and below a name, beside which there could be no ref of that name.
+   * Returns the first folder of the name, or else the name as a folder, that has no refs in it;
+   * with a slash at its end. Nor is that folder a ref, or one above it. Returns null if there is a
+   * ref above or below the name.
    *
-   * <p>Costs two searches. One is for the place of the name, as refs that share a folder with it
+   * <p>Nearly always costs one search, for the place of the name: refs that share a folder with it
    * are next to that place. So only the folders that a neighbour shares, and the first one that
-   * none shares, may be refs. A shared one is a ref only if other programs have packed a ref and
-   * one below it. Each is searched for once, as nearly all names share their upper folders.
+   * none shares, may be refs. That one would be next to the place too, or only names that begin
+   * with it, such as {@code x-y} between {@code x} and {@code x/z}. A shared one is a ref only if
+   * other programs have packed a ref and one below it. Each is searched for once, as nearly all
+   * names share their upper folders.
    *
+   * @param name has a UTF-8 form
    * @param gone folders that do not count, even if they are refs
    */
   @Nullable
-  public String conflicting(String name, Set<String> gone) {
+  public String freeFolder(String name, Set<String> gone) {
     String below = name + '/';
-    Lookup bound = Lookup.startBound(below, false);
-    int shared = bound == null ? name.length() : 0; // it has no UTF-8 form, but its folders may
-    int place = bound == null ? size() + 1 : place(bound);
-    for (int i = Math.max(0, place - 1); i <= Math.min(place, size() - 1); i++) {
-      String neighbour = get(i).getName();
-      if (neighbour.startsWith(below)) {
-        return neighbour;
-      }
-      shared = Math.max(shared, Strings.commonPrefix(name, neighbour).length());
+    Lookup bound = Objects.requireNonNull(Lookup.startBound(below, false));
+    int block = blockOf(bound);
+    int place = 0;
+    int shared = 0;
+    if (block >= 0) {
+      place = root.refsBefore(block) + read(block, bound, Lookup.Task.PLACE).index;
+      shared = new String(bound.target, 0, bound.matched, UTF_8).length();
+    }
+    if (place < size() && place == root.refsBefore(block + 1)) {
+      shared = Math.max(shared, Strings.commonPrefix(below, get(place).getName()).length());
+    }
+    if (shared == below.length()) {
+      return null;
     }
     for (int slash = name.indexOf('/', 1); slash > 0; slash = name.indexOf('/', slash + 1)) {
       String folder = name.substring(0, slash);
-      if (!noRefs.contains(folder) && !gone.contains(folder)) {
+      if (slash <= shared && !noRefs.contains(folder) && !gone.contains(folder)) {
         if (contains(folder)) {
-          return folder;
+          return null;
         }
-        if (slash < MAX_KNOWN_LENGTH && noRefs.size() < MAX_KNOWN) {
+        if (slash < Math.min(shared, MAX_KNOWN_LENGTH) && noRefs.size() < MAX_KNOWN) {
           noRefs.add(folder);
         }
       }
       if (slash >= shared) {
-        return null;
+        return folder + '/';
       }
     }
-    return null;
+    return below;
   }
 
   private boolean find(Lookup lookup, Lookup.Task task) {

@@ -324,17 +324,20 @@ public record RefReader(
     void run() throws IOException;
   }
 
-  /** A look at what there may be beside refs that are not loose. */
+  /** What a writer looks for beside refs that are not loose. */
   public interface NotLoose {
+    /** Is asked before the list, so that a ref which is packed meanwhile is found in the list. */
     void check(Set<String> names) throws IOException;
+
+    /** Whether the ref of a number is certainly not packed, so that it need not be searched for. */
+    default boolean isMissing(ParsedRefs packed, int number) {
+      return false;
+    }
   }
 
   /**
    * Reads refs for a writer: the values in the files, whatever transactions show to readers. Fails
    * if there is a file that is no ref.
-   *
-   * @param notLoose is asked before the list, so that a ref which is packed meanwhile is found in
-   *     the list
    */
   public ToWrite refsToWrite(List<String> names, NotLoose notLoose) throws IOException, LeftToJGit {
     List<ResolvedName> found = new ArrayList<>(names.size());
@@ -353,7 +356,11 @@ public record RefReader(
     }
     NavigableMap<String, Ref> refs = new TreeMap<>();
     for (int i = 0; i < names.size(); i++) {
-      refs.put(names.get(i), BadRef.check(found.get(i).resolve(packed, Transactions.Changes.NONE)));
+      ResolvedName each = found.get(i);
+      boolean isMissing = !each.isLoose() && !each.isRef() && notLoose.isMissing(packed, i);
+      refs.put(
+          names.get(i),
+          isMissing ? null : BadRef.check(each.resolve(packed, Transactions.Changes.NONE)));
     }
     return new ToWrite(refs, packed);
   }

@@ -30,7 +30,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Repositor
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.errors.LockFailedException;
 import org.eclipse.jgit.errors.MissingObjectException;
@@ -92,53 +91,52 @@ final class FileBatchUpdate extends BatchRefUpdate {
     if (options != null) {
       setPushOptions(options);
     }
-    if (!pending.stream().allMatch(c -> Journal.canName(c.getRefName()))
-        || !executeHere(walk, pending)) {
+    try {
+      executeHere(walk, pending);
+    } catch (RefReader.LeftToJGit e) {
       executeByJGit(walk, monitor, options);
     }
   }
 
-  /** Returns false if JGit must execute the batch. Nothing has happened then. */
-  private boolean executeHere(RevWalk walk, List<ReceiveCommand> pending) throws IOException {
+  /**
+   * Executes the batch.
+   *
+   * @throws RefReader.LeftToJGit if JGit must do that. Nothing has happened then
+   */
+  private void executeHere(RevWalk walk, List<ReceiveCommand> pending) throws IOException {
+    if (!pending.stream().allMatch(c -> Journal.canName(c.getRefName()))) {
+      throw new RefReader.LeftToJGit();
+    }
+    refs.sawRefs(); // JGit lists all refs to look for conflicts, HEAD among them
+    Refusal refusal = findRefusal(walk, pending);
+    if (refusal != null) {
+      reject(refusal.command, refusal.result, null);
+      return;
+    }
     RefTransaction transaction = new RefTransaction(context, pending);
-    try {
-      // JGit lists all refs for this check, HEAD among them.
-      refs.sawRefs();
-      transaction.conflicts.checkBeforeLocks();
-      Refusal refusal = findRefusal(walk, pending);
-      if (refusal != null) {
-        transaction.conflicts.refuseLikeJGit();
-        reject(refusal.command, refusal.result, null);
-      } else {
-        apply(walk, pending, transaction);
-        pending.forEach(command -> command.setResult(OK));
-        writeLogs(pending, transaction.config);
-      }
-      return true;
-    } catch (NameConflicts.RefusedException e) {
+    try (transaction) {
+      transaction.lock(MAX_LOCK_WAIT_MILLIS);
+      transaction.checkExpected();
+      transaction.write(walk);
+      transaction.run();
+    } catch (RefusedException | LockFailedException e) {
       if (e.getSuppressed().length > 0) {
         logger.atSevere().withCause(e).log(
             "%s: a refused batch could not be rolled back completely",
             refs.repository.getDirectory());
       }
-      reject(inConflict(transaction).orElse(e.command), LOCK_FAILURE, null);
-      return true;
-    } catch (RefReader.LeftToJGit e) {
-      return false;
+      String byJGit = transaction.conflicts.refusedByJGit();
+      String refused = e instanceof RefusedException own ? own.name : pending.get(0).getRefName();
+      reject(named(byJGit != null ? byJGit : refused, pending), LOCK_FAILURE, null);
+      return;
     }
+    refs.wrote();
+    pending.forEach(command -> command.setResult(OK));
+    writeLogs(pending, transaction.config);
   }
 
-  /** The command that JGit refuses because of its name, if there is one. */
-  private static Optional<ReceiveCommand> inConflict(RefTransaction transaction)
-      throws IOException {
-    try {
-      transaction.conflicts.refuseLikeJGit();
-      return Optional.empty();
-    } catch (NameConflicts.RefusedException e) {
-      return Optional.of(e.command);
-    } catch (RefReader.LeftToJGit e) {
-      return Optional.empty();
-    }
+  private static ReceiveCommand named(String name, List<ReceiveCommand> commands) {
+    return commands.stream().filter(c -> c.getRefName().equals(name)).findFirst().orElseThrow();
   }
 
   private void executeByJGit(RevWalk walk, ProgressMonitor monitor, @Nullable List<String> options)
@@ -175,30 +173,6 @@ final class FileBatchUpdate extends BatchRefUpdate {
       }
     }
     return null;
-  }
-
-  private void apply(RevWalk walk, List<ReceiveCommand> pending, RefTransaction transaction)
-      throws IOException {
-    List<ReceiveCommand> commands = transaction.commands;
-    for (int i = 1; i < commands.size(); i++) {
-      String name = commands.get(i).getRefName();
-      if (name.equals(commands.get(i - 1).getRefName())) {
-        throw new IOException("Duplicate ref: " + name);
-      }
-    }
-    try (transaction) {
-      transaction.lock(MAX_LOCK_WAIT_MILLIS);
-      transaction.read();
-      transaction.checkExpected();
-      transaction.write(walk);
-      transaction.run();
-    } catch (HeldLocks.Refused e) {
-      throw new NameConflicts.RefusedException(
-          commands.stream().filter(c -> c.getRefName().equals(e.name)).findFirst().orElseThrow());
-    } catch (LockFailedException e) {
-      throw new NameConflicts.RefusedException(pending.get(0));
-    }
-    refs.wrote();
   }
 
   // ---- results

@@ -140,27 +140,25 @@ final class FileRefUpdate extends RefUpdate {
         if (deletes && database.isNameConflicting(name)) {
           return false;
         }
-        transaction.conflicts.checkBeforeLocks();
         refs.fireIfOthersChanged(); // as JGit does when it has read packed-refs
       }
       transaction.lock(0);
-      transaction.read();
-    } catch (HeldLocks.Refused | NameConflicts.RefusedException e) {
+    } catch (RefusedException e) {
       return false;
     }
-    found = transaction.old(name);
+    found = transaction.old();
     setOldObjectId(found == null ? null : found.getObjectId());
     return true;
   }
 
   private ReceiveCommand command() {
-    ObjectId none = ObjectId.zeroId();
+    ObjectId old = getRef().getObjectId() == null ? ObjectId.zeroId() : getRef().getObjectId();
     if (deletes) {
-      return new ReceiveCommand(none, none, name);
+      return new ReceiveCommand(old, ObjectId.zeroId(), name);
     }
     return getNewObjectId() == null
-        ? ReceiveCommand.link(none, name, name) // the target is not yet known
-        : new ReceiveCommand(none, getNewObjectId(), name);
+        ? ReceiveCommand.link(old, name, name) // the target is not yet known
+        : new ReceiveCommand(old, getNewObjectId(), name);
   }
 
   @Override

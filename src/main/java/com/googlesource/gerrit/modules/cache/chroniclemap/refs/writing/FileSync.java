@@ -59,27 +59,27 @@ final class FileSync {
     }
   }
 
-  private static void files(Collection<Path> files) throws IOException {
-    if (files.isEmpty()) {
-      return;
-    }
-    List<Path> others = List.copyOf(files);
-    Path last = others.getLast();
-    List<Future<?>> running = begin(others.subList(0, others.size() - 1), FileSync::file);
-    try {
-      file(last);
-    } finally {
-      await(running, files);
-    }
-  }
-
   /** Syncs the contents of files and, at the same time, the entries of folders. */
   static void sync(Collection<Path> files, Collection<Path> folders) throws IOException {
-    List<Future<?>> running = begin(folders, AtomicFile::syncFolder);
+    List<Path> others = new ArrayList<>(files);
+    Path last = others.isEmpty() ? null : others.removeLast();
+    List<Future<?>> running = new ArrayList<>();
+    for (Path folder : folders) {
+      running.add(begin(folder, AtomicFile::syncFolder));
+    }
+    for (Path file : others) {
+      running.add(begin(file, FileSync::file));
+    }
     try {
-      files(files);
-    } finally {
-      await(running, folders);
+      if (last != null) {
+        file(last);
+      }
+      for (Future<?> each : running) {
+        // A sync on the calling thread could not be interrupted either.
+        Uninterruptibles.getUninterruptibly(each);
+      }
+    } catch (ExecutionException e) {
+      throw new IOException("cannot sync " + files + " and " + folders, e.getCause());
     }
   }
 
@@ -87,27 +87,11 @@ final class FileSync {
     void sync(Path path) throws IOException;
   }
 
-  private static List<Future<?>> begin(Collection<Path> paths, Sync sync) {
-    List<Future<?>> running = new ArrayList<>(paths.size());
-    for (Path path : paths) {
-      running.add(
-          THREADS.submit(
-              () -> {
-                sync.sync(path);
-                return null;
-              }));
-    }
-    return running;
-  }
-
-  private static void await(List<Future<?>> running, Collection<Path> paths) throws IOException {
-    try {
-      for (Future<?> each : running) {
-        // A sync on the calling thread could not be interrupted either.
-        Uninterruptibles.getUninterruptibly(each);
-      }
-    } catch (ExecutionException e) {
-      throw new IOException("cannot sync " + paths, e.getCause());
-    }
+  private static Future<?> begin(Path path, Sync sync) {
+    return THREADS.submit(
+        () -> {
+          sync.sync(path);
+          return null;
+        });
   }
 }

@@ -28,8 +28,6 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.BitSet;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -79,27 +77,20 @@ final class HeldLocks implements Closeable {
   private final RefPaths paths;
   private final RefDisk disk;
   private final JournalFolder journals;
+  private final Journal journal;
   final List<String> names;
 
-  /** The files of the loose refs, in the order of names. */
-  private final List<File> files;
+  /** In the order of names. */
+  private final List<LockedRef> refs;
 
-  private final Journal journal;
-
-  /** The locks of the refs, in the order of names. */
-  private final List<Lock> locks = new ArrayList<>();
+  /** The folder of the last lock. */
+  @Nullable private Path folder;
 
   /** The folders that this transaction made for locks. */
   private final Set<Path> newFolders = new HashSet<>();
 
-  /** A new value that is written but not published. */
-  private record Value(Path file, byte[] content) {}
-
   /** Whether somebody has deleted a lock of this transaction, perhaps to take the ref. */
   private boolean isLost;
-
-  /** Unpublished values by the ref's index in the names; null where there is none. */
-  private final Value[] values;
 
   @Nullable private Lock packedLock;
 
@@ -116,75 +107,61 @@ final class HeldLocks implements Closeable {
   private final List<Lock> left = new ArrayList<>();
 
   private boolean isDurable;
-
-  /** The refs that have loose files, which keep their folders. */
-  private final BitSet published = new BitSet();
-
   private boolean closed;
 
   private HeldLocks(
       RefPaths paths,
       JournalFolder journals,
       List<String> names,
-      List<File> files,
+      List<LockedRef> refs,
       Journal journal) {
     this.paths = paths;
     this.disk = journals.disk;
     this.journals = journals;
     this.names = names;
-    this.files = files;
+    this.refs = refs;
     this.journal = journal;
-    this.values = new Value[names.size()];
-  }
-
-  /** Thrown if another lock holder has one of the refs. */
-  static final class Refused extends Exception {
-    private static final long serialVersionUID = 1;
-
-    /**
-     * The ref that is locked. If a thread of this process holds any of the names, this is the first
-     * name.
-     */
-    final String name;
-
-    Refused(String name) {
-      super(name, null, false, false);
-      this.name = name;
+    for (int i = 0; i < names.size(); i++) {
+      refs.get(i).held = this;
+      refs.get(i).number = i;
     }
   }
 
   /**
    * Locks refs.
    *
-   * @param entries in the order of names, each name once
+   * @param given in the order of names, each name once
    * @param waitMillis how long to wait for other lock holders; for threads of this process, the
    *     wait is a second at least
-   * @throws Refused if there is another lock holder of a ref, or a ref in the place of a folder;
-   *     none is locked then
+   * @throws RefusedException if there is another lock holder of a ref, or a ref in the place of a
+   *     folder; none is locked then
    * @throws RefReader.LeftToJGit if JGit must write; none is locked then
    * @throws IOException if a lock can't be made; none is locked then
    */
   static HeldLocks lock(
-      RefPaths paths, JournalFolder journals, List<Journal.Entry> entries, long waitMillis)
-      throws IOException, Refused {
-    List<String> names = entries.stream().map(Journal.Entry::name).toList();
-    List<File> files = new ArrayList<>(names.size());
-    for (String name : names) {
-      files.add(paths.toLock(name)); // before a folder is made for one of them
+      RefPaths paths, JournalFolder journals, List<? extends LockedRef> given, long waitMillis)
+      throws IOException {
+    List<LockedRef> refs = List.copyOf(given);
+    List<String> names = refs.stream().map(ref -> ref.name).toList();
+    for (LockedRef ref : refs) {
+      ref.file = paths.toLock(ref.name); // before a folder is made for one of them
     }
     long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(waitMillis);
     try {
       long wait = TimeUnit.MILLISECONDS.toNanos(Math.max(waitMillis, MIN_WAIT_MILLIS));
       if (!journals.held.take(names, wait)) {
-        throw new Refused(names.get(0));
+        throw new RefusedException(names.get(0), RefPaths.lockOf(refs.get(0).file));
       }
     } catch (InterruptedException e) {
       throw interrupted(e);
     }
     HeldLocks locks = null;
     try {
-      Journal journal = journals.begin(paths.transactions, entries);
-      locks = new HeldLocks(paths, journals, names, files, journal);
+      Journal journal =
+          journals.begin(
+              paths.transactions,
+              refs.stream().map(ref -> new Journal.Entry(ref.name, ref.newId)).toList());
+      locks = new HeldLocks(paths, journals, names, refs, journal);
       locks.lockFiles(end);
       return locks;
     } catch (Throwable e) {
@@ -202,16 +179,16 @@ final class HeldLocks implements Closeable {
     return (InterruptedIOException) new InterruptedIOException().initCause(e);
   }
 
-  private void lockFiles(long end) throws IOException, Refused {
+  private void lockFiles(long end) throws IOException {
     for (long pause = FIRST_PAUSE_MILLIS; ; pause = Math.min(2 * pause, MAX_PAUSE_MILLIS)) {
-      String refused = tryLockFiles();
+      RefusedException refused = tryLockFiles();
       if (refused == null) {
         return;
       }
       // Keeps no lock while it waits, as the other holder may need that one.
       unlockFiles();
       if (System.nanoTime() - end >= 0) {
-        throw new Refused(refused);
+        throw refused;
       }
       try {
         Thread.sleep(pause);
@@ -222,25 +199,24 @@ final class HeldLocks implements Closeable {
   }
 
   /**
-   * Locks the files. Returns the name that another holder has locked, or null if all are locked
-   * now.
+   * Locks the files. Returns the failure if another holder has one of them, or null if all are
+   * locked now.
    */
   @Nullable
-  private String tryLockFiles() throws IOException, Refused {
-    for (int i = 0; i < names.size(); i++) {
-      Lock lock;
+  private RefusedException tryLockFiles() throws IOException {
+    for (LockedRef ref : refs) {
+      Path file = RefPaths.lockOf(ref.file);
       try {
-        lock = tryLock(RefPaths.lockOf(files.get(i)), i / Journal.MAX_LINKS);
+        ref.lock = tryLock(file, ref.number / Journal.MAX_LINKS);
       } catch (IOException e) {
-        if (isBelowFile(files.get(i))) {
-          throw new Refused(names.get(i));
+        if (isBelowFile(ref.file)) {
+          throw new RefusedException(ref.name, null);
         }
         throw e;
       }
-      if (lock == null) {
-        return names.get(i);
+      if (ref.lock == null) {
+        return new RefusedException(ref.name, file);
       }
-      locks.add(lock);
     }
     return null;
   }
@@ -258,14 +234,16 @@ final class HeldLocks implements Closeable {
       try {
         // This check is cheaper than an exception. A new change needs a new folder. That of the
         // previous lock certainly exists.
-        Path folder = file.getParent();
-        boolean isThere = !locks.isEmpty() && locks.getLast().file.getParent().equals(folder);
-        if (!isThere && !folder.toFile().isDirectory()) {
-          disk.makeFolders(folder);
-          newFolders.add(folder);
+        if (!file.getParent().equals(folder)) {
+          folder = file.getParent();
+          if (!folder.toFile().isDirectory()) {
+            disk.makeFolders(folder);
+            newFolders.add(folder);
+          }
         }
         return link(file, anchor);
       } catch (IOException e) {
+        folder = null;
         // Another process may have deleted the empty folder.
         if (attempt == MAX_FOLDER_ATTEMPTS || !Files.exists(journal.file)) {
           throw canBeNoLink(file, e)
@@ -348,15 +326,6 @@ final class HeldLocks implements Closeable {
   }
 
   /**
-   * Whether this transaction still has the lock of a ref.
-   *
-   * @throws IOException if the disk does not tell
-   */
-  boolean isLocked(int number) throws IOException {
-    return isOwn(locks.get(number));
-  }
-
-  /**
    * Locks {@code packed-refs} for this transaction.
    *
    * @return false if there is another lock holder
@@ -382,16 +351,107 @@ final class HeldLocks implements Closeable {
 
   // ---- new values
 
-  /** Writes the new value of a ref, which {@link #publish} renames into place. */
-  void write(int number, ObjectId id) throws IOException {
-    write(number, Constants.encodeASCII(id.name() + '\n'));
-  }
+  /** A ref to be locked and changed. */
+  static class LockedRef {
+    final String name;
 
-  /** Writes the new content of a loose ref, which {@link #publish} renames into place. */
-  void write(int number, byte[] content) throws IOException {
-    Path file = journal.beside(Integer.toString(number));
-    values[number] = new Value(file, content);
-    disk.write(file, content, /* synced= */ false);
+    /** The new value, which is the zero id to delete the ref. */
+    final ObjectId newId;
+
+    /** Null unless the ref is being locked, as all that follows. */
+    private HeldLocks held;
+
+    /** Its number among the refs. */
+    private int number;
+
+    /** The file of the loose ref. */
+    private File file;
+
+    @Nullable private Lock lock;
+
+    /** The file of a new value that is written but not published; null if there is none. */
+    @Nullable private Path value;
+
+    private byte[] content;
+
+    /** Whether a value was published, whose file keeps its folder. */
+    private boolean isPublished;
+
+    LockedRef(String name, ObjectId newId) {
+      this.name = name;
+      this.newId = newId;
+    }
+
+    /**
+     * Whether the transaction still has the lock.
+     *
+     * @throws IOException if the disk does not tell
+     */
+    final boolean isLocked() throws IOException {
+      return held.isOwn(lock);
+    }
+
+    /**
+     * Checks that the transaction still has the lock. If somebody has deleted the lock file,
+     * another process may be changing the ref.
+     */
+    final void checkLocked() throws IOException {
+      boolean locked = false;
+      try {
+        locked = isLocked();
+      } finally {
+        held.isLost |= !locked;
+      }
+      if (!locked) {
+        throw new IOException(
+            lock.file + " was deleted while its process held it: nothing is changed there");
+      }
+    }
+
+    /** Writes the new content of the loose ref, which {@link #publish} renames into place. */
+    final void write(String line) throws IOException {
+      value = held.journal.beside(Integer.toString(number));
+      content = Constants.encode(line + '\n');
+      held.disk.write(value, content, /* synced= */ false);
+    }
+
+    /**
+     * Renames the new value into the place of the loose ref.
+     *
+     * @throws IOException if a folder that is not empty has the ref's name, if the lock was lost,
+     *     or if the disk fails
+     */
+    final void publish() throws IOException {
+      checkLocked();
+      held.disk.renameOverEmptyFolders(value, file, content);
+      value = null;
+      isPublished = true;
+    }
+
+    /**
+     * Gives the ref its old value again, in a loose file.
+     *
+     * @param old a loose ref
+     * @param durable whether to sync the file
+     */
+    final void rollBack(Ref old, boolean durable) throws IOException {
+      write(old.isSymbolic() ? "ref: " + old.getTarget().getName() : old.getObjectId().name());
+      if (durable) {
+        held.disk.syncFiles(List.of(value));
+      }
+      publish();
+    }
+
+    /**
+     * Deletes the file of the loose ref, if it exists.
+     *
+     * @throws IOException if the lock was lost, or if the disk fails
+     */
+    final void deleteLoose() throws IOException {
+      checkLocked();
+      isPublished = false;
+      held.disk.deleteLoose(file);
+    }
   }
 
   /** Syncs the written values. */
@@ -400,7 +460,7 @@ final class HeldLocks implements Closeable {
   }
 
   private List<Path> written() {
-    return Arrays.stream(values).filter(Objects::nonNull).map(Value::file).toList();
+    return refs.stream().map(ref -> ref.value).filter(Objects::nonNull).toList();
   }
 
   /**
@@ -419,76 +479,6 @@ final class HeldLocks implements Closeable {
     journal.rollBackDecision(isDurable);
   }
 
-  /**
-   * Renames a new value into the place of its loose ref.
-   *
-   * @throws IOException if a folder that is not empty has the ref's name, if the lock was lost, or
-   *     if the disk fails
-   */
-  void publish(int number) throws IOException {
-    checkLocked(number);
-    File target = files.get(number);
-    Value value = values[number];
-    try {
-      disk.renameOverEmptyFolders(value.file, target);
-    } catch (NoSuchFileException e) {
-      // A network file system may have renamed the file and lost its answer.
-      if (Files.exists(value.file)
-          || !Arrays.equals(value.content, Files.readAllBytes(target.toPath()))) {
-        throw e;
-      }
-    }
-    values[number] = null;
-    published.set(number);
-  }
-
-  /**
-   * Gives a ref its old value again, in a loose file.
-   *
-   * @param old a loose ref
-   * @param durable whether to sync the file
-   */
-  void rollBackValue(int number, Ref old, boolean durable) throws IOException {
-    write(
-        number,
-        Constants.encode(
-            (old.isSymbolic() ? "ref: " + old.getTarget().getName() : old.getObjectId().name())
-                + '\n'));
-    if (durable) {
-      disk.syncFiles(List.of(values[number].file));
-    }
-    publish(number);
-  }
-
-  /**
-   * Deletes the file of a loose ref, if it exists.
-   *
-   * @throws IOException if the lock was lost, or if the disk fails
-   */
-  void deleteLoose(int number) throws IOException {
-    checkLocked(number);
-    published.clear(number);
-    disk.deleteLoose(files.get(number));
-  }
-
-  /**
-   * Checks that this transaction still has the lock of a ref. If somebody has deleted the lock
-   * file, another process may be changing the ref.
-   */
-  void checkLocked(int number) throws IOException {
-    boolean locked = false;
-    try {
-      locked = isLocked(number);
-    } finally {
-      isLost |= !locked;
-    }
-    if (!locked) {
-      throw new IOException(
-          locks.get(number).file
-              + " was deleted while its process held it: nothing is changed there");
-    }
-  }
-
   /** Syncs the folders of this transaction's refs. */
   void syncFolders() throws IOException {
     disk.syncFolders(folders());
@@ -498,10 +488,10 @@ final class HeldLocks implements Closeable {
   private Set<Path> folders() {
     Path top = paths.refsFolder.toPath();
     Set<Path> folders = new LinkedHashSet<>();
-    for (Lock lock : locks) {
-      Path folder = lock.file.getParent();
-      if (folders.add(folder) && newFolders.contains(folder)) {
-        for (Path above = folder.getParent(); above.startsWith(top); above = above.getParent()) {
+    for (LockedRef ref : refs) {
+      Path parent = ref.lock.file.getParent();
+      if (folders.add(parent) && newFolders.contains(parent)) {
+        for (Path above = parent.getParent(); above.startsWith(top); above = above.getParent()) {
           folders.add(above);
         }
       }
@@ -513,8 +503,13 @@ final class HeldLocks implements Closeable {
   // ---- unlock
 
   private void unlockFiles() {
-    locks.forEach(this::unlock);
-    locks.clear();
+    for (LockedRef ref : refs) {
+      if (ref.lock != null) {
+        unlock(ref.lock);
+        ref.lock = null;
+      }
+    }
+    folder = null;
   }
 
   /** Deletes a lock file, in up to two attempts, as a lock that stays excludes everybody. */
@@ -574,9 +569,9 @@ final class HeldLocks implements Closeable {
 
   private void deleteEmptyFolders() {
     Set<File> done = new HashSet<>();
-    for (int i = 0; i < files.size(); i++) {
-      if (!published.get(i) && done.add(files.get(i).getParentFile())) {
-        RefPaths.deleteEmptyParents(files.get(i), names.get(i));
+    for (LockedRef ref : refs) {
+      if (!ref.isPublished && done.add(ref.file.getParentFile())) {
+        RefPaths.deleteEmptyParents(ref.file, ref.name);
       }
     }
   }

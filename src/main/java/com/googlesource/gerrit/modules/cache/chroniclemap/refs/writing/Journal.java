@@ -23,7 +23,6 @@ import java.io.ByteArrayOutputStream;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
@@ -224,14 +223,7 @@ final class Journal implements Closeable {
 
   private void moveTo(String suffix) throws IOException {
     Path target = Path.of(stem + suffix);
-    try {
-      disk.rename(file, target);
-    } catch (NoSuchFileException e) {
-      // A network file system may have renamed the file and lost its answer.
-      if (!Files.exists(target)) {
-        throw e;
-      }
-    }
+    disk.rename(file, target, () -> Files.exists(target));
     file = target;
   }
 

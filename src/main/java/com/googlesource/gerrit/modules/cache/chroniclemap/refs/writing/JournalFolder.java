@@ -74,11 +74,7 @@ final class JournalFolder implements Closeable {
    * @throws RefReader.LeftToJGit if JGit must write
    */
   HeldLocks lockNothing(RefPaths paths) throws IOException {
-    try {
-      return HeldLocks.lock(paths, this, List.of(), 0);
-    } catch (HeldLocks.Refused e) {
-      throw new IllegalStateException("no ref can be refused", e);
-    }
+    return HeldLocks.lock(paths, this, List.of(), 0);
   }
 
   /**

@@ -15,14 +15,13 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
 
 import com.google.common.base.Strings;
-import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RepositoryFiles;
-import java.io.File;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Collection;
 import java.util.HashSet;
@@ -30,18 +29,15 @@ import java.util.List;
 import java.util.NavigableSet;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.concurrent.TimeUnit;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.transport.ReceiveCommand;
 
 /**
  * The name conflicts of a batch of commands: a ref can't have the name of a folder of refs.
  *
- * <p>Packed refs are searched before the locks are taken, and again under them if {@code
- * packed-refs} has another list by then. Without the first search, a batch that packed refs refuse
- * would take locks for nothing, and make native git fail that wants one of them. Files are searched
- * one time, under the locks. The answer then holds until the locks are released, whoever else
- * writes:
+ * <p>All is looked for under the locks: files first, then packed refs, and these again if {@code
+ * packed-refs} has another list when it is locked too. The answer then holds until the locks are
+ * released, whoever else writes:
  *
  * <ul>
  *   <li>Threads of this process can't hold names above or below each other's (NameReservations).
@@ -59,27 +55,19 @@ import org.eclipse.jgit.transport.ReceiveCommand;
  * a ref {@code x/y} between the check and the rename of a ref {@code x} here.
  */
 final class NameConflicts {
-  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
-
-  /** Thrown if a command can't be done. Nothing of its batch has changed then. */
-  static final class RefusedException extends IOException {
-    private static final long serialVersionUID = 1;
-
-    final transient ReceiveCommand command;
-
-    RefusedException(ReceiveCommand command) {
-      super(command.getRefName() + " is not as it was, or in conflict");
-      this.command = command;
-    }
-  }
-
   private final RepositoryFiles refs;
   private final List<ReceiveCommand> commands;
   private final NavigableSet<String> made = new TreeSet<>();
   private final NavigableSet<String> deleted = new TreeSet<>();
 
-  /** The packed refs in which no conflict was found. As lists do not change, there is none. */
+  /** The packed refs that were searched last. */
   @Nullable private ParsedRefs searched;
+
+  /** The names that are in no conflict there. As lists do not change, they never are. */
+  private final Set<String> free = new HashSet<>();
+
+  /** The {@link ParsedRefs#freeFolder} of the name that was searched for last. */
+  @Nullable private String freeFolder;
 
   /** Makes the conflicts of a batch, without looking for any. */
   NameConflicts(RepositoryFiles refs, List<ReceiveCommand> commands) {
@@ -105,51 +93,30 @@ final class NameConflicts {
     return next != null && next.startsWith(name + '/');
   }
 
-  // ---- before the locks
-
-  /**
-   * Checks the batch itself and packed refs. The list may be older than that under the locks, so
-   * what it refuses is confirmed.
-   *
-   * @throws RefusedException if there is a conflict
-   */
-  void checkBeforeLocks() throws IOException {
-    if (made.stream().anyMatch(name -> isAbove(name, made) || isAbove(name, deleted))
-        || findIn(refs.earlyReader.packed(), commands) != null) {
-      refuseLikeJGit();
+  /** Checks the names of the batch against each other. As in JGit, no deletion makes room above. */
+  void checkBatch() throws RefusedException {
+    for (String name : made) {
+      if (isAbove(name, made) || isAbove(name, deleted)) {
+        throw new RefusedException(name, null);
+      }
     }
   }
 
   /**
-   * Refuses the command that JGit would refuse, if there is a conflict with packed or loose refs.
-   * This is for batches that fail, as it reads all around each name.
+   * Returns the name that JGit would refuse, if there is a conflict with packed or loose refs. This
+   * is for batches that fail, as it reads all around each name.
    */
-  void refuseLikeJGit() throws IOException {
+  @Nullable
+  String refusedByJGit() throws IOException {
     for (ReceiveCommand command : commands) {
       String name = command.getRefName();
-      File unused = refs.paths.toLock(name); // nothing is looked for under a name that is too long
-      boolean isBad =
-          (!deletes(command) && isAbove(name, made))
-              || RefReader.parents(name).stream().anyMatch(made::contains)
-              || refs.lockedReader.conflictingNames(name).stream()
-                  .filter(other -> !deleted.contains(other))
-                  .anyMatch(other -> !deletes(command) || name.startsWith(other + '/'));
-      if (isBad) {
-        throw new RefusedException(command);
+      if ((!deletes(command) && isAbove(name, made))
+          || RefReader.parents(name).stream().anyMatch(made::contains)
+          || refs.lockedReader.conflictingNames(name).stream()
+              .filter(other -> !deleted.contains(other))
+              .anyMatch(other -> !deletes(command) || name.startsWith(other + '/'))) {
+        return name;
       }
-    }
-  }
-
-  @Nullable
-  private ReceiveCommand findIn(ParsedRefs packed, Collection<ReceiveCommand> among) {
-    if (packed != searched) {
-      for (ReceiveCommand command : among) {
-        String other = packed.conflicting(command.getRefName(), deleted);
-        if (other != null && !deleted.contains(other)) {
-          return command;
-        }
-      }
-      searched = packed;
     }
     return null;
   }
@@ -165,95 +132,121 @@ final class NameConflicts {
    * @param names those of the refs that are not loose
    */
   void checkFiles(Set<String> names) throws IOException {
-    ForeignLocks above = new ForeignLocks(refs.paths, made, deleted);
+    ForeignLocks others = new ForeignLocks(refs.paths, made, deleted);
     for (ReceiveCommand command : commands) {
       String name = command.getRefName();
-      if (!deletes(command)
-          && names.contains(name)
-          && ((command.getType() == ReceiveCommand.Type.CREATE && above.isLocked(name))
-              || holdsForeign(refs.paths.loose(name), above.own))) {
-        throw new RefusedException(command);
+      if (!deletes(command) && names.contains(name)) {
+        // A batch fails if a ref is missing that it does not create.
+        boolean mayBeNew = commands.size() == 1 || isCreated(command);
+        Path file = mayBeNew ? others.above(name) : null;
+        file = file == null ? others.below(name) : file;
+        if (file != null) {
+          throw new RefusedException(name, file);
+        }
       }
     }
   }
 
+  /** Whether a ref was missing when its command was made. */
+  private static boolean isCreated(ReceiveCommand command) {
+    return command.getType() == ReceiveCommand.Type.CREATE;
+  }
+
+  /**
+   * Whether a command is expected to create a ref, whose folder has no packed refs. So it need not
+   * be searched for itself.
+   */
+  boolean isInFreeFolder(ParsedRefs packed, ReceiveCommand command) {
+    String name = command.getRefName();
+    return isCreated(command) && isFree(packed, name) && name.startsWith(freeFolder);
+  }
+
+  /** Whether there are no packed refs above and below a name. Two names of a change cost one. */
+  private boolean isFree(ParsedRefs packed, String name) {
+    if (packed != searched) {
+      searched = packed;
+      free.clear();
+      freeFolder = null;
+    }
+    if (free.contains(name)) {
+      return true;
+    }
+    if (freeFolder == null || !name.startsWith(freeFolder)) {
+      freeFolder = packed.freeFolder(name, deleted);
+    }
+    return freeFolder != null && free.add(name);
+  }
+
   /** Checks that new refs are not in conflict with packed refs. */
-  void checkPacked(ParsedRefs packed, List<ReceiveCommand> created) throws RefusedException {
-    ReceiveCommand refused = findIn(packed, created);
-    if (refused != null) {
-      throw new RefusedException(refused);
+  void checkPacked(ParsedRefs packed, List<String> created) throws RefusedException {
+    for (String name : created) {
+      if (!isFree(packed, name)) {
+        throw new RefusedException(name, null);
+      }
     }
   }
 
   /**
-   * The locks that others have on refs above some refs that the caller has locked. A writer that
-   * locked {@code x} before {@code x/y} was packed may not have seen {@code x/y}. Only a file in
-   * the folder {@code x} then stops that writer. Each lock file is looked for once, if the names
-   * come in order.
+   * The files of others around some refs that the caller has locked. A writer that locked {@code x}
+   * before {@code x/y} was packed may not have seen {@code x/y}. Only a file in the folder {@code
+   * x} then stops that writer. Each lock file is looked for once, if the names come in order.
    */
   static final class ForeignLocks {
-    private static final long OLD_MILLIS = TimeUnit.MINUTES.toMillis(1);
-
     private final RefPaths paths;
-    private final Set<File> own = new HashSet<>();
+    private final Set<Path> own = new HashSet<>();
 
-    /** The name before, and the folder above it that others have locked, with a slash. */
+    /** The name before, the lock that others have above it, and what that lock is above. */
     private String last = "";
 
-    @Nullable private String locked;
+    @Nullable private Path lock;
+    private String locked = "";
 
-    /** Makes the locks above names that the caller has locked. */
+    /** Makes the locks around names that the caller has locked. */
     @SafeVarargs
     ForeignLocks(RefPaths paths, Collection<String>... names) throws IOException {
       this.paths = paths;
       for (Collection<String> each : names) {
         for (String name : each) {
-          own.add(lock(name));
+          own.add(RefPaths.lockOf(paths.loose(name)));
         }
       }
     }
 
-    private File lock(String name) throws IOException {
-      return new File(paths.loose(name) + RefPaths.LOCK);
-    }
-
-    boolean isLocked(String name) throws IOException {
-      if (locked == null || !name.startsWith(locked)) {
+    /** Returns a lock that others have on a folder above a name; null if there is none. */
+    @Nullable
+    Path above(String name) throws IOException {
+      if (lock == null || !name.startsWith(locked)) {
         int shared = Strings.commonPrefix(last, name).length();
         last = name;
-        locked = null;
+        lock = null;
         for (int slash = name.indexOf('/', shared);
-            slash > 0 && locked == null;
+            slash > 0 && lock == null;
             slash = name.indexOf('/', slash + 1)) {
-          if (isThere(lock(name.substring(0, slash)), name)) {
+          Path other = RefPaths.lockOf(paths.loose(name.substring(0, slash)));
+          if (LooseFile.isThere(other.toFile()) && !own.contains(other)) {
+            lock = other;
             locked = name.substring(0, slash + 1);
           }
         }
       }
-      return locked != null;
+      return lock;
     }
 
-    private boolean isThere(File lock, String below) throws IOException {
-      if (!LooseFile.isThere(lock) || own.contains(lock)) {
-        return false;
-      }
-      if (System.currentTimeMillis() - lock.lastModified() > OLD_MILLIS) {
-        logger.atWarning().atMostEvery(1, TimeUnit.MINUTES).log(
-            "lock %s prevents the creation of %s; delete it if its git process is dead",
-            lock, below);
-      }
-      return true;
+    /** Returns a file of others in the folder of a name; null if there are at most folders. */
+    @Nullable
+    private Path below(String name) throws IOException {
+      return in(paths.loose(name).toPath());
     }
-  }
 
-  /** Whether a folder contains anything but empty folders and the caller's locks. */
-  private static boolean holdsForeign(File folder, Set<File> own) throws IOException {
-    for (Path path : LooseFile.list(folder.toPath())) {
-      File file = path.toFile();
-      if (file.isDirectory() ? holdsForeign(file, own) : !own.contains(file)) {
-        return true;
+    @Nullable
+    private Path in(Path folder) throws IOException {
+      for (Path each : LooseFile.list(folder)) {
+        Path file = Files.isDirectory(each) ? in(each) : own.contains(each) ? null : each;
+        if (file != null) {
+          return file;
+        }
       }
+      return null;
     }
-    return false;
   }
 }

@@ -25,7 +25,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -369,19 +368,11 @@ final class PackedRefsQueue {
     if (written.stamp == null) {
       return;
     }
-    FileStamp stamp;
-    try {
-      disk.rename(target, place);
-      stamp = written.stamp.renamed();
-    } catch (NoSuchFileException e) {
-      stamp = written.stamp.renamed();
-      // A network file system may have renamed the file and lost its answer.
-      if (Files.exists(target) || stamp.isModified()) {
-        throw e;
-      }
-    }
+    disk.rename(target, place, () -> !written.stamp.renamed().isModified());
     file.published(
-        written.list, stamp, requests.stream().anyMatch(each -> each.options.changesRefs()));
+        written.list,
+        written.stamp.renamed(),
+        requests.stream().anyMatch(each -> each.options.changesRefs()));
     if (requests.stream().anyMatch(each -> each.options.durable())) {
       disk.syncFolders(List.of(place.getParent()));
     }

@@ -33,6 +33,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
+import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.ObjectId;
 
@@ -90,13 +91,16 @@ record Recovery(RepositoryFiles refs, RepositoryWriter writes) {
   }
 
   /**
-   * Like {@link #run()}, for a lock that excludes this process. If the lock stays, it is named: it
-   * may be one that another program left, or whose journal is gone after a crash of the machine.
+   * Like {@link #run()}, for a file that excludes this process. If it is a lock that stays, it is
+   * named: it may be one that another program left, or whose journal is gone after a crash of the
+   * machine.
    */
-  boolean run(Path lock) {
+  boolean run(@Nullable Path lock) {
     boolean found = run();
-    long since = lock.toFile().lastModified(); // 0 if the lock is gone
-    if (since > 0 && System.currentTimeMillis() - since > OLD_MILLIS) {
+    long since = lock == null ? 0 : lock.toFile().lastModified(); // 0 if it is gone
+    if (since > 0
+        && System.currentTimeMillis() - since > OLD_MILLIS
+        && lock.toString().endsWith(RefPaths.LOCK)) {
       logger
           .atWarning()
           .per(lock, BY_FILE)
@@ -169,8 +173,8 @@ record Recovery(RepositoryFiles refs, RepositoryWriter writes) {
         dead.add(new Dead(owner, journals));
       } else if (!journals.isEmpty()) {
         logger.atWarning().atMostEvery(1, TimeUnit.HOURS).log(
-            "%s: cannot determine whether the process that owns %s is alive, so its locks of refs stay;"
-                + " if it is dead, see refs-safety, By hand, in the documentation",
+            "%s: cannot determine whether the process that owns %s is alive, so its locks of refs"
+                + " stay; if it is dead, see refs-safety, By hand, in the documentation",
             refs.paths.packedRefs.getParent(), file);
       }
     } finally {
@@ -310,11 +314,11 @@ record Recovery(RepositoryFiles refs, RepositoryWriter writes) {
   private void write(Journal.Found journal, int number, Path lock) throws IOException {
     Journal.Entry entry = journal.entries().get(number);
     Path value = journal.beside("again-" + number);
-    writes.disk.write(
-        value, Constants.encodeASCII(entry.newId().name() + "\n"), /* synced= */ false);
+    byte[] content = Constants.encodeASCII(entry.newId().name() + "\n");
+    writes.disk.write(value, content, /* synced= */ false);
     writes.disk.syncFiles(List.of(value));
     if (isOwn(lock, journal)) {
-      writes.disk.renameOverEmptyFolders(value, refs.paths.loose(entry.name()));
+      writes.disk.renameOverEmptyFolders(value, refs.paths.loose(entry.name()), content);
     }
   }
 

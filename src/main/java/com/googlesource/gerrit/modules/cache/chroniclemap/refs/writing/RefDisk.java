@@ -33,6 +33,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileTime;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.Set;
@@ -206,23 +207,44 @@ public class RefDisk {
     Files.setLastModifiedTime(file, time);
   }
 
-  /** Renames a file, and atomically replaces any file in the new place. */
-  final void rename(Path file, Path place) throws IOException {
-    about("rename", place);
-    Files.move(file, place, StandardCopyOption.ATOMIC_MOVE);
+  /** Tells whether a file has arrived in the place to which it was renamed. */
+  interface Arrival {
+    boolean check() throws IOException;
   }
 
-  /** Renames a file, and deletes empty folders in the new place. */
-  final void renameOverEmptyFolders(Path file, File place) throws IOException {
+  /**
+   * Renames a file, and atomically replaces any file in the new place.
+   *
+   * @param arrival is asked if the file is gone: a network file system may have renamed it and lost
+   *     its answer
+   */
+  final void rename(Path file, Path place, Arrival arrival) throws IOException {
+    about("rename", place);
     try {
-      rename(file, place.toPath());
+      Files.move(file, place, StandardCopyOption.ATOMIC_MOVE);
+    } catch (NoSuchFileException e) {
+      if (Files.exists(file) || !arrival.check()) {
+        throw e;
+      }
+    }
+  }
+
+  /**
+   * Renames a file, and deletes empty folders in the new place.
+   *
+   * @param content the file's
+   */
+  final void renameOverEmptyFolders(Path file, File place, byte[] content) throws IOException {
+    Arrival arrival = () -> Arrays.equals(content, Files.readAllBytes(place.toPath()));
+    try {
+      rename(file, place.toPath(), arrival);
     } catch (IOException e) {
       // Nothing but empty folders may go. JGit's own rename would delete a ref in the place.
       if (!place.isDirectory()) {
         throw e;
       }
       deleteEmptyFolders(place);
-      rename(file, place.toPath());
+      rename(file, place.toPath(), arrival);
     }
   }
 

@@ -24,11 +24,9 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Repositor
 import java.io.IOException;
 import java.nio.file.Files;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.errors.MissingObjectException;
@@ -226,17 +224,13 @@ record RefPacker(UpdateContext context, RepositoryFiles refs) {
   // ---- deleting the files of packed refs
 
   private void pruneOrSkip(List<String> names, Map<String, Peeled> values) throws IOException {
-    Map<String, Peeled> part = new HashMap<>();
-    List<Journal.Entry> entries = new ArrayList<>();
-    for (String name : new TreeSet<>(names)) {
-      part.put(name, values.get(name));
-      entries.add(new Journal.Entry(name, values.get(name).id));
-    }
-    try (HeldLocks locks = context.lock(entries, 0)) {
-      prune(part, locks);
+    List<HeldLocks.LockedRef> packed =
+        names.stream().sorted().map(n -> new HeldLocks.LockedRef(n, values.get(n).id)).toList();
+    try (HeldLocks locks = context.lock(packed, 0)) {
+      prune(packed, locks.names);
     } catch (RefReader.LeftToJGit e) {
       return; // these refs stay loose
-    } catch (HeldLocks.Refused e) {
+    } catch (RefusedException e) {
       // Another writer has one of the refs. The others are packed without it.
       if (names.size() > 1) {
         int middle = names.size() / 2;
@@ -247,22 +241,20 @@ record RefPacker(UpdateContext context, RepositoryFiles refs) {
   }
 
   /** Deletes the files of packed refs, under their locks. */
-  private void prune(Map<String, Peeled> values, HeldLocks held) throws IOException {
+  private void prune(List<HeldLocks.LockedRef> locked, List<String> names) throws IOException {
     // The list is read under the locks, so it lacks a ref that was deleted and made again.
     ParsedRefs packed = refs.lockedReader.packed();
-    NameConflicts.ForeignLocks above = new NameConflicts.ForeignLocks(refs.paths, held.names);
-    for (int i = 0; i < held.names.size(); i++) {
-      String name = held.names.get(i);
-      Peeled value = values.get(name);
-      Ref now = refs.loose.readFile(name);
-      Ref then = packed.exactRef(name);
+    NameConflicts.ForeignLocks others = new NameConflicts.ForeignLocks(refs.paths, names);
+    for (HeldLocks.LockedRef ref : locked) {
+      Ref now = refs.loose.readFile(ref.name);
+      Ref then = packed.exactRef(ref.name);
       if (now != null
           && !now.isSymbolic()
-          && value.id.equals(now.getObjectId())
+          && ref.newId.equals(now.getObjectId())
           && then != null
-          && value.id.equals(then.getObjectId())
-          && !above.isLocked(name)) {
-        held.deleteLoose(i);
+          && ref.newId.equals(then.getObjectId())
+          && others.above(ref.name) == null) {
+        ref.deleteLoose();
       }
     }
   }

@@ -23,19 +23,14 @@ import java.io.Closeable;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.NavigableMap;
 import java.util.Set;
-import java.util.TreeMap;
 import org.eclipse.jgit.annotations.Nullable;
-import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.StoredConfig;
-import org.eclipse.jgit.revwalk.RevObject;
 import org.eclipse.jgit.revwalk.RevTag;
 import org.eclipse.jgit.revwalk.RevWalk;
 import org.eclipse.jgit.transport.ReceiveCommand;
@@ -68,12 +63,41 @@ import org.eclipse.jgit.transport.ReceiveCommand;
  * <p>The cost grows with the refs of the batch, and with the size of {@code packed-refs} only if a
  * line changes.
  */
-final class RefTransaction implements PackedRefsQueue.Request, Closeable {
+final class RefTransaction implements PackedRefsQueue.Request, RefReader.NotLoose, Closeable {
+  /** A ref and its change. */
+  private static final class Change extends HeldLocks.LockedRef {
+    final ReceiveCommand command;
+    final boolean deletes;
+
+    /** The old value; null for a missing ref. */
+    @Nullable Ref old;
+
+    /** Whether the ref had no loose file when its old value was read. */
+    boolean isNotLoose;
+
+    /** What the tag leads to that gets a line; null for another object. */
+    @Nullable ObjectId peeled;
+
+    /** The line to remove from {@code packed-refs}; null if there is none. */
+    @Nullable Ref removed;
+
+    Change(ReceiveCommand command) {
+      super(command.getRefName(), command.getNewId());
+      this.command = command;
+      this.deletes = NameConflicts.deletes(command);
+    }
+
+    /** Whether the ref was loose, and led to an object or another ref. */
+    boolean wasLoose() {
+      return old != null && old.getStorage().isLoose();
+    }
+  }
+
   private final UpdateContext context;
   private final RepositoryFiles refs;
 
-  /** The commands in the order of names. */
-  final List<ReceiveCommand> commands;
+  /** In the order of names. */
+  private final List<Change> changes;
 
   final NameConflicts conflicts;
 
@@ -86,28 +110,14 @@ final class RefTransaction implements PackedRefsQueue.Request, Closeable {
   /** Whether the changes have to survive a crash of the machine. */
   private final boolean durable;
 
-  /** The numbers of the commands that set refs, and of those that delete refs. */
-  private final List<Integer> made = new ArrayList<>();
-
-  private final List<Integer> deleted = new ArrayList<>();
-
   /** Null until the refs are locked. */
   @Nullable private HeldLocks locks;
 
-  /** The refs that were not loose when their old values were read. */
-  private Set<String> notLoose = Set.of();
+  /** The names that are set and were missing when their old values were read. */
+  private final List<String> created = new ArrayList<>();
 
   /** The old values of all refs by name; null for a missing ref. */
-  private NavigableMap<String, Ref> oldValues = new TreeMap<>();
-
-  /** The commands whose refs were missing when their old values were read. */
-  private final List<ReceiveCommand> created = new ArrayList<>();
-
-  /** What the tags lead to that get lines; null for other objects. */
-  private final Map<String, ObjectId> peeled = new HashMap<>();
-
-  /** The lines to remove from {@code packed-refs}. */
-  private final Map<String, Ref> removed = new HashMap<>();
+  private NavigableMap<String, Ref> oldValues;
 
   /** Set by the decision if there are several refs. */
   @Nullable private Transactions.Link link;
@@ -122,64 +132,44 @@ final class RefTransaction implements PackedRefsQueue.Request, Closeable {
   private boolean areLinesRolledBack;
 
   /** Makes a transaction without preparing anything. */
-  RefTransaction(UpdateContext context, List<ReceiveCommand> given) {
+  RefTransaction(UpdateContext context, List<ReceiveCommand> commands) throws IOException {
     this.context = context;
     this.refs = context.refs;
-    this.commands = new ArrayList<>(given);
-    commands.sort(Comparator.comparing(ReceiveCommand::getRefName));
-    this.conflicts = new NameConflicts(refs, given);
-    this.isPacked = given.size() > Math.max(1, context.maxLooseBatch()) || conflicts.areNested();
+    this.changes =
+        commands.stream().map(Change::new).sorted(Comparator.comparing(each -> each.name)).toList();
+    for (int i = 1; i < changes.size(); i++) {
+      if (changes.get(i).name.equals(changes.get(i - 1).name)) {
+        throw new IOException("Duplicate ref: " + changes.get(i).name);
+      }
+    }
+    this.conflicts = new NameConflicts(refs, commands);
+    this.isPacked = commands.size() > Math.max(1, context.maxLooseBatch()) || conflicts.areNested();
     this.config = refs.repository.getConfig();
     this.durable = context.isDurable(config);
-    for (int i = 0; i < commands.size(); i++) {
-      (NameConflicts.deletes(commands.get(i)) ? deleted : made).add(i);
-    }
   }
 
   // ---- prepare
 
   /**
-   * Locks the refs.
+   * Locks the refs, and reads their old values.
    *
-   * @throws HeldLocks.Refused if there is another lock holder of a ref
+   * @throws RefusedException if there is another lock holder of a ref, or a conflict of names
    * @throws RefReader.LeftToJGit if JGit must write
    */
-  void lock(long waitMillis) throws IOException, HeldLocks.Refused {
+  void lock(long waitMillis) throws IOException {
+    conflicts.checkBatch();
     if (isPacked) {
       packLoose();
     }
-    locks =
-        context.lock(
-            commands.stream().map(c -> new Journal.Entry(c.getRefName(), c.getNewId())).toList(),
-            waitMillis);
-  }
-
-  /**
-   * Has no file in the way of the locks of refs below it, and nearly always none at all, so that
-   * the new {@code packed-refs} is the only change.
-   */
-  private void packLoose() throws IOException {
-    for (ReceiveCommand command : commands) {
-      if (refs.loose.find(command.getRefName()) != null) {
-        context.packer().pack(NullProgressMonitor.INSTANCE, true);
-        return;
-      }
-    }
-  }
-
-  /**
-   * Reads the old values of the locked refs.
-   *
-   * @throws NameConflicts.RefusedException if there is a conflict of names
-   */
-  void read() throws IOException {
-    RefReader.ToWrite read = refs.lockedReader.refsToWrite(locks.names, this::checkFiles);
+    locks = context.lock(changes, waitMillis);
+    RefReader.ToWrite read = refs.lockedReader.refsToWrite(locks.names, this);
     oldValues = read.refs();
-    for (ReceiveCommand command : commands) {
-      if (oldValues.get(command.getRefName()) != null) {
+    for (Change change : changes) {
+      change.old = oldValues.get(change.name);
+      if (change.old != null) {
         refs.sawRefs();
-      } else if (!NameConflicts.deletes(command)) {
-        created.add(command);
+      } else if (!change.deletes) {
+        created.add(change.name);
       }
     }
     if (read.packed() != null) {
@@ -187,51 +177,67 @@ final class RefTransaction implements PackedRefsQueue.Request, Closeable {
     }
   }
 
-  private void checkFiles(Set<String> names) throws IOException {
-    notLoose = names;
+  /**
+   * Has no file in the way of the locks of refs below it, and nearly always none at all, so that
+   * the new {@code packed-refs} is the only change.
+   */
+  private void packLoose() throws IOException {
+    for (Change change : changes) {
+      if (refs.loose.find(change.name) != null) {
+        context.packer().pack(NullProgressMonitor.INSTANCE, true);
+        return;
+      }
+    }
+  }
+
+  @Override
+  public void check(Set<String> names) throws IOException {
+    changes.forEach(change -> change.isNotLoose = names.contains(change.name));
     context.checkFiles(conflicts, names);
   }
 
-  /** The old value of a ref; null if it is missing. */
+  @Override
+  public boolean isMissing(ParsedRefs packed, int number) {
+    return conflicts.isInFreeFolder(packed, changes.get(number).command);
+  }
+
+  /** The old value of the only ref; null if it is missing. */
   @Nullable
-  Ref old(String name) {
-    return oldValues.get(name);
+  Ref old() {
+    return changes.get(0).old;
   }
 
   /** Checks that all refs are as the commands of a batch expect them. */
-  void checkExpected() throws NameConflicts.RefusedException {
-    for (ReceiveCommand command : commands) {
-      Ref old = old(command.getRefName());
+  void checkExpected() throws RefusedException {
+    for (Change change : changes) {
       boolean isAsExpected =
-          old == null
+          change.old == null
               // Or it may be a symbolic ref that leads through too many others.
-              ? command.getType() == ReceiveCommand.Type.CREATE
-                  && notLoose.contains(command.getRefName())
-              : !old.isSymbolic() && command.getOldId().equals(old.getObjectId());
+              ? change.command.getType() == ReceiveCommand.Type.CREATE && change.isNotLoose
+              : !change.old.isSymbolic()
+                  && change.command.getOldId().equals(change.old.getObjectId());
       if (!isAsExpected) {
-        throw new NameConflicts.RefusedException(command);
+        throw new RefusedException(change.name, null);
       }
     }
   }
 
   /** Writes the new values, which {@link #run} sets. */
   void write(RevWalk walk) throws IOException {
-    for (int i : made) {
-      ObjectId id = commands.get(i).getNewId();
-      if (isPacked) {
-        RevObject object = walk.parseAny(id);
-        peeled.put(
-            commands.get(i).getRefName(),
-            object instanceof RevTag ? walk.peel(object).copy() : null);
-      } else {
-        locks.write(i, Constants.encodeASCII(id.name() + '\n'));
+    for (Change change : changes) {
+      if (!change.deletes) {
+        if (!isPacked) {
+          change.write(change.newId.name());
+        } else if (walk.parseAny(change.newId) instanceof RevTag tag) {
+          change.peeled = walk.peel(tag).copy();
+        }
       }
     }
   }
 
   /** Writes the new content of the only ref. */
   void write(String content) throws IOException {
-    locks.write(0, Constants.encode(content + '\n'));
+    changes.get(0).write(content);
   }
 
   /**
@@ -248,18 +254,13 @@ final class RefTransaction implements PackedRefsQueue.Request, Closeable {
         context.writes.transactions.end(link);
       }
     }
-    newLoose = isPacked ? 0 : (int) made.stream().filter(i -> !isLoose(i)).count();
-  }
-
-  /** Whether a ref was loose. */
-  private boolean isLoose(int number) {
-    Ref old = old(commands.get(number).getRefName());
-    return old != null && old.getStorage().isLoose();
+    newLoose =
+        isPacked ? 0 : (int) changes.stream().filter(c -> !c.deletes && !c.wasLoose()).count();
   }
 
   private void change() throws IOException {
     try {
-      if (isPacked || !deleted.isEmpty()) {
+      if (isPacked || changes.stream().anyMatch(change -> change.deletes)) {
         if (durable && isPacked) {
           // Packing has deleted files. One of them could hide the new line after a power loss.
           locks.syncFolders();
@@ -287,23 +288,18 @@ final class RefTransaction implements PackedRefsQueue.Request, Closeable {
     // All that may fail comes first, as the edits are those of all requests. Native git may have
     // made and packed a ref below a new one since the old values were read.
     conflicts.checkPacked(packed, created);
-    for (int i = 0; i < commands.size(); i++) {
-      if (isPacked || NameConflicts.deletes(commands.get(i))) {
-        locks.checkLocked(i);
+    for (Change change : changes) {
+      if (isPacked || change.deletes) {
+        change.checkLocked();
       }
     }
-    removed.clear();
-    for (int i : deleted) {
-      String name = commands.get(i).getRefName();
-      edits.remove(name, packed);
-      Ref line = packed.exactRef(name);
-      if (line != null) {
-        removed.put(name, line);
+    for (Change change : changes) {
+      if (change.deletes) {
+        edits.remove(change.name, packed);
+        change.removed = packed.exactRef(change.name);
+      } else if (isPacked) {
+        edits.set(change.name, change.newId.copy(), change.peeled);
       }
-    }
-    for (int i : isPacked ? made : List.<Integer>of()) {
-      String name = commands.get(i).getRefName();
-      edits.set(name, commands.get(i).getNewId().copy(), peeled.get(name));
     }
   }
 
@@ -314,12 +310,13 @@ final class RefTransaction implements PackedRefsQueue.Request, Closeable {
     if (hasBegun) {
       return;
     }
-    if (commands.size() > 1 && steps() > 1) {
+    boolean isSingle = changes.size() == 1;
+    if (!isSingle && steps() > 1) {
       locks.decide(durable);
     } else if (durable) {
       locks.syncValues();
     }
-    if (commands.size() > 1) {
+    if (!isSingle) {
       link = context.writes.transactions.begin(oldValues);
     }
     hasBegun = true;
@@ -327,9 +324,9 @@ final class RefTransaction implements PackedRefsQueue.Request, Closeable {
 
   /** The number of steps that change a ref: the rename of packed-refs, and those of files. */
   private long steps() {
-    return (isPacked || !removed.isEmpty() ? 1 : 0)
-        + made.stream().filter(i -> !isPacked || isLoose(i)).count()
-        + deleted.stream().filter(this::isLoose).count();
+    boolean rewrites = isPacked || changes.stream().anyMatch(change -> change.removed != null);
+    return (rewrites ? 1 : 0)
+        + changes.stream().filter(c -> c.wasLoose() || (!c.deletes && !isPacked)).count();
   }
 
   /**
@@ -342,15 +339,15 @@ final class RefTransaction implements PackedRefsQueue.Request, Closeable {
     if (isPacked) {
       conflicts.checkFiles(Set.copyOf(locks.names));
     }
-    for (int i : made) {
-      if (!isPacked) {
-        locks.publish(i);
-      } else if (isLoose(i)) {
-        locks.deleteLoose(i);
+    for (Change change : changes) {
+      if (!change.deletes && !isPacked) {
+        change.publish();
       }
     }
-    for (int i : deleted) {
-      locks.deleteLoose(i);
+    for (Change change : changes) {
+      if (change.deletes || (isPacked && change.wasLoose())) {
+        change.deleteLoose();
+      }
     }
     if (durable) {
       locks.syncFolders();
@@ -373,24 +370,22 @@ final class RefTransaction implements PackedRefsQueue.Request, Closeable {
     if (!hasBegun) {
       return; // no ref has changed
     }
-    for (int i = 0; i < commands.size(); i++) {
-      int number = i;
-      attempt("for " + commands.get(i).getRefName(), why, () -> rollBackFile(number));
+    for (Change change : changes) {
+      attempt("for " + change.name, why, () -> rollBackFile(change));
     }
     if (durable) {
       attempt("durably", why, locks::syncFolders);
     }
   }
 
-  private void rollBackFile(int number) throws IOException {
-    String name = commands.get(number).getRefName();
-    if (isLoose(number)) {
-      locks.rollBackValue(number, old(name), durable);
-    } else if (old(name) == null && !notLoose.contains(name)) {
+  private void rollBackFile(Change change) throws IOException {
+    if (change.wasLoose()) {
+      change.rollBack(change.old, durable);
+    } else if (change.old == null && !change.isNotLoose) {
       // A symbolic ref that leads through too many others, which is not to be deleted.
       throw new IOException("its value before is not known");
     } else {
-      locks.deleteLoose(number);
+      change.deleteLoose();
     }
   }
 
@@ -409,19 +404,18 @@ final class RefTransaction implements PackedRefsQueue.Request, Closeable {
   @Override
   public void rollBackLines(ParsedRefs packed, PackedEdits edits) {
     areLinesRolledBack = true;
-    for (int i = 0; i < commands.size(); i++) {
-      String name = commands.get(i).getRefName();
-      Ref old = old(name);
-      Ref line = removed.get(name);
-      Ref now = packed.exactRef(name);
+    for (Change change : changes) {
+      Ref old = change.old;
+      Ref line = change.removed;
+      Ref now = packed.exactRef(change.name);
       if (now == null && line != null) {
-        edits.set(name, line.getObjectId(), line.getPeeledObjectId());
-      } else if (!isLoose(i) && isMine(i)) {
+        edits.set(change.name, line.getObjectId(), line.getPeeledObjectId());
+      } else if (!change.wasLoose() && isMine(change)) {
         // Any line will do under a loose ref.
         if (old == null) {
-          edits.remove(name, packed);
+          edits.remove(change.name, packed);
         } else if (now == null || !now.getObjectId().equals(old.getObjectId())) {
-          edits.set(name, old.getObjectId(), old.getPeeledObjectId());
+          edits.set(change.name, old.getObjectId(), old.getPeeledObjectId());
         }
       }
     }
@@ -432,9 +426,9 @@ final class RefTransaction implements PackedRefsQueue.Request, Closeable {
    * of this transaction is its own as long as packed-refs is locked: another lock holder can only
    * have made a loose file, which hides the line.
    */
-  private boolean isMine(int number) {
+  private boolean isMine(Change change) {
     try {
-      return isPacked || locks.isLocked(number);
+      return isPacked || change.isLocked();
     } catch (IOException e) {
       return false;
     }

@@ -119,35 +119,41 @@ public final class UpdateContext {
     };
   }
 
-  /**
-   * Locks refs, if need be after a recovery.
-   *
-   * @param entries in the order of names
-   */
-  HeldLocks lock(List<Journal.Entry> entries, long waitMillis)
-      throws IOException, HeldLocks.Refused {
+  /** What the lock of a killed process may refuse. */
+  private interface Attempt<T> {
+    T run() throws IOException;
+  }
+
+  /** Makes a second attempt if there was something to recover. */
+  private <T> T recovering(Attempt<T> attempt) throws IOException {
     try {
-      return HeldLocks.lock(refs.paths, writes.locks, entries, waitMillis);
-    } catch (HeldLocks.Refused e) {
+      return attempt.run();
+    } catch (RefusedException e) {
       // Another server on the same folder may have been killed while this one ran.
-      if (recovery.run(RefPaths.lockOf(refs.paths.loose(e.name)))) {
-        return HeldLocks.lock(refs.paths, writes.locks, entries, waitMillis);
+      if (recovery.run(e.file)) {
+        return attempt.run();
       }
       throw e;
     }
   }
 
+  /**
+   * Locks refs, if need be after a recovery.
+   *
+   * @param changed in the order of names
+   */
+  HeldLocks lock(List<? extends HeldLocks.LockedRef> changed, long waitMillis) throws IOException {
+    return recovering(() -> HeldLocks.lock(refs.paths, writes.locks, changed, waitMillis));
+  }
+
   /** Checks the files around refs that the caller has locked, if need be after a recovery. */
   void checkFiles(NameConflicts conflicts, Set<String> names) throws IOException {
-    try {
-      conflicts.checkFiles(names);
-    } catch (NameConflicts.RefusedException e) {
-      // A killed process may have left a lock above a new ref that no update ever asks for.
-      if (!recovery.run()) {
-        throw e;
-      }
-      conflicts.checkFiles(names);
-    }
+    Object unused =
+        recovering(
+            () -> {
+              conflicts.checkFiles(names);
+              return names;
+            });
   }
 
   /** Writes {@code packed-refs}, if need be after a recovery. */

@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
 import static com.google.common.truth.Truth.assertThat;
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.io.IOException;
@@ -118,14 +119,17 @@ class ParsedRefsTest {
     }
     Differential.assertSame(list.exactRef(name), exact);
     assertThat(list.contains(name)).isEqualTo(exact != null);
-    String other = list.conflicting(name, Set.of());
-    if (other != null) {
-      assertThat(list.contains(other)).isTrue();
-      assertThat(name.startsWith(other + '/') || other.startsWith(name + '/')).isTrue();
-    } else {
-      assertThat(list.refs(name + '/')).isEmpty();
-      for (int i = name.indexOf('/'); i >= 0; i = name.indexOf('/', i + 1)) {
-        assertThat(i > 0 && list.contains(name.substring(0, i))).isFalse();
+    if (UTF_8.newEncoder().canEncode(name)) {
+      boolean isFree = list.refs(name + '/').isEmpty();
+      for (int i = name.indexOf('/', 1); i >= 0; i = name.indexOf('/', i + 1)) {
+        isFree &= !list.contains(name.substring(0, i));
+      }
+      String folder = list.freeFolder(name, Set.of());
+      assertThat(folder != null).isEqualTo(isFree);
+      if (isFree) {
+        assertThat(name + '/').startsWith(folder);
+        assertThat(folder).endsWith("/");
+        assertThat(list.refs(folder)).isEmpty();
       }
     }
     if (list.root.inStringOrder) {

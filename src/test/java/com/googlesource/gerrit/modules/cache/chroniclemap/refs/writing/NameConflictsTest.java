@@ -96,9 +96,24 @@ class NameConflictsTest {
     try {
       check.run();
       return null;
-    } catch (NameConflicts.RefusedException e) {
-      return e.command.getRefName();
+    } catch (RefusedException e) {
+      return e.name;
     }
+  }
+
+  /** As a transaction does that creates all refs. */
+  private void check(NameConflicts conflicts, List<ReceiveCommand> commands) throws IOException {
+    conflicts.checkBatch();
+    conflicts.checkPacked(
+        own.lockedReader.packed(),
+        commands.stream()
+            .filter(command -> !NameConflicts.deletes(command))
+            .map(ReceiveCommand::getRefName)
+            .toList());
+  }
+
+  private String refused(List<ReceiveCommand> commands) throws IOException {
+    return refused(() -> check(new NameConflicts(own, commands), commands));
   }
 
   private static String name(Random random) {
@@ -147,14 +162,17 @@ class NameConflictsTest {
         }
       }
       String expected = null;
+      boolean isRefused = false;
       boolean areNested = false;
       for (ReceiveCommand command : commands) {
         String name = command.getRefName();
         boolean isBad = made.stream().anyMatch(other -> isAbove(other, name));
+        isRefused |= isBad; // there is no such ref to be deleted if the next is so
         isBad |= left.stream().anyMatch(other -> isAbove(other, name));
         if (!NameConflicts.deletes(command)) {
           isBad |= made.stream().anyMatch(other -> isAbove(name, other));
           isBad |= left.stream().anyMatch(other -> isAbove(name, other));
+          isRefused |= isBad;
         }
         areNested |=
             NameConflicts.deletes(command)
@@ -172,8 +190,13 @@ class NameConflictsTest {
       pack(areLoose ? Set.of() : there);
       NameConflicts conflicts = new NameConflicts(own, commands);
       assertWithMessage("%s %s", there, commands)
-          .that(refused(areLoose ? conflicts::refuseLikeJGit : conflicts::checkBeforeLocks))
+          .that(conflicts.refusedByJGit())
           .isEqualTo(expected);
+      if (!areLoose) {
+        assertWithMessage("%s %s", there, commands)
+            .that(refused(() -> check(conflicts, commands)) != null)
+            .isEqualTo(isRefused);
+      }
       assertThat(conflicts.areNested()).isEqualTo(areNested);
       bad += expected == null ? 0 : 1;
       for (Path file : files) {
@@ -196,7 +219,7 @@ class NameConflictsTest {
     }
     for (String name : List.of("refs/heads/other", "refs/heads/099/x/x/x/y")) {
       pack(Set.of(name));
-      assertThat(refused(new NameConflicts(own, commands)::checkBeforeLocks)).isNull();
+      assertThat(refused(commands)).isNull();
     }
     NameConflicts conflicts = new NameConflicts(own, commands);
     assertThat(conflicts.areNested()).isFalse();
@@ -204,7 +227,7 @@ class NameConflictsTest {
         commands.stream().map(ReceiveCommand::getRefName).collect(Collectors.toSet());
     assertThat(refused(() -> conflicts.checkFiles(names))).isNull();
     pack(Set.of("refs/heads/329/x"));
-    assertThat(refused(conflicts::checkBeforeLocks)).isEqualTo(commands.get(329).getRefName());
+    assertThat(refused(commands)).isEqualTo(commands.get(329).getRefName());
   }
 
   /** Such as by JGit and git, which do not always see each other. */
@@ -212,17 +235,16 @@ class NameConflictsTest {
   @ValueSource(strings = {"refs/heads/a/c", "refs/heads/a/b/c", "refs/heads/a", "refs/heads/z/z"})
   void conflictsAmongPackedRefsHideNone(String name) throws Exception {
     pack(new TreeSet<>(Set.of("refs/heads/a", "refs/heads/a-b", "refs/heads/a/b", "refs/heads/z")));
-    NameConflicts conflicts = new NameConflicts(own, List.of(make(name)));
-    assertThat(refused(conflicts::checkBeforeLocks)).isEqualTo(name);
+    assertThat(refused(List.of(make(name)))).isEqualTo(name);
   }
 
   @Test
   void deletionsHideNoConflictAmongPackedRefs() throws Exception {
     pack(new TreeSet<>(Set.of("refs/heads/a", "refs/heads/a/b", "refs/heads/a/c")));
-    NameConflicts conflicts =
-        new NameConflicts(
-            own,
-            List.of(delete("refs/heads/a"), delete("refs/heads/a/b"), make("refs/heads/a/c/d")));
-    assertThat(refused(conflicts::checkBeforeLocks)).isEqualTo("refs/heads/a/c/d");
+    assertThat(
+            refused(
+                List.of(
+                    delete("refs/heads/a"), delete("refs/heads/a/b"), make("refs/heads/a/c/d"))))
+        .isEqualTo("refs/heads/a/c/d");
   }
 }

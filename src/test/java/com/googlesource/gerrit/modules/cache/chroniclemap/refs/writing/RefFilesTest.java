@@ -560,13 +560,13 @@ class RefFilesTest {
   void aLockAboveThatStaysIsNamedInTheLog() throws Exception {
     make(new RefDisk());
     Path lock = Files.createFile(test.folder().resolve(B + ".lock"));
-    try (Warnings warnings = new Warnings("writing.NameConflicts")) {
+    try (Warnings warnings = new Warnings("writing.Recovery")) {
       assertThat(update(BELOW, 1)).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
       assertThat(warnings.texts).isEmpty();
       Files.setLastModifiedTime(lock, FileTime.fromMillis(1));
       assertThat(update(BELOW, 1)).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
       assertThat(warnings.texts).hasSize(1);
-      assertThat(warnings.texts.get(0)).contains(lock + " prevents the creation of " + BELOW);
+      assertThat(warnings.texts.get(0)).contains(lock + " excludes updates");
     }
   }
 
@@ -789,7 +789,7 @@ class RefFilesTest {
             HeldLocks.lock(
                 new RefPaths(repository, folder.resolve(i + ".git/packed-refs").toFile()),
                 locks,
-                List.of(new Journal.Entry(A, id(1))),
+                List.of(new HeldLocks.LockedRef(A, id(1))),
                 0);
         if (inUse == null) {
           inUse = held;
