@@ -36,8 +36,9 @@ import org.eclipse.jgit.transport.ReceiveCommand;
  * The name conflicts of a batch of commands: a ref can't have the name of a folder of refs.
  *
  * <p>All is looked for under the locks: files first, then packed refs, and these again if {@code
- * packed-refs} has another list when it is locked too. The answer then holds until the locks are
- * released, whoever else writes:
+ * packed-refs} has another list when it is locked too. (A batch looks for packed refs before, so as
+ * not to lock thousands of refs for nothing. A list is searched once.) The answer then holds until
+ * the locks are released, whoever else writes:
  *
  * <ul>
  *   <li>Other writers with this module, in this process or another, take their locks before they
@@ -92,11 +93,21 @@ final class NameConflicts {
     return next != null && next.startsWith(name + '/');
   }
 
-  /** Checks the names of the batch against each other. As in JGit, no deletion makes room above. */
-  void checkBatch() throws RefusedException {
+  /**
+   * Checks the names of a batch against each other, and against packed refs. As in JGit, no
+   * deletion makes room above.
+   */
+  void checkBeforeLocks() throws IOException {
     for (String name : made) {
       if (isAbove(name, made) || isAbove(name, deleted)) {
         throw new RefusedException(name, null);
+      }
+    }
+    ParsedRefs early = commands.size() == 1 ? null : refs.earlyReader.packed();
+    for (ReceiveCommand command : early == null ? List.<ReceiveCommand>of() : commands) {
+      // That list may be too old.
+      if (isCreated(command) && !isFree(early, command.getRefName())) {
+        checkPacked(refs.lockedReader.packed(), List.of(command.getRefName()));
       }
     }
   }

@@ -157,7 +157,7 @@ final class RefTransaction implements PackedRefsQueue.Request, RefReader.NotLoos
    * @throws RefReader.LeftToJGit if JGit must write
    */
   void lock(long waitMillis) throws IOException {
-    conflicts.checkBatch();
+    conflicts.checkBeforeLocks();
     if (isPacked) {
       packLoose();
     }

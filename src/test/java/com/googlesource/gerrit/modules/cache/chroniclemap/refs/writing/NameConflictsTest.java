@@ -103,7 +103,7 @@ class NameConflictsTest {
 
   /** As a transaction does that creates all refs. */
   private void check(NameConflicts conflicts, List<ReceiveCommand> commands) throws IOException {
-    conflicts.checkBatch();
+    conflicts.checkBeforeLocks();
     conflicts.checkPacked(
         own.lockedReader.packed(),
         commands.stream()
