@@ -196,6 +196,17 @@ class ProblemsTest {
     }
   }
 
+  /** The same where memory has nothing to do with it. */
+  private void use(int samples, int hits, int misses, int evicted) {
+    use(
+        samples,
+        each -> {
+          each.hits += hits;
+          each.misses += misses;
+          each.evicted += evicted;
+        });
+  }
+
   private static String pageOfDocumentation() throws IOException {
     return Files.readString(Path.of("resources/Documentation/page.md"));
   }
@@ -255,22 +266,16 @@ class ProblemsTest {
 
   @Test
   void howMuchIsMissedMattersWhereMoreIsInUseThanFits() {
-    Consumer<Used> losesAFifth =
-        used -> {
-          used.hits += 240;
-          used.misses += 60;
-          used.evicted += 60;
-        };
     idle(1);
-    use(40, losesAFifth);
+    use(40, 240, 60, 60);
     // A pass over values that nobody needs again.
     assertThat(problems(used.report()).all()).isEmpty();
     used.keysInUse = 5000;
-    use(40, losesAFifth);
+    use(40, 240, 60, 60);
     assertThat(problems(used.report()).all().get(0).meaning()).contains("try 1g.");
     used.keysInUse = 0;
     // Far more than the limit in turns, each too seldom for the usage to be remembered.
-    use(40, used -> used.evicted += (used.misses += 400) > 0 ? 400 : 0);
+    use(40, 0, 400, 400);
     assertThat(problems(used.report()).all().get(0).meaning())
         .isEqualTo(
             "What is missed is read again seldom, or only after many others. cache.diff.diskLimit"
@@ -281,26 +286,15 @@ class ProblemsTest {
   void aLimitThatCostsLittleIsNoProblem() {
     idle(1);
     // A new cache.
-    use(30, used -> used.misses += 500);
+    use(30, 0, 500, 0);
     idle(20);
     // Values that make room for others.
-    use(30, used -> used.evicted += 500);
+    use(30, 0, 0, 500);
     // Hardly used.
-    use(
-        30,
-        used -> {
-          used.misses += 10;
-          used.evicted += 10;
-        });
+    use(30, 0, 10, 10);
     // Values that were invalidated.
     used.keysInUse = 5000;
-    use(
-        30,
-        used -> {
-          used.misses += 400;
-          used.hits += 100;
-          used.evicted += 10;
-        });
+    use(30, 100, 400, 10);
     assertThat(problems(used.report()).all()).isEmpty();
   }
 

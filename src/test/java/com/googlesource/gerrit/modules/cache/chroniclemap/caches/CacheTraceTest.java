@@ -30,9 +30,7 @@ import com.google.gerrit.server.logging.TraceContext;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import org.eclipse.jgit.lib.Config;
 import org.junit.jupiter.api.Test;
@@ -75,17 +73,6 @@ class CacheTraceTest {
     return result;
   }
 
-  private static final class BulkLoader extends CountingLoader {
-    @Override
-    public Map<String, String> loadAll(Iterable<? extends String> keys) throws Exception {
-      Map<String, String> result = new HashMap<>();
-      for (String key : keys) {
-        result.put(key, load(key));
-      }
-      return result;
-    }
-  }
-
   /** Uses a cache in all ways in which a caller may wait for the disk or for the source. */
   private static void use(TestSite site) throws Exception {
     LoadingCache<String, String> one =
@@ -99,7 +86,7 @@ class CacheTraceTest {
     unused = one.get("c");
     unused = one.get("e", () -> "called");
     LoadingCache<String, String> many =
-        site.loading(new TestCacheDef("many").loader(new BulkLoader()));
+        site.loading(new TestCacheDef("many").loader(new CountingLoader.Bulk()));
     unused = many.getAll(ImmutableList.of("x", "y"));
     unused = many.getAll(ImmutableList.of("x", "y"));
     unused = many.get("z");

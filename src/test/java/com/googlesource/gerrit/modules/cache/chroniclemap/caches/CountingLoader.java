@@ -15,6 +15,9 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
 import com.google.common.cache.CacheLoader;
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.Maps;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -32,5 +35,17 @@ class CountingLoader extends CacheLoader<String, String> {
   public String load(String key) throws Exception {
     loads.add(key);
     return source.getOrDefault(key, "loaded " + key);
+  }
+
+  /** A source with a bulk operation. */
+  static class Bulk extends CountingLoader {
+    final List<List<String>> bulks = new ArrayList<>();
+
+    @Override
+    public Map<String, String> loadAll(Iterable<? extends String> keys) throws Exception {
+      ImmutableList<String> list = ImmutableList.copyOf(keys);
+      bulks.add(list);
+      return Maps.toMap(list, key -> "bulk " + key);
+    }
   }
 }

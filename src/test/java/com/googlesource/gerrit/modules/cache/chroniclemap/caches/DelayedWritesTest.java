@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
 import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.util.concurrent.Uninterruptibles.awaitUninterruptibly;
 
 import com.google.common.cache.Cache;
 import com.google.common.cache.LoadingCache;
@@ -23,7 +24,6 @@ import com.google.gerrit.server.cache.serialize.StringCacheSerializer;
 import com.google.inject.Key;
 import com.google.inject.name.Names;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -36,8 +36,8 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** A cache whose values are written a while after they were put is a cache like the others. */
-class DelayedWritesTest extends CacheContract {
+/** Values that are written a while after they were put. */
+class DelayedWritesTest extends SiteTest {
   private static final Key<AtomicBoolean> READ_ONLY =
       Key.get(AtomicBoolean.class, Names.named(ChronicleMapCacheFactory.READ_ONLY));
 
@@ -62,13 +62,30 @@ class DelayedWritesTest extends CacheContract {
   }
 
   @Override
-  TestSite open(Path folder) {
-    return new TestSite(folder, TestSite.Backend.CHRONICLE);
-  }
-
-  @Override
   TestCacheDef def() {
     return new TestCacheDef("git_tags").valueSerializer(serializer);
+  }
+
+  private Cache<String, String> plain() {
+    return site.build(def());
+  }
+
+  /** What a test does before a value is serialized. */
+  private interface Hook {
+    void before(String value);
+  }
+
+  /** A cache whose values are not serialized before that is done. */
+  private Cache<String, String> cacheWith(TestCacheDef def, Hook hook) {
+    return site.build(
+        def.valueSerializer(
+            new CountingSerializer() {
+              @Override
+              public byte[] serialize(String value) {
+                hook.before(value);
+                return super.serialize(value);
+              }
+            }));
   }
 
   @Test
@@ -104,19 +121,16 @@ class DelayedWritesTest extends CacheContract {
     CountDownLatch goOn = new CountDownLatch(1);
     Thread putting = Thread.currentThread();
     List<String> byPutting = new ArrayList<>();
-    CacheSerializer<String> held =
-        new CountingSerializer() {
-          @Override
-          public byte[] serialize(String value) {
-            if (Thread.currentThread() == putting) {
-              byPutting.add(value);
-            } else {
-              awaitQuietly(goOn);
-            }
-            return super.serialize(value);
-          }
-        };
-    Cache<String, String> cache = site.build(def().valueSerializer(held));
+    Cache<String, String> cache =
+        cacheWith(
+            def(),
+            value -> {
+              if (Thread.currentThread() == putting) {
+                byPutting.add(value);
+              } else {
+                awaitUninterruptibly(goOn);
+              }
+            });
     for (int i = 0; i < many; i++) {
       cache.put("key" + i, "old " + i);
       site.settle();
@@ -188,18 +202,15 @@ class DelayedWritesTest extends CacheContract {
   void aPutDuringTheWriteIsWrittenNext() throws Exception {
     CountDownLatch writing = new CountDownLatch(1);
     CountDownLatch put = new CountDownLatch(1);
-    CacheSerializer<String> slow =
-        new CountingSerializer() {
-          @Override
-          public byte[] serialize(String value) {
-            if (value.equals("first")) {
-              writing.countDown();
-              awaitQuietly(put);
-            }
-            return super.serialize(value);
-          }
-        };
-    Cache<String, String> cache = site.build(new TestCacheDef("git_tags").valueSerializer(slow));
+    Cache<String, String> cache =
+        cacheWith(
+            def(),
+            value -> {
+              if (value.equals("first")) {
+                writing.countDown();
+                awaitUninterruptibly(put);
+              }
+            });
     cache.put("a", "first");
     Thread writer = new Thread(site::settle);
     writer.start();
@@ -216,15 +227,12 @@ class DelayedWritesTest extends CacheContract {
   @Test
   void aValueThatIsPutDuringEachWriteIsWrittenNevertheless() {
     AtomicReference<Runnable> during = new AtomicReference<>(() -> {});
-    CacheSerializer<String> changing =
-        new CountingSerializer() {
-          @Override
-          public byte[] serialize(String value) {
-            during.get().run();
-            return super.serialize(value);
-          }
-        };
-    Cache<String, String> cache = site.build(def().valueSerializer(changing));
+    Cache<String, String> cache =
+        cacheWith(
+            def(),
+            value -> {
+              during.get().run();
+            });
     DiskKey<String> key = ((ChronicleMapCache<String, String>) cache).disk.key("a");
     AtomicInteger puts = new AtomicInteger();
     during.set(() -> cache.put("a", "v" + puts.incrementAndGet()));
@@ -244,18 +252,14 @@ class DelayedWritesTest extends CacheContract {
   @Test
   void aRemovalDuringTheWriteIsForGood() throws Exception {
     List<Runnable> during = new ArrayList<>();
-    CacheSerializer<String> changing =
-        new CountingSerializer() {
-          @Override
-          public byte[] serialize(String value) {
-            if (value.equals("removed")) {
-              during.forEach(Runnable::run);
-            }
-            return super.serialize(value);
-          }
-        };
     Cache<String, String> cache =
-        site.build(new TestCacheDef("git_tags").valueSerializer(changing));
+        cacheWith(
+            def(),
+            value -> {
+              if (value.equals("removed")) {
+                during.forEach(Runnable::run);
+              }
+            });
     during.add(() -> cache.invalidate("a"));
     during.add(() -> cache.put("a", "newer"));
     cache.put("a", "removed");
@@ -294,14 +298,6 @@ class DelayedWritesTest extends CacheContract {
     assertThat(serializer.serialized).containsExactly("large 1", "small 1", "small 2");
     site.restart();
     assertThat(serializer.serialized).contains("large 2");
-  }
-
-  private static void awaitQuietly(CountDownLatch latch) {
-    try {
-      latch.await();
-    } catch (InterruptedException e) {
-      throw new AssertionError(e);
-    }
   }
 
   @Test
@@ -350,17 +346,14 @@ class DelayedWritesTest extends CacheContract {
   @Test
   void aValueThatCannotBeWrittenLeavesNoOlderOne() {
     site.config().setInt("cache", "git_tags", "memoryLimit", 0);
-    CacheSerializer<String> picky =
-        new CountingSerializer() {
-          @Override
-          public byte[] serialize(String value) {
-            if (value.equals("bad")) {
-              throw new IllegalStateException("a test");
-            }
-            return super.serialize(value);
-          }
-        };
-    Cache<String, String> cache = site.build(def().diskLimit(1 << 20).valueSerializer(picky));
+    Cache<String, String> cache =
+        cacheWith(
+            def().diskLimit(1 << 20),
+            value -> {
+              if (value.equals("bad")) {
+                throw new IllegalStateException("a test");
+              }
+            });
     for (String key : new String[] {"a", "b", "c"}) {
       cache.put(key, "old");
     }
@@ -376,17 +369,14 @@ class DelayedWritesTest extends CacheContract {
 
   @Test
   void anErrorKeepsNoOtherValueFromTheDisk() {
-    CacheSerializer<String> failing =
-        new CountingSerializer() {
-          @Override
-          public byte[] serialize(String value) {
-            if (value.equals("bad")) {
-              throw new OutOfMemoryError("a test");
-            }
-            return super.serialize(value);
-          }
-        };
-    Cache<String, String> cache = site.build(def().valueSerializer(failing));
+    Cache<String, String> cache =
+        cacheWith(
+            def(),
+            value -> {
+              if (value.equals("bad")) {
+                throw new OutOfMemoryError("a test");
+              }
+            });
     for (int i = 0; i < DelayedWrites.MAX_WAITING; i++) {
       cache.put("key" + i, i % 2 == 0 ? "bad" : "good");
     }
@@ -422,14 +412,11 @@ class DelayedWritesTest extends CacheContract {
   /** As if there were no memory to log that there is none to serialize a value. */
   @Test
   void aTickThatFailsIsNotTheLast() {
-    CacheSerializer<String> failing =
-        new CountingSerializer() {
-          @Override
-          public byte[] serialize(String value) {
-            throw new Unloggable();
-          }
+    Hook fail =
+        value -> {
+          throw new Unloggable();
         };
-    site.build(def().valueSerializer(failing)).put("a", "v");
+    cacheWith(def(), fail).put("a", "v");
     Runnable task = site.get(Key.get(ChronicleMapCacheFactory.class)).timer.getQueue().peek();
     task.run();
     assertThat(((RunnableScheduledFuture<?>) task).isDone()).isFalse();
@@ -523,21 +510,5 @@ class DelayedWritesTest extends CacheContract {
 
   private static DiskKey<Integer> key(int id) {
     return new DiskKey<>(id, new byte[] {(byte) id}, /* isStored= */ true);
-  }
-
-  @Test
-  void theLastValueIsWrittenWithItsTime() {
-    Store store = storeOf(plain());
-    DelayedWrites<Integer, String> writes =
-        new DelayedWrites<>(store, serializer::serialize, new AtomicBoolean(), () -> {});
-    DiskKey<Integer> key = key(1);
-    writes.put(key, "a", 1).close();
-    writes.put(key, "b", 2).close();
-    writes.put(key(2), "c", 3).close();
-    assertThat(store.read(key.bytes())).isNull();
-    writes.writeAll(/* isLast= */ false);
-    assertThat(serializer.serialized).containsExactly("b", "c");
-    assertThat(store.read(key.bytes()).created()).isEqualTo(2);
-    assertThat(writes.get(key, store.ticket(key.bytes()))).isNull();
   }
 }

@@ -47,6 +47,7 @@ import java.util.Locale;
 import java.util.Properties;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
 import org.eclipse.jgit.lib.Config;
 import org.junit.jupiter.api.AfterEach;
@@ -55,6 +56,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.Timeout.ThreadMode;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What Gerrit's own H2 caches left is there when this module takes their place. */
 @Timeout(value = 120, threadMode = ThreadMode.SEPARATE_THREAD)
@@ -164,21 +167,20 @@ class H2ImportTest {
 
   /** The folder of the stores can't be used: it belongs to somebody else, say. */
   private void startInMemoryOnly(TestCacheDef def, Use use) throws IOException {
-    Path stores = temp.resolve("cache/cache-chroniclemap");
     Path aside = temp.resolve("aside");
     close();
-    if (Files.exists(stores)) {
-      Files.move(stores, aside);
+    if (Files.exists(stores())) {
+      Files.move(stores(), aside);
     }
-    Files.createFile(stores);
+    Files.createFile(stores());
     start(def);
     assertThat(site.inventory().memoryOnlyReason()).isPresent();
     use.of(cache);
     close();
     site = null;
-    Files.delete(stores);
+    Files.delete(stores());
     if (Files.exists(aside)) {
-      Files.move(aside, stores);
+      Files.move(aside, stores());
     }
   }
 
@@ -238,37 +240,33 @@ class H2ImportTest {
     Files.delete(note());
   }
 
-  /** A change that could not be noted is not forgotten: the next one is noted for both. */
-  @Test
-  void aChangeIsNotedOnceThatIsPossible() throws Exception {
+  /**
+   * Changes that could not be noted are not forgotten: they are noted with the next one, or at the
+   * stop.
+   */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void changesAreNotedOnceThatIsPossible(boolean isAnotherMade) throws Exception {
     start(def(SESSIONS));
     cache.put("ours", "session");
+    site.build(def("diff_summary")).put("key", "wrong");
     close();
     hideStores();
-    site = new TestSite(temp, Backend.CHRONICLE);
-    cache = site.build(def(SESSIONS));
-    cache.invalidate("ours");
-    showStores();
-    cache.put("another", "session");
-    assertThat(Files.exists(stores().resolve("web_sessions-v1.discard"))).isTrue();
-  }
-
-  @Test
-  void aFlushOfAContentKeyedCacheIsNotForgottenWhileItsStoreCannotBeRead() throws Exception {
-    TestCacheDef pure = def("diff_summary");
-    start(pure);
-    cache.put("key", "wrong");
-    close();
-    hideStores();
-    start(pure);
+    start(def(SESSIONS));
     assertThat(site.inventory().memoryOnlyReason()).isPresent();
-    cache.put("key", "computed");
-    cache.invalidateAll();
+    cache.invalidate("ours");
+    Cache<String, String> pure = site.build(def("diff_summary"));
+    pure.put("key", "computed");
+    pure.invalidateAll();
     showStores();
-    close();
-    start(pure);
+    if (isAnotherMade) {
+      cache.put("another", "session");
+      assertThat(Files.exists(stores().resolve("web_sessions-v1.discard"))).isTrue();
+    }
+    start(def(SESSIONS));
     assertThat(site.inventory().memoryOnlyReason()).isEmpty();
-    assertThat(cache.getIfPresent("key")).isNull();
+    assertThat(cache.getIfPresent("ours")).isNull();
+    assertThat(site.build(def("diff_summary")).getIfPresent("key")).isNull();
   }
 
   /** The folder of the stores, its note, or both cannot be used at the start, but later. */
@@ -342,7 +340,7 @@ class H2ImportTest {
         String.format(
             Locale.ROOT,
             "%s is in use by this process (process %d)",
-            temp.resolve("cache/cache-chroniclemap"),
+            stores(),
             ProcessHandle.current().pid());
     assertThat(refused).hasMessageThat().contains(reason);
     assertThat(refused).hasMessageThat().contains("End that process");
@@ -366,20 +364,6 @@ class H2ImportTest {
     assertHasAll(10);
     assertThat(cache.getIfPresent("ours")).isEqualTo("session");
     assertThat(cache.getIfPresent("theirs")).isNull();
-  }
-
-  @Test
-  void whatCouldNotBeNotedAtTheStartIsNotedAtTheStop() throws Exception {
-    start(def(SESSIONS));
-    cache.put("ours", "session");
-    close();
-    hideStores();
-    site = new TestSite(temp, Backend.CHRONICLE);
-    assertThat(site.inventory().memoryOnlyReason()).isPresent();
-    site.build(def(SESSIONS)).invalidate("ours");
-    showStores();
-    start(def(SESSIONS));
-    assertThat(cache.getIfPresent("ours")).isNull();
   }
 
   @Test
@@ -530,8 +514,7 @@ class H2ImportTest {
     start(def(SESSIONS));
     cache.invalidate("key1");
     close();
-    MoreFiles.deleteRecursively(
-        temp.resolve("cache/cache-chroniclemap"), RecursiveDeleteOption.ALLOW_INSECURE);
+    MoreFiles.deleteRecursively(stores(), RecursiveDeleteOption.ALLOW_INSECURE);
     assertStartsEmpty(def(SESSIONS), true);
   }
 
@@ -723,7 +706,7 @@ class H2ImportTest {
     putMany(cache, 100);
     close();
     Path to = Files.createDirectories(temp.resolve("node/cache/cache-chroniclemap"));
-    try (Stream<Path> files = Files.list(temp.resolve("cache/cache-chroniclemap"))) {
+    try (Stream<Path> files = Files.list(stores())) {
       for (Path file : files.toList()) {
         Files.copy(file, to.resolve(file.getFileName()));
       }
@@ -733,54 +716,52 @@ class H2ImportTest {
     assertHasAll(100);
   }
 
-  /** A stop, or users who wait, must not wait for many rows of another version either. */
-  @Test
-  void anImportEndsWhileRowsAreLeftOut() throws Exception {
-    withH2(def("c"), h2 -> putMany(h2, 10));
+  private interface Take {
+    boolean value(byte[] key);
+  }
+
+  /** Reads what H2 left of a cache; returns what is logged. */
+  private List<String> read(TestCacheDef def, Take take, BooleanSupplier goesOn) throws Exception {
+    List<String> messages = new ArrayList<>();
     Seed seed =
-        new H2Takeover(temp.resolve("cache"), Set.of(), true, (level, message) -> {})
-            .seed(def("c").version(2))
+        new H2Takeover(
+                temp.resolve("cache"), Set.of(), true, (level, message) -> messages.add(message))
+            .seed(def)
             .get();
-    AtomicInteger asked = new AtomicInteger();
     seed.fill(
         new Seed.Sink() {
           @Override
           public boolean take(byte[] key, byte[] value, long created) {
-            throw new AssertionError("of another version");
+            return take.value(key);
           }
 
           @Override
           public boolean goesOn() {
-            return asked.incrementAndGet() < 3;
+            return goesOn.getAsBoolean();
           }
         },
         /* mayNotFit= */ false);
+    return messages;
+  }
+
+  /** A stop, or users who wait, must not wait for many rows of another version either. */
+  @Test
+  void anImportEndsWhileRowsAreLeftOut() throws Exception {
+    withH2(def("c"), h2 -> putMany(h2, 10));
+    AtomicInteger asked = new AtomicInteger();
+    Take none =
+        key -> {
+          throw new AssertionError("of another version");
+        };
+    var unused = read(def("c").version(2), none, () -> asked.incrementAndGet() < 3);
     assertThat(asked.get()).isEqualTo(3);
   }
 
   @Test
   void onlyValuesThatAreTakenCountAsImported() throws Exception {
     withH2(def("c"), h2 -> putMany(h2, 10));
-    List<String> messages = new ArrayList<>();
-    Seed seed =
-        new H2Takeover(
-                temp.resolve("cache"), Set.of(), true, (level, message) -> messages.add(message))
-            .seed(def("c"))
-            .get();
     AtomicInteger asked = new AtomicInteger();
-    seed.fill(
-        new Seed.Sink() {
-          @Override
-          public boolean take(byte[] key, byte[] value, long created) {
-            return asked.incrementAndGet() % 2 == 0;
-          }
-
-          @Override
-          public boolean goesOn() {
-            return true;
-          }
-        },
-        /* mayNotFit= */ false);
+    List<String> messages = read(def("c"), key -> asked.incrementAndGet() % 2 == 0, () -> true);
     assertThat(messages).hasSize(1);
     assertThat(messages.get(0)).contains("imported 5 values from H2");
   }

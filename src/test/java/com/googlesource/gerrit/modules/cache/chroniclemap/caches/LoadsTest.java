@@ -369,7 +369,8 @@ class LoadsTest extends SiteTest {
     assertThat(self.get().get("a")).isEqualTo("v1");
     assertThat(self.get().getIfPresent("a")).isNull();
     assertThat(self.get().get("a")).isEqualTo("v2");
-    assertThat(loader.loads).hasSize(2);
+    assertThat(self.get().get("a", () -> loader.load("a"))).isEqualTo("v3");
+    assertThat(loader.loads).hasSize(3);
   }
 
   @Test

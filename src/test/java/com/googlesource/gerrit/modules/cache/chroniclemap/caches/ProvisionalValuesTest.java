@@ -18,26 +18,22 @@ import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 
 import com.google.common.cache.Cache;
+import com.google.common.collect.ImmutableMap;
 import com.google.gerrit.entities.Account;
 import com.google.gerrit.entities.Comment;
 import com.google.gerrit.entities.HumanComment;
 import com.google.gerrit.json.OutputFormat;
-import com.google.gerrit.proto.Entities;
-import com.google.gerrit.proto.Entities.Account_Id;
 import com.google.gerrit.proto.Protos;
 import com.google.gerrit.server.cache.PersistentCacheDef;
 import com.google.gerrit.server.cache.proto.Cache.ChangeNotesKeyProto;
 import com.google.gerrit.server.cache.proto.Cache.ChangeNotesStateProto;
-import com.google.gerrit.server.cache.proto.Cache.ChangeNotesStateProto.AttentionSetUpdateProto;
-import com.google.gerrit.server.cache.proto.Cache.ChangeNotesStateProto.ReviewerSetEntryProto;
-import com.google.gerrit.server.cache.proto.Cache.ChangeNotesStateProto.ReviewerStatusUpdateProto;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.Descriptors.Descriptor;
 import com.google.protobuf.Descriptors.FieldDescriptor;
+import com.google.protobuf.TextFormat;
 import java.lang.reflect.Proxy;
 import java.sql.Timestamp;
 import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -50,107 +46,81 @@ class ProvisionalValuesTest extends SiteTest {
   private static final int KNOWN = 1000;
   private static final int UNKNOWN = Account.UNKNOWN_ACCOUNT_ID.get();
 
-  /** All accounts of notes: each of them is the given one in one of the values. */
-  private static Map<String, ChangeNotesStateProto> notesOf(int account) {
-    Map<String, ChangeNotesStateProto> notes = new LinkedHashMap<>();
-    ChangeNotesStateProto.Builder owned = base();
-    owned.getColumnsBuilder().setOwner(account);
-    notes.put("owner", owned.build());
-    notes.put("past reviewer", base().addPastReviewer(account).build());
-    ReviewerSetEntryProto reviewer =
-        ReviewerSetEntryProto.newBuilder().setState("CC").setAccountId(account).build();
-    notes.put("reviewer", base().addReviewer(reviewer).build());
-    notes.put("pending reviewer", base().addPendingReviewer(reviewer).build());
-    notes.put("updating", base().addReviewerUpdate(update(account, KNOWN)).build());
-    notes.put("updated", base().addReviewerUpdate(update(KNOWN, account)).build());
-    AttentionSetUpdateProto attention =
-        AttentionSetUpdateProto.newBuilder()
-            .setAccount(account)
-            .setOperation("ADD")
-            .setReason("r")
-            .build();
-    notes.put("attention", base().addAttentionSetUpdate(attention).build());
-    notes.put("all attention", base().addAllAttentionSetUpdate(attention).build());
-    notes.put(
-        "uploader", base().addPatchSet(set().setUploaderAccountId(id(account)).build()).build());
-    notes.put(
-        "real uploader",
-        base().addPatchSet(set().setRealUploaderAccountId(id(account)).build()).build());
-    notes.put("vote", base().addApproval(vote(account)).build());
-    notes.put(
-        "real vote",
-        base().addApproval(vote(KNOWN).toBuilder().setRealAccountId(id(account))).build());
-    notes.put("author", base().addChangeMessage(message().setAuthorId(id(account))).build());
-    notes.put("real author", base().addChangeMessage(message().setRealAuthor(id(account))).build());
-    notes.put("comment", base().addPublishedComment(comment(account, "text")).build());
-    notes.put(
-        "label",
-        base()
-            .addSubmitRecord(
-                "{\"status\":\"OK\",\"labels\":[{\"label\":\"L\",\"status\":\"OK\",\"applied_by\":"
-                    + account
-                    + "}]}")
-            .build());
-    return notes;
-  }
+  private static final String BASE =
+      """
+      meta_id: "01234567890123456789"
+      change_id: 1
+      columns { change_key: "I1" owner: 1000 branch: "b" }
+      """;
 
-  private static Account_Id id(int account) {
-    return Account_Id.newBuilder().setId(account).build();
-  }
-
-  private static ChangeNotesStateProto.Builder base() {
-    ChangeNotesStateProto.Builder notes =
-        ChangeNotesStateProto.newBuilder().setMetaId(ByteString.copyFrom(new byte[20]));
-    notes.setChangeId(1).getColumnsBuilder().setChangeKey("I1").setOwner(KNOWN).setBranch("b");
-    return notes;
-  }
-
-  private static ReviewerStatusUpdateProto update(int by, int reviewer) {
-    return ReviewerStatusUpdateProto.newBuilder()
-        .setUpdatedBy(by)
-        .setHasReviewer(true)
-        .setReviewer(reviewer)
-        .setState("CC")
-        .build();
-  }
-
-  private static Entities.PatchSet_Id setId() {
-    return Entities.PatchSet_Id.newBuilder()
-        .setChangeId(Entities.Change_Id.newBuilder().setId(1))
-        .setId(1)
-        .build();
-  }
-
-  private static Entities.PatchSet.Builder set() {
-    return Entities.PatchSet.newBuilder()
-        .setId(setId())
-        .setCommitId(Entities.ObjectId.newBuilder().setName("1".repeat(40)))
-        .setUploaderAccountId(id(KNOWN))
-        .setRealUploaderAccountId(id(KNOWN))
-        .setCreatedOn(1);
-  }
-
-  private static Entities.PatchSetApproval vote(int account) {
-    return Entities.PatchSetApproval.newBuilder()
-        .setKey(
-            Entities.PatchSetApproval_Key.newBuilder()
-                .setPatchSetId(setId())
-                .setAccountId(id(account))
-                .setLabelId(Entities.LabelId.newBuilder().setId("L")))
-        .setValue(1)
-        .setGranted(1)
-        .build();
-  }
+  private static final String PATCH_SET =
+      """
+      id { change_id { id: 1 } id: 1 }
+      commitId { name: "1111111111111111111111111111111111111111" }
+      uploader_account_id { id: 1000 }
+      real_uploader_account_id { id: 1000 }
+      created_on: 1
+      """;
 
   /** As those that Gerrit itself writes, without an author. */
-  private static Entities.ChangeMessage.Builder message() {
-    return Entities.ChangeMessage.newBuilder()
-        .setKey(
-            Entities.ChangeMessage_Key.newBuilder()
-                .setChangeId(Entities.Change_Id.newBuilder().setId(1))
-                .setUuid("u"))
-        .setWrittenOn(1)
-        .setMessage("m");
+  private static final String MESSAGE =
+      "key { change_id { id: 1 } uuid: 'u' } written_on: 1 message: 'm'";
+
+  /** All accounts of notes: each of them is A in one of the values. */
+  private static final ImmutableMap<String, String> NOTES =
+      ImmutableMap.<String, String>builder()
+          .put("owner", "columns { owner: A }")
+          .put("past reviewer", "past_reviewer: A")
+          .put("reviewer", "reviewer { state: 'CC' account_id: A }")
+          .put("pending reviewer", "pending_reviewer { state: 'CC' account_id: A }")
+          .put("updating", reviewerUpdate("updated_by: A reviewer: 1000 has_reviewer: true"))
+          .put("updated", reviewerUpdate("updated_by: 1000 reviewer: A has_reviewer: true"))
+          .put("attention", "attention_set_update { account: A operation: 'ADD' reason: 'r' }")
+          .put(
+              "all attention",
+              "all_attention_set_update { account: A operation: 'ADD' reason: 'r' }")
+          .put("uploader", "patch_set { " + PATCH_SET + " uploader_account_id { id: A } }")
+          .put(
+              "real uploader", "patch_set { " + PATCH_SET + " real_uploader_account_id { id: A } }")
+          .put("vote", vote("A"))
+          .put("real vote", vote("1000").replace("granted:", "real_account_id { id: A } granted:"))
+          .put("author", "change_message { " + MESSAGE + " author_id { id: A } }")
+          .put("real author", "change_message { " + MESSAGE + " real_author { id: A } }")
+          .put(
+              "label",
+              "submit_record: '{\"status\":\"OK\",\"labels\":[{\"label\":\"L\","
+                  + "\"status\":\"OK\",\"applied_by\":A}]}'")
+          .buildOrThrow();
+
+  private static String reviewerUpdate(String fields) {
+    return "reviewer_update { state: 'CC' " + fields + " }";
+  }
+
+  private static String vote(String account) {
+    return """
+        approval {
+          key {
+            patch_set_id { change_id { id: 1 } id: 1 }
+            account_id { id: ACCOUNT }
+            label_id { id: "L" }
+          }
+          value: 1
+          granted: 1
+        }
+        """
+        .replace("ACCOUNT", account);
+  }
+
+  /** Notes in the text format of protocol buffers, of which A is an account. */
+  private static ChangeNotesStateProto.Builder notes(String text, int account) throws Exception {
+    ChangeNotesStateProto.Builder notes = ChangeNotesStateProto.newBuilder();
+    TextFormat.merge(BASE, notes);
+    TextFormat.merge(text.replaceAll("\\bA\\b", Integer.toString(account)), notes);
+    return notes;
+  }
+
+  private static ChangeNotesStateProto withComment(int account, String text) throws Exception {
+    return notes("", account).addPublishedComment(comment(account, text)).build();
   }
 
   private static String comment(int account, String text) {
@@ -219,28 +189,22 @@ class ProvisionalValuesTest extends SiteTest {
   @Test
   void notesWithAnUnknownAccountAreComputedAgain() throws Exception {
     site.config().setInt("cache", "change_notes", "memoryLimit", 0);
-    for (Map.Entry<String, ChangeNotesStateProto> notes : notesOf(UNKNOWN).entrySet()) {
-      assertWithMessage(notes.getKey()).that(loadsOf(notes.getValue())).isEqualTo(2);
+    for (Map.Entry<String, String> notes : NOTES.entrySet()) {
+      String name = notes.getKey();
+      assertWithMessage(name).that(loadsOf(notes(notes.getValue(), UNKNOWN).build())).isEqualTo(2);
+      assertWithMessage(name).that(loadsOf(notes(notes.getValue(), KNOWN).build())).isEqualTo(1);
     }
-    for (Map.Entry<String, ChangeNotesStateProto> notes : notesOf(KNOWN).entrySet()) {
-      assertWithMessage(notes.getKey()).that(loadsOf(notes.getValue())).isEqualTo(1);
-    }
+    assertThat(loadsOf(withComment(UNKNOWN, "text"))).isEqualTo(2);
+    assertThat(loadsOf(withComment(KNOWN, "text"))).isEqualTo(1);
   }
 
   @Test
   void notesWithoutAnAccountAreKept() throws Exception {
     site.config().setInt("cache", "change_notes", "memoryLimit", 0);
-    assertThat(loadsOf(base().addChangeMessage(message()).build())).isEqualTo(1);
-    ReviewerStatusUpdateProto byEmail =
-        update(KNOWN, KNOWN).toBuilder()
-            .clearReviewer()
-            .clearHasReviewer()
-            .setHasReviewerByEmail(true)
-            .setReviewerByEmail("a@b")
-            .build();
-    assertThat(loadsOf(base().addReviewerUpdate(byEmail).build())).isEqualTo(1);
-    String text = comment(UNKNOWN, "");
-    assertThat(loadsOf(base().addPublishedComment(comment(KNOWN, text)).build())).isEqualTo(1);
+    assertThat(loadsOf(notes("change_message { " + MESSAGE + " }", KNOWN).build())).isEqualTo(1);
+    String byEmail = "updated_by: 1000 has_reviewer_by_email: true reviewer_by_email: 'a@b'";
+    assertThat(loadsOf(notes(reviewerUpdate(byEmail), KNOWN).build())).isEqualTo(1);
+    assertThat(loadsOf(withComment(KNOWN, comment(UNKNOWN, "")))).isEqualTo(1);
   }
 
   /** A number that another Gerrit adds to its stored notes may be an account. */

@@ -32,6 +32,13 @@ class PureCachesTest {
     return site.build(new TestCacheDef(name));
   }
 
+  private static void restartAfterCrash(TestSite site) throws Exception {
+    Path folder = site.inventory().directory().orElseThrow();
+    site.stop();
+    TestStores.leaveToCrash(folder);
+    site.start();
+  }
+
   @Test
   void aPutIsNoChangeWhereTheKeyNamesTheContent() throws Exception {
     try (TestSite site = new TestSite(temp, TestSite.Backend.CHRONICLE)) {
@@ -41,11 +48,7 @@ class PureCachesTest {
         cache.put("key", "value");
         cache.put("key", "the value, serialized otherwise");
       }
-      Path folder = site.inventory().directory().orElseThrow();
-      site.stop();
-      TestStores.leaveToCrash(folder);
-    }
-    try (TestSite site = new TestSite(temp, TestSite.Backend.CHRONICLE)) {
+      restartAfterCrash(site);
       assertThat(build(site, "modified_files").getIfPresent("key")).isNotNull();
       assertThat(build(site, "conflicts").getIfPresent("key")).isNull();
     }
@@ -58,11 +61,7 @@ class PureCachesTest {
       cache.put("key", "value");
       cache.put("other", "value");
       cache.invalidate("key");
-      Path folder = site.inventory().directory().orElseThrow();
-      site.stop();
-      TestStores.leaveToCrash(folder);
-    }
-    try (TestSite site = new TestSite(temp, TestSite.Backend.CHRONICLE)) {
+      restartAfterCrash(site);
       assertThat(build(site, "modified_files").getIfPresent("other")).isNull();
     }
   }

@@ -308,34 +308,12 @@ class StaleValueTest extends SiteTest {
     };
   }
 
-  /** A key that is changed all the time must not make a slow source be asked again and again. */
-  @ParameterizedTest
-  @ValueSource(ints = {0, 1024})
-  void aKeyChangedDuringEachLoadIsLoadedOnceByEachCall(int memoryLimit) throws Exception {
-    AtomicReference<LoadingCache<String, String>> self = new AtomicReference<>();
-    CountingLoader overtaken =
-        new CountingLoader() {
-          @Override
-          public String load(String key) throws Exception {
-            storeOf(self.get()).remove(key.getBytes(UTF_8));
-            return super.load(key) + " " + loads.size();
-          }
-        };
-    site.config().setInt("cache", "cache", "memoryLimit", memoryLimit);
-    self.set(site.loading(new TestCacheDef("cache").loader(overtaken)));
-    assertThat(self.get().get("a")).isEqualTo("loaded a 1");
-    assertThat(overtaken.loads).hasSize(1);
-    assertThat(self.get().get("a")).isEqualTo("loaded a 2");
-    assertThat(self.get().get("a", () -> overtaken.load("a"))).isEqualTo("loaded a 3");
-    assertThat(overtaken.loads).hasSize(3);
-  }
-
   @ParameterizedTest
   @ValueSource(ints = {0, 1024})
   void aKeyChangedWhileManyAreLoadedIsLoadedOnce(int memoryLimit) throws Exception {
     AtomicReference<LoadingCache<String, String>> self = new AtomicReference<>();
-    CacheContract.BulkLoader overtaken =
-        new CacheContract.BulkLoader() {
+    CountingLoader.Bulk overtaken =
+        new CountingLoader.Bulk() {
           @Override
           public Map<String, String> loadAll(Iterable<? extends String> keys) throws Exception {
             storeOf(self.get()).remove("a".getBytes(UTF_8));

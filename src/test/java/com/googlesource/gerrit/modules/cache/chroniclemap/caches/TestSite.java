@@ -94,7 +94,7 @@ final class TestSite implements AutoCloseable {
     return folder;
   }
 
-  private void start() {
+  void start() {
     injector =
         Guice.createInjector(
             new AbstractModule() {

@@ -33,6 +33,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.openjdk.jmh.annotations.State;
 
 /** Where a follower begins, and when it goes back, on a log in memory. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -338,18 +339,5 @@ class FollowerTest {
     publish(1, 10);
     awaitAll(fresh, 9);
     assertThat(counts.missed.sum()).isEqualTo(1);
-  }
-
-  @Test
-  void aLogThatWentBackIsReadFromItsStart() {
-    publish(0, 10);
-    follow(cache, NAME);
-    awaitAll(cache, 10);
-    log.records.clear();
-    log.appended.set(0);
-    log.last = StreamId.START;
-    publish(20, 25);
-    awaitAll(cache, 15);
-    assertThat(counts.rereads.sum()).isEqualTo(1);
   }
 }

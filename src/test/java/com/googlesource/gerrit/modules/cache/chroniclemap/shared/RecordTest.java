@@ -117,13 +117,4 @@ class RecordTest {
     // A machine that is restored to an earlier state of its memory counts from the same number.
     assertThat(Arrays.copyOfRange(first, 9, 17)).isNotEqualTo(Arrays.copyOfRange(second, 9, 17));
   }
-
-  /** Redis has unsigned numbers in its ids. */
-  @Test
-  void positionsAreUnsigned() {
-    StreamId last = StreamId.parse("18446744073709551615-18446744073709551615");
-    assertThat(last.toString()).isEqualTo("18446744073709551615-18446744073709551615");
-    assertThat(last).isGreaterThan(new StreamId(Long.MAX_VALUE, 0));
-    assertThat(last).isGreaterThan(new StreamId(-1, 5));
-  }
 }
