@@ -361,9 +361,6 @@ public final class PackedRefsFile implements ListMemory.Holder {
       return;
     }
     ParsedRefs held = tiers.hold(this, after.content.list(), afterUnlock);
-    if (state.content.list() != null) {
-      held.inheritFrom(state.content.list());
-    }
     state = new State(after.stamp, after.content.with(held));
     tiers.changed(this);
     warnIfLarge(held.blockBytes());

@@ -14,7 +14,11 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
+import com.google.common.base.Ticker;
+import com.google.common.cache.Cache;
+import com.google.common.cache.CacheBuilder;
 import java.nio.ByteBuffer;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -24,9 +28,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.IntFunction;
 import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.lib.Ref;
 
 /**
  * The memory of all lists in use, up to a bound. Contract:
@@ -73,11 +77,14 @@ public final class ListMemory {
     }
   }
 
+  /** The heap of a ref with its name and id, measured with names of the length of changes' refs. */
+  static final int BYTES_A_REF = 140;
+
   /** The most heap for Ref objects that are kept: an eighth of what the process may have. */
   private static final long MAX_REF_OBJECT_BYTES = Runtime.getRuntime().maxMemory() / 8;
 
   /** How long Ref objects are kept that nobody asks for. */
-  private static final int MAX_IDLE_SECONDS = 600;
+  private static final Duration MAX_IDLE = Duration.ofMinutes(10);
 
   public final long limit;
   private final IntFunction<ByteBuffer> allocator;
@@ -85,13 +92,11 @@ public final class ListMemory {
   /** A time of {@link System#nanoTime}. */
   private volatile long noSpareUntil = System.nanoTime();
 
-  /** The heap of all Ref objects that are kept, in bytes, about: it is counted once a second. */
-  final AtomicLong refObjectBytes = new AtomicLong();
-
-  private volatile boolean refObjectsAreFull;
-
-  /** The number of seconds since the start, about. */
-  volatile int seconds;
+  /**
+   * The Ref objects of blocks that were read as a whole, so that lists which are read again and
+   * again are made once. All lists with a block share them.
+   */
+  private final Cache<Block, Ref[]> refObjects;
 
   /** A logical clock, which advances with each new list and with {@link #tick}. */
   private volatile long now = 1;
@@ -115,7 +120,7 @@ public final class ListMemory {
    * @param limit bound, bytes
    */
   public ListMemory(long limit) {
-    this(limit, ByteBuffer::allocateDirect);
+    this(limit, ByteBuffer::allocateDirect, Ticker.systemTicker());
   }
 
   /**
@@ -123,10 +128,19 @@ public final class ListMemory {
    *
    * @param limit bound, bytes
    * @param allocator allocates direct memory
+   * @param ticker the time by which Ref objects are forgotten
    */
-  ListMemory(long limit, IntFunction<ByteBuffer> allocator) {
+  ListMemory(long limit, IntFunction<ByteBuffer> allocator, Ticker ticker) {
     this.limit = limit;
     this.allocator = allocator;
+    this.refObjects =
+        CacheBuilder.newBuilder()
+            .weakKeys()
+            .expireAfterAccess(MAX_IDLE)
+            .maximumWeight(MAX_REF_OBJECT_BYTES)
+            .<Block, Ref[]>weigher((block, refs) -> refs.length * BYTES_A_REF)
+            .ticker(ticker)
+            .build();
   }
 
   /**
@@ -146,49 +160,32 @@ public final class ListMemory {
   /** Advances the time. Must be called every second. */
   synchronized void tick() {
     now++;
-    seconds++;
-    if (refObjectBytes.get() > 0) {
-      forgetRefObjects();
-    }
+    refObjects.cleanUp();
   }
 
   // ---- Ref objects
 
-  /** Takes room for Ref objects. Returns false if there is none. */
-  boolean reserveRefObjects(long size) {
-    if (refObjectBytes.addAndGet(size) <= MAX_REF_OBJECT_BYTES) {
-      return true;
-    }
-    refObjectBytes.addAndGet(-size);
-    refObjectsAreFull = true;
-    return false;
+  /** Returns the refs of a block, which must not be changed; null if they are not kept. */
+  @Nullable
+  Ref[] refObjects(Block block) {
+    return refObjects.getIfPresent(block);
   }
 
-  /**
-   * Has Ref objects forgotten that were not used for long, and those that were not used for the
-   * longest time if there was no room for others. The caller holds this object's lock.
-   */
-  private void forgetRefObjects() {
-    long left = refObjectsAreFull ? MAX_REF_OBJECT_BYTES / 2 : MAX_REF_OBJECT_BYTES;
-    refObjectsAreFull = false;
-    long bytes = 0;
-    record Used(RefObjectCache refObjects, int lastUse, long bytes) {}
-    List<Used> latestFirst = new ArrayList<>();
-    for (Shared shared : lists.values()) {
-      RefObjectCache refObjects = shared.list.refObjects;
-      latestFirst.add(new Used(refObjects, refObjects.lastUse, refObjects.bytes()));
+  /** Keeps the refs of a block of a list, unless those of the whole list have no room. */
+  void keep(Block block, Ref[] refs, int inList) {
+    if ((long) inList * BYTES_A_REF <= MAX_REF_OBJECT_BYTES) {
+      refObjects.put(block, refs);
     }
-    latestFirst.sort(Comparator.comparingInt(Used::lastUse).reversed());
-    for (Used used : latestFirst) {
-      boolean isIdle = seconds - used.lastUse > MAX_IDLE_SECONDS;
-      if (isIdle || (bytes > 0 && bytes + used.bytes > left)) {
-        used.refObjects.forget();
-      } else {
-        bytes += used.bytes;
-      }
-    }
-    refObjectBytes.set(bytes);
   }
+
+  /** The heap of all Ref objects that are kept, in bytes, about. */
+  long refObjectBytes() {
+    return refObjects.asMap().values().stream()
+        .mapToLong(refs -> (long) refs.length * BYTES_A_REF)
+        .sum();
+  }
+
+  // ---- direct memory
 
   private boolean maySpare() {
     return System.nanoTime() - noSpareUntil >= 0;
@@ -435,7 +432,7 @@ public final class ListMemory {
 
   /** The heap of all lists, and of all Ref objects that are kept, in bytes. */
   public synchronized long heapBytes() {
-    return heapOfLists() + refObjectBytes.get();
+    return heapOfLists() + refObjectBytes();
   }
 
   /** The direct memory of the blocks, in bytes. */

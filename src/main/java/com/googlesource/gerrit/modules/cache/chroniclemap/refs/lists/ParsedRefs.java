@@ -68,9 +68,6 @@ public final class ParsedRefs {
   /** Some short names of folders that have refs and are none, by {@link #freeFolder}. */
   private final Set<String> noRefs = ConcurrentHashMap.newKeySet();
 
-  /** The Ref objects of this list that are kept. */
-  final RefObjectCache refObjects;
-
   /**
    * Makes a list.
    *
@@ -78,7 +75,6 @@ public final class ParsedRefs {
    * @param onDisk whether the list is on disk
    */
   ParsedRefs(Root root, Block[] blocks, ListMemory memory, boolean onDisk) {
-    this.refObjects = new RefObjectCache(memory, root.blocks);
     this.blocks = blocks;
     this.root = root;
     this.memory = memory;
@@ -219,7 +215,7 @@ public final class ParsedRefs {
     Objects.checkIndex(place, size());
     int block = blockAt(place);
     int index = place - root.refsBefore(block);
-    Ref[] known = refObjects.of(block);
+    Ref[] known = memory.refObjects(blocks[block]);
     return known != null ? known[index] : make(block, index, 1)[0];
   }
 
@@ -356,13 +352,6 @@ public final class ParsedRefs {
     }
   }
 
-  /** Takes from an older list the Ref objects of the blocks that this list has too. */
-  public void inheritFrom(ParsedRefs older) {
-    if (!older.refObjects.isEmpty() && refObjects.isEmpty()) {
-      refObjects.takeOver(older.refObjects, older.root.moved(root));
-    }
-  }
-
   /** The index of ids; null if there is none. */
   @Nullable
   IdIndex idIndex() {
@@ -413,7 +402,6 @@ public final class ParsedRefs {
     Blocks(int from, int end) {
       this.next = from;
       this.end = end;
-      refObjects.used();
     }
 
     boolean hasNext() {
@@ -428,7 +416,7 @@ public final class ParsedRefs {
       int index = next - first;
       int count = Math.min(end - first, inBlock) - index;
       next += count;
-      Ref[] known = refObjects.of(block);
+      Ref[] known = memory.refObjects(blocks[block]);
       if (known != null) {
         refs = known;
         at = index;
@@ -436,7 +424,7 @@ public final class ParsedRefs {
         refs = make(block, index, count);
         at = 0;
         if (count == inBlock) {
-          refObjects.keep(block, refs);
+          memory.keep(blocks[block], refs, size());
         }
       }
       to = at + count;

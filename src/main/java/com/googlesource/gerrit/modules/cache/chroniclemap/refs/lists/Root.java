@@ -19,8 +19,6 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Word
 import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Words.WORD;
 
 import java.util.Arrays;
-import java.util.HashMap;
-import java.util.Map;
 
 /**
  * The root of a parsed list: the ids, first names and counts of its blocks, in one byte array on
@@ -126,35 +124,6 @@ final class Root {
 
   long idLo(int block) {
     return wordAt(IDS_AT + block * ID_BYTES + Long.BYTES);
-  }
-
-  /** Returns, by a block's number in this list, its number in another; -1 if it is not there. */
-  int[] moved(Root to) {
-    int[] moved = new int[blocks];
-    Arrays.fill(moved, -1);
-    // Lists differ in few places, so most blocks are before the first or behind the last of them.
-    int most = Math.min(blocks, to.blocks);
-    int head = 0;
-    while (head < most && hasSame(head, to, head)) {
-      moved[head] = head++;
-    }
-    int end = blocks;
-    int toEnd = to.blocks;
-    while (Math.min(end, toEnd) > head && hasSame(end - 1, to, toEnd - 1)) {
-      moved[--end] = --toEnd;
-    }
-    Map<ContentDigest, Integer> between = new HashMap<>();
-    for (int i = head; i < toEnd; i++) {
-      between.put(new ContentDigest(to.idHi(i), to.idLo(i)), i);
-    }
-    for (int i = head; i < end; i++) {
-      moved[i] = between.getOrDefault(new ContentDigest(idHi(i), idLo(i)), -1);
-    }
-    return moved;
-  }
-
-  private boolean hasSame(int block, Root other, int otherBlock) {
-    return idLo(block) == other.idLo(otherBlock) && idHi(block) == other.idHi(otherBlock);
   }
 
   /** The number of refs in all blocks before one. For {@link #blocks}, the number of all refs. */

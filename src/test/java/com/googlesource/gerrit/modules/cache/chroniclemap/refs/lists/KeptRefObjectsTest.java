@@ -16,21 +16,34 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
 import static com.google.common.truth.Truth.assertThat;
 
+import com.google.common.base.Ticker;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.eclipse.jgit.lib.Ref;
 import org.junit.jupiter.api.Test;
 
 /** Ref objects that are made once for all readers of a list. */
-class RefObjectCacheTest {
+class KeptRefObjectsTest {
   private static final int REFS = 5000;
 
-  private final ListMemory memory = new ListMemory(1 << 30);
+  private long nanos;
+  private final ListMemory memory =
+      new ListMemory(
+          1 << 30,
+          ByteBuffer::allocateDirect,
+          new Ticker() {
+            @Override
+            public long read() {
+              return nanos;
+            }
+          });
   private final Lists lists = new Lists();
 
   private ParsedRefs hold(ParsedRefs list) {
@@ -48,8 +61,7 @@ class RefObjectCacheTest {
     ParsedRefs list = hold(lists.parse(memory, Lists.text(1, REFS), null));
     Set<Ref> first = objects(list.refs());
     assertThat(first).hasSize(list.size());
-    assertThat(memory.refObjectBytes.get())
-        .isEqualTo((long) list.size() * RefObjectCache.BYTES_A_REF);
+    assertThat(memory.refObjectBytes()).isEqualTo((long) list.size() * ListMemory.BYTES_A_REF);
     List<Ref> looped = new ArrayList<>();
     for (Ref ref : list.refs()) {
       looped.add(ref);
@@ -70,16 +82,15 @@ class RefObjectCacheTest {
     ParsedRefs list = hold(lists.parse(memory, Lists.text(1, REFS), null));
     List<Ref> some = new ArrayList<>(list.refs().subList(5, 10));
     assertThat(some).hasSize(5);
-    assertThat(memory.refObjectBytes.get()).isEqualTo(0);
+    assertThat(memory.refObjectBytes()).isEqualTo(0);
   }
 
   @Test
-  void aListThatReplacesAnotherTakesOverEqualBlocks() {
+  void listsShareThoseOfEqualBlocks() {
     ParsedRefs old = hold(lists.parse(memory, Lists.text(1, REFS), null));
     Set<Ref> before = objects(old.refs());
     byte[] text = Lists.textWith(1, REFS, "refs/heads/one-more");
     ParsedRefs list = lists.parse(memory, text, old);
-    list.inheritFrom(old);
     Set<Ref> after = objects(list.refs());
     after.removeAll(before);
     // One or two blocks have changed.
@@ -92,36 +103,26 @@ class RefObjectCacheTest {
   void objectsThatNobodyUsesAreForgotten() {
     ParsedRefs list = hold(lists.parse(memory, Lists.text(1, REFS), null));
     Set<Ref> first = objects(list.refs());
-    for (int i = 0; i < 599; i++) {
-      memory.tick();
-    }
+    nanos += TimeUnit.SECONDS.toNanos(599);
     assertThat(objects(list.refs())).isEqualTo(first);
-    for (int i = 0; i < 599; i++) {
-      memory.tick();
-    }
-    assertThat(list.refObjects.isEmpty()).isFalse();
+    nanos += TimeUnit.SECONDS.toNanos(599);
     memory.tick();
+    assertThat(memory.refObjectBytes()).isGreaterThan(0L);
+    nanos += TimeUnit.SECONDS.toNanos(1);
     memory.tick();
-    assertThat(list.refObjects.isEmpty()).isTrue();
-    assertThat(memory.refObjectBytes.get()).isEqualTo(0);
+    assertThat(memory.refObjectBytes()).isEqualTo(0);
     assertThat(objects(list.refs())).hasSize(list.size());
   }
 
+  /** Or each listing would fill the heap with objects that the next one does not find. */
   @Test
-  void withoutRoomTheLongestUnusedAreForgotten() {
-    ParsedRefs unused = hold(lists.parse(memory, Lists.text(1, REFS), null));
-    assertThat(objects(unused.refs())).hasSize(unused.size());
-    memory.tick();
-    ParsedRefs list = hold(lists.parse(memory, Lists.text(2, REFS), null));
-    assertThat(objects(list.refs())).hasSize(list.size());
-    long used = memory.refObjectBytes.get();
-    // As if other lists had all of the room.
-    assertThat(memory.reserveRefObjects(Long.MAX_VALUE / 2)).isFalse();
-    assertThat(memory.refObjectBytes.get()).isEqualTo(used);
-    assertThat(objects(list.refs())).hasSize(list.size());
-    memory.tick();
-    // Both fit into half of the room, so none had to go.
-    assertThat(unused.refObjects.isEmpty()).isFalse();
-    assertThat(list.refObjects.isEmpty()).isFalse();
+  void thoseOfAListThatIsTooLargeAreNotKept() {
+    ParsedRefs list = hold(lists.parse(memory, Lists.text(1, REFS), null));
+    int most = (int) (Runtime.getRuntime().maxMemory() / 8 / ListMemory.BYTES_A_REF);
+    Ref[] some = {list.get(0)};
+    memory.keep(list.blocks[0], some, most + 1);
+    assertThat(memory.refObjects(list.blocks[0])).isNull();
+    memory.keep(list.blocks[0], some, most);
+    assertThat(memory.refObjects(list.blocks[0])).isSameInstanceAs(some);
   }
 }
