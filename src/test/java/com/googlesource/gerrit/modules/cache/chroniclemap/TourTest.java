@@ -237,7 +237,6 @@ class TourTest {
 
     @Override
     public void close() {
-      lists.close();
       repository.close();
     }
   }

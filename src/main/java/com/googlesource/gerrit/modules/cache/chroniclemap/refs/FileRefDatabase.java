@@ -18,6 +18,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.BadRef;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.EmptyRefFolders;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefName;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.BinarySearch;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
@@ -171,12 +172,12 @@ public final class FileRefDatabase extends RefDatabase {
         });
   }
 
-  /** The same for some names, of which only these are read. */
-  private RefDatabase beforeJGit(String[] names, RefDatabase jgit) throws IOException {
-    for (String name : names) {
-      Ref unused = BadRef.check(common.loose.readListed(name));
+  /** The same for some names, of which only these are read. Returns them as JGit takes them. */
+  private String[] beforeJGit(RefName[] names) throws IOException {
+    for (RefName name : names) {
+      Ref unused = BadRef.check(common.loose.readListed(name.text()));
     }
-    return jgit;
+    return Arrays.stream(names).map(RefName::text).toArray(String[]::new);
   }
 
   private RefDatabase jgitToRead() {
@@ -207,31 +208,31 @@ public final class FileRefDatabase extends RefDatabase {
   @Override
   @Nullable
   public Ref exactRef(String name) throws IOException {
-    return LooseRefs.mayBeRef(name)
-        ? noteSeen(ask(refs -> refs.exactRef(name), refs -> refs.exactRef(name)))
+    RefName checked = RefName.of(name);
+    return checked.isSafe()
+        ? noteSeen(ask(refs -> refs.exactRef(checked), refs -> refs.exactRef(name)))
         : null;
   }
 
   @Override
   public Map<String, Ref> exactRef(String... given) throws IOException {
-    String[] names = thatMayBeRefs(given);
-    return ask(refs -> refs.exactRef(names), refs -> beforeJGit(names, refs).exactRef(names));
+    RefName[] names = safe(given);
+    return ask(refs -> refs.exactRef(names), refs -> refs.exactRef(beforeJGit(names)));
   }
 
   @Override
   @Nullable
   public Ref firstExactRef(String... given) throws IOException {
-    String[] names = thatMayBeRefs(given);
-    return ask(
-        refs -> refs.firstExactRef(names), refs -> beforeJGit(names, refs).firstExactRef(names));
+    RefName[] names = safe(given);
+    return ask(refs -> refs.firstExactRef(names), refs -> refs.firstExactRef(beforeJGit(names)));
   }
 
   /**
    * Leaves out what is no name of a ref but may lead to a file, such as {@code
    * refs/heads/../meta/config}: filters that look at the name would take that for a branch.
    */
-  private static String[] thatMayBeRefs(String... names) {
-    return Arrays.stream(names).filter(LooseRefs::mayBeRef).toArray(String[]::new);
+  private static RefName[] safe(String... names) {
+    return Arrays.stream(names).map(RefName::of).filter(RefName::isSafe).toArray(RefName[]::new);
   }
 
   /**
@@ -261,7 +262,7 @@ public final class FileRefDatabase extends RefDatabase {
 
   @Override
   public List<Ref> getRefsByPrefix(String prefix) throws IOException {
-    if (!LooseRefs.mayBePrefix(prefix)) {
+    if (!RefName.isSafePrefix(prefix)) {
       return List.of();
     }
     return noteSeen(
@@ -270,7 +271,7 @@ public final class FileRefDatabase extends RefDatabase {
 
   @Override
   public List<Ref> getRefsByPrefix(String... given) throws IOException {
-    String[] prefixes = Arrays.stream(given).filter(LooseRefs::mayBePrefix).toArray(String[]::new);
+    String[] prefixes = Arrays.stream(given).filter(RefName::isSafePrefix).toArray(String[]::new);
     if (prefixes.length == 0 && given.length > 0) {
       return List.of();
     }
@@ -349,13 +350,6 @@ public final class FileRefDatabase extends RefDatabase {
 
   // ---- updates
 
-  /** Notes the start of an update in a request. */
-  private void beginUpdate() {
-    if (view != null) {
-      view.beginUpdate();
-    }
-  }
-
   /** JGit's database for updates by JGit: in a request, the kind that Gerrit itself would use. */
   private RefDirectory jgitToWrite() {
     return view == null ? common.jgit : view.jgitToWrite();
@@ -367,7 +361,7 @@ public final class FileRefDatabase extends RefDatabase {
     if (own == null) {
       return jgitToWrite().newUpdate(name, detach);
     }
-    beginUpdate();
+    requireRead();
     return own;
   }
 
@@ -383,7 +377,7 @@ public final class FileRefDatabase extends RefDatabase {
     if (own == null) {
       return jgitToWrite().newBatchUpdate();
     }
-    beginUpdate();
+    requireRead();
     return own;
   }
 
@@ -403,6 +397,12 @@ public final class FileRefDatabase extends RefDatabase {
     }
   }
 
+  private void requireRead() {
+    if (view != null) {
+      view.requireRead();
+    }
+  }
+
   // ---- everything else is JGit's
 
   @Override
@@ -417,9 +417,7 @@ public final class FileRefDatabase extends RefDatabase {
 
   @Override
   public void refresh() {
-    if (view != null) {
-      view.requireRead();
-    }
+    requireRead();
     common.packedFile.refresh();
     common.loose.refresh();
     common.jgit.refresh();

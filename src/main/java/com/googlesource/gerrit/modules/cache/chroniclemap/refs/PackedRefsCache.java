@@ -390,7 +390,6 @@ public final class PackedRefsCache implements AutoCloseable {
     try {
       if (lists != null) {
         guarded(lists::upkeep).run();
-        lists.close();
       }
     } finally {
       closeDirectory();

@@ -18,7 +18,7 @@ import static com.google.common.truth.Truth.assertWithMessage;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.google.common.base.Throwables;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefName;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedRefsText;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
@@ -440,11 +440,11 @@ class BadRefsContractTest {
     Map<String, String> ofGit = test.refsOfGit();
     ofGit.keySet().removeIf(name -> !name.startsWith("refs/")); // its warnings
     assertThat(listed).isEqualTo(ofGit);
-    assertThat(LooseRefs.isAllowed("refs/heads/a\nb")).isFalse();
+    assertThat(RefName.of("refs/heads/a\nb").isAllowed()).isFalse();
     for (String name : names()) {
       String full = "refs/heads/" + name;
       assertWithMessage(full).that(refs.exactRef(full) != null).isEqualTo(listed.containsKey(full));
-      assertWithMessage(full).that(LooseRefs.isAllowed(full)).isEqualTo(listed.containsKey(full));
+      assertWithMessage(full).that(RefName.of(full).isAllowed()).isEqualTo(listed.containsKey(full));
     }
     assertThat(refs.getRefsByPrefix("refs/heads/.d/")).isEmpty();
     assertThat(refs.getRefsByPrefix("refs/heads/d.lock/")).isEmpty();

@@ -275,9 +275,10 @@ class PackedRefsCacheTest {
     } finally {
       log.removeAppender(collector);
     }
-    assertThat(warnings).hasSize(1);
+    assertThat(warnings).hasSize(2);
     assertThat(warnings.get(0)).contains(folder.resolve("large.git/packed-refs").toString());
     assertThat(warnings.get(0)).contains("cache.packed_refs.memoryLimit");
+    assertThat(warnings.get(1)).contains(folder.resolve("second.git/packed-refs").toString());
   }
 
   private static AppenderSkeleton collector(List<String> messages) {

@@ -85,15 +85,16 @@ public record LooseRefs(
   /** Returns the loose ref of a name, or null. Fails if its file holds none. */
   @Nullable
   public Ref read(String name) throws IOException {
-    return BadRef.check(find(name));
+    return BadRef.check(find(RefName.of(name)));
   }
 
   /** Returns the loose ref of a name, perhaps a {@link BadRef}, or null. */
   @Nullable
-  public Ref find(String name) throws IOException {
-    if (!isAllowed(name)) {
+  public Ref find(RefName checked) throws IOException {
+    if (!checked.isAllowed()) {
       return null;
     }
+    String name = checked.text();
     LooseMemory.Known known = isRemembered(name) ? memory.get(name) : null;
     File file = paths.loose(name);
     Ref ref = null;
@@ -127,14 +128,15 @@ public record LooseRefs(
    */
   @Nullable
   public Ref readFile(String name) throws IOException {
-    return BadRef.check(findFile(name));
+    return BadRef.check(findFile(RefName.of(name)));
   }
 
   /** The same, but may return a {@link BadRef}. */
   @Nullable
-  public Ref findFile(String name) throws IOException {
+  public Ref findFile(RefName checked) throws IOException {
+    String name = checked.text();
     if (!paths.mayBeLoose(name)
-        || !isAllowed(name)
+        || !checked.isAllowed()
         || (trust != TrustStat.ALWAYS && !refreshFolders(name, false))) {
       return null;
     }
@@ -273,67 +275,7 @@ public record LooseRefs(
    */
   @Nullable
   public Ref readListed(String name) throws IOException {
-    return isRemembered(name) ? find(name) : null;
-  }
-
-  /** Whether a prefix leads to no other folder than that of its name, and a ref may have it. */
-  public static boolean mayBePrefix(String prefix) {
-    int slash = prefix.lastIndexOf('/');
-    return !isTooLong(prefix) && (slash < 0 || mayBeRef(prefix.substring(0, slash)));
-  }
-
-  /** Whether a name has more bytes than any ref's: 4096. */
-  public static boolean isTooLong(String name) {
-    return RefPaths.isLonger(name, RefPaths.MAX_BYTES);
-  }
-
-  /** Whether a name leads to no other file than that of the ref, and to no lock file. */
-  public static boolean mayBeRef(String name) {
-    if (isTooLong(name)) {
-      return false;
-    }
-    for (int start = 0, slash; start <= name.length(); start = slash + 1) {
-      slash = name.indexOf('/', start);
-      slash = slash < 0 ? name.length() : slash;
-      String part = name.substring(start, slash);
-      // Folders never list the first three.
-      if (part.isEmpty() || part.equals(".") || part.equals("..") || part.endsWith(RefPaths.LOCK)) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  /**
-   * Whether git allows a name, so that its file may be a ref. Files of other names are leftovers,
-   * such as those of NFS ({@code .nfs0123}) and of editors ({@code master~}), whatever they hold.
-   */
-  public static boolean isAllowed(String name) {
-    for (int start = 0, slash; start <= name.length(); start = slash + 1) {
-      slash = name.indexOf('/', start);
-      slash = slash < 0 ? name.length() : slash;
-      if (!mayBePart(name, start, slash)) {
-        return false;
-      }
-    }
-    return !name.endsWith(".") && !name.equals("@");
-  }
-
-  /** Whether git's check-ref-format allows a part of a name. */
-  private static boolean mayBePart(String name, int start, int end) {
-    char before = '.'; // as if a part that starts with a dot had two of them
-    for (int i = start; i < end; i++) {
-      char c = name.charAt(i);
-      if (c <= ' '
-          || "\u007f~^:?*[\\".indexOf(c) >= 0
-          || (before == '.' && c == '.')
-          || (before == '@' && c == '{')) {
-        return false;
-      }
-      before = c;
-    }
-    int suffix = RefPaths.LOCK.length();
-    return start < end && !name.regionMatches(end - suffix, RefPaths.LOCK, 0, suffix);
+    return isRemembered(name) ? find(RefName.of(name)) : null;
   }
 
   /**
@@ -394,7 +336,7 @@ public record LooseRefs(
       scanAll(refs);
     } else if (folder.startsWith(Constants.R_REFS)
         && paths.mayBeLoose(folder)
-        && isAllowed(folder + "x")) {
+        && RefName.of(folder + "x").isAllowed()) {
       try {
         scan(folder, paths.loose(folder).toPath(), true, refs);
       } catch (InvalidPathException e) {
@@ -473,7 +415,7 @@ public record LooseRefs(
       return null;
     }
     String name = prefix + last;
-    if (!mayBePart(last, 0, last.length())) {
+    if (!RefName.mayBePart(last, 0, last.length())) {
       return refused(name);
     }
     if (last.indexOf(UNDECODED) >= 0) {

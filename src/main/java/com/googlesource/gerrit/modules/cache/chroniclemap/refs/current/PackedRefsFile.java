@@ -30,6 +30,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.Constants;
@@ -58,6 +59,12 @@ public final class PackedRefsFile implements ListMemory.Holder {
   /** The state in which nothing is known. As an answer, it leaves a single lookup to JGit. */
   private static final State UNKNOWN = new State(null, Content.UNKNOWN);
 
+  /**
+   * How long JGit answers after there was no memory for the list. Each further try would collect
+   * the whole heap several times before it fails.
+   */
+  static final long PAUSE_NANOS = TimeUnit.MINUTES.toNanos(10);
+
   public final File file;
   private final ListTiers tiers;
   public final ListSource source;
@@ -83,7 +90,10 @@ public final class PackedRefsFile implements ListMemory.Holder {
   /** The memory of the loose refs in the same repository. */
   final LooseMemory looseMemory;
 
-  private final MemoryPause pause;
+  /**
+   * Until when JGit answers, by {@link ListTiers#nanoTime}; 0 if there was memory for the last list.
+   */
+  private volatile long pausedUntil;
 
   /** The time of {@link ListMemory#now} at the last use. Need not be exact. */
   private long lastUse;
@@ -121,7 +131,6 @@ public final class PackedRefsFile implements ListMemory.Holder {
     this.remember = remember;
     this.looseMemory =
         new LooseMemory(new File(file.getParentFile(), Constants.R_REFS), LooseMemory.MAX_REFS);
-    this.pause = new MemoryPause(tiers.nanoTime);
   }
 
   /** The list of the last reading if it is in memory. The file may have changed since. */
@@ -133,7 +142,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
 
   /** Why JGit answers, as far as is known without reading anything; empty if it does not. */
   public Optional<String> leftReason() {
-    return pause.isOn()
+    return isPaused()
         ? Optional.of("there was no memory for its list")
         : state.content.leftToJGit() ? Optional.of(IRREGULAR) : Optional.empty();
   }
@@ -190,7 +199,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
   @Nullable
   public ParsedRefs current(TrustStat trust) throws IOException {
     used();
-    if (pause.isOn()) {
+    if (isPaused()) {
       return null;
     }
     if (trust != TrustStat.ALWAYS) {
@@ -218,7 +227,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
   @Nullable
   public ParsedRefs currentByContent() throws IOException {
     used();
-    if (pause.isOn()) {
+    if (isPaused()) {
       return null;
     }
     refreshFolder();
@@ -240,6 +249,10 @@ public final class PackedRefsFile implements ListMemory.Holder {
   /** A number that changes whenever a reading finds another content than the one before. */
   public long version() {
     return version;
+  }
+
+  private boolean isPaused() {
+    return pausedUntil != 0 && tiers.nanoTime.getAsLong() - pausedUntil < 0;
   }
 
   private boolean isModified(State of) {
@@ -292,7 +305,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
         return state;
       }
       awaitReading(Long.MAX_VALUE);
-      if (pause.isOn()) {
+      if (isPaused()) {
         return UNKNOWN; // the other reading has failed
       }
       reading = true;
@@ -335,7 +348,15 @@ public final class PackedRefsFile implements ListMemory.Holder {
 
   private void noMemory(OutOfMemoryError e) {
     counts.noMemory.increment();
-    pause.begin(file, e);
+    boolean isFirst = pausedUntil == 0;
+    pausedUntil = tiers.nanoTime.getAsLong() + PAUSE_NANOS;
+    if (isFirst) {
+      logger.atSevere().withCause(e).log(
+          "JGit answers for %s, for ten minutes at a time, as there is no memory for its parsed ref"
+              + " list: %s. (-XX:MaxDirectMemorySize must be larger than"
+              + " cache.packed_refs.memoryLimit)",
+          file, e.getMessage());
+    }
   }
 
   /**
@@ -345,7 +366,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
   private void holdIfItMay(State after, List<Runnable> afterUnlock) {
     try {
       hold(after, afterUnlock);
-      pause.over();
+      pausedUntil = 0;
     } catch (OutOfMemoryError e) {
       // The state before is no answer to the threads that waited for this reading.
       state = UNKNOWN;

@@ -16,7 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
 /** The layout of a block, as specified in {@code resources/Documentation/refs-format.md}. */
 final class BlockFormat {
-  static final byte VERSION = 3;
+  static final byte VERSION = 4;
 
   /** Flag: the file's header declares {@code peeled}; see {@link PackedRefsTraits}. */
   static final int PEELED = 1;
@@ -27,14 +27,8 @@ final class BlockFormat {
   /** The flags of the header. All blocks of a list and its root have the same. */
   static final int FLAGS = PEELED | FULLY_PEELED;
 
-  /**
-   * Flag of blocks and roots: the names ascend by bytes, and not by UTF-16 units, which are JGit's
-   * order.
-   */
+  /** Flag of blocks and roots: the names do not ascend in JGit's order, see {@link Names}. */
   static final int BYTES_ONLY = 1 << 3;
-
-  /** Flag of blocks and roots: the names ascend by UTF-16 units, and not by bytes. */
-  static final int UTF16_ONLY = 1 << 4;
 
   /** The size of an object id, which is always a SHA-1 in JGit. */
   static final int ID_BYTES = 20;

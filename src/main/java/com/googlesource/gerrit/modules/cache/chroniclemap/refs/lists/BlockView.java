@@ -36,7 +36,6 @@ import org.eclipse.jgit.lib.Ref;
 final class BlockView {
 
   private ByteBuffer memory;
-  private boolean inStringOrder;
   private int flags;
 
   /** Number of refs. */
@@ -65,14 +64,9 @@ final class BlockView {
   private byte[] name = new byte[256];
   int nameLength;
 
-  /**
-   * Opens a block.
-   *
-   * @param inStringOrder the order of the names in the list
-   */
-  void open(ByteBuffer block, boolean inStringOrder) {
+  /** Opens a block. */
+  void open(ByteBuffer block) {
     memory = block;
-    this.inStringOrder = inStringOrder;
     if (block.get(BlockFormat.VERSION_AT) != BlockFormat.VERSION) {
       throw new IllegalStateException("not a block of this format");
     }
@@ -209,7 +203,7 @@ final class BlockView {
     if (targetAt == targetEnd) {
       return 1;
     }
-    return Names.compareBytes(memory.get(suffixAt + at), target[targetAt], inStringOrder);
+    return Byte.compareUnsigned(memory.get(suffixAt + at), target[targetAt]);
   }
 
   /** Returns how many of the first bytes are equal. */
@@ -301,29 +295,20 @@ final class BlockView {
   }
 
   /**
-   * Computes the {@link IdIndex#hash} of each id and peeled id.
+   * Reads the first eight bytes of each id and peeled id.
    *
-   * @param hashes has room for two of each ref
-   * @return their number
+   * @param starts has room for two of each ref
+   * @return the place behind the last one
    */
-  int hashIds(long[] hashes) {
-    for (int i = 0; i < count; i++) {
-      hashes[i] = hash(idsAt + i * BlockFormat.ID_BYTES);
-    }
-    int hashed = count;
+  int readIdStarts(long[] starts, int from) {
+    int to = from;
     for (first(); index < count; skip()) {
+      starts[to++] = (long) BUFFER_BIG_WORD.get(memory, idsAt + index * BlockFormat.ID_BYTES);
       if (hasPeeledId) {
-        hashes[hashed++] = hash(suffixAt + suffixLength);
+        starts[to++] = (long) BUFFER_BIG_WORD.get(memory, suffixAt + suffixLength);
       }
     }
-    return hashed;
-  }
-
-  private long hash(int at) {
-    return IdIndex.hash(
-        (long) BUFFER_BIG_WORD.get(memory, at),
-        (long) BUFFER_BIG_WORD.get(memory, at + 8),
-        (int) BUFFER_BIG_INT.get(memory, at + 16));
+    return to;
   }
 
   private boolean isId(int at, int[] id) {

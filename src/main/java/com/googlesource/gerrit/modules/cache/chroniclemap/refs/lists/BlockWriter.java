@@ -71,24 +71,10 @@ final class BlockWriter {
       inCommon = 0;
     }
     tags[count] = (byte) NameTag.of(text, nameAt, nameLength);
-    int p = entriesEnd;
     byte[] out = entries;
-    if (inCommon < BlockFormat.LONG_SHARED) {
-      out[p++] = (byte) inCommon;
-    } else {
-      out[p++] = (byte) BlockFormat.LONG_SHARED;
-      SHORT.set(out, p, (short) inCommon);
-      p += Short.BYTES;
-    }
-    suffixLengthAt = p;
+    suffixLengthAt = putLength(entriesEnd, inCommon, BlockFormat.LONG_SHARED);
     int suffix = nameLength - inCommon;
-    if (suffix < BlockFormat.LONG_SUFFIX) {
-      out[p++] = (byte) suffix;
-    } else {
-      out[p++] = (byte) BlockFormat.LONG_SUFFIX;
-      SHORT.set(out, p, (short) suffix);
-      p += Short.BYTES;
-    }
+    int p = putLength(suffixLengthAt, suffix, BlockFormat.LONG_SUFFIX);
     int from = nameAt + inCommon;
     if (suffix <= 2 * Long.BYTES) {
       // Most suffixes are short. Two stores are faster than a call; excess bytes are overwritten.
@@ -100,6 +86,16 @@ final class BlockWriter {
     entriesEnd = p + suffix;
     idsEnd += BlockFormat.ID_BYTES;
     count++;
+  }
+
+  /** Writes a length, in two more bytes if it does not fit. Returns the place behind it. */
+  private int putLength(int at, int length, int isLong) {
+    entries[at] = (byte) Math.min(length, isLong);
+    if (length < isLong) {
+      return at + 1;
+    }
+    SHORT.set(entries, at + 1, (short) length);
+    return at + 1 + Short.BYTES;
   }
 
   private int suffixLengthAt;

@@ -22,6 +22,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.channels.ReadableByteChannel;
+import java.util.Arrays;
 import org.eclipse.jgit.lib.Constants;
 
 /**
@@ -65,7 +66,7 @@ final class EditedText implements TextSource {
    * Prepares the text.
    *
    * @param old the text of the root's list, at its start
-   * @param edits sorted in the order of the list's names
+   * @param edits sorted by their names
    * @param out gets the new text
    * @param copied made by {@link #buffer}, for this text alone
    */
@@ -114,24 +115,23 @@ final class EditedText implements TextSource {
       }
       return false;
     } else {
-      int next = edit < edits.length ? root.blockToEdit(edits[edit].name()) : root.blocks;
-      boolean merges = next <= block || (block == 0 && isWronglyCalledSorted());
-      ready = merges ? ByteBuffer.wrap(mergeBlock()) : copy(next);
+      int next = edit < edits.length ? blockOf(edits[edit]) : root.blocks;
+      ready = next <= block ? ByteBuffer.wrap(mergeBlock()) : copy(next);
     }
     write();
     return true;
   }
 
-  /** Whether the header has a trait that is wrong for native git, as some of JGit's files have. */
-  private boolean isWronglyCalledSorted() {
-    return (root.flags & Root.SORTED) != 0 && !root.ascendsByBytes();
+  /** The block in whose text an edit belongs. */
+  private int blockOf(PackedEdits.Edit line) {
+    return Math.max(0, root.blockOf(line.name(), 0, line.name().length));
   }
 
   private byte[] mergeBlock() throws IOException {
     int length = root.textLength(block);
     check(readText(length), 0, block);
     int end = edit;
-    while (end < edits.length && root.blockToEdit(edits[end].name()) == block) {
+    while (end < edits.length && blockOf(edits[end]) == block) {
       end++;
     }
     byte[] text = new byte[length];
@@ -187,15 +187,9 @@ final class EditedText implements TextSource {
     ByteArrayOutputStream merged = new ByteArrayOutputStream(length + 128 * (editsEnd - edit));
     int at = 0;
     while (at < length && text[at] == '#') {
-      int end = Lines.next(text, at, length);
-      if (isWronglyCalledSorted() && PackedRefsTraits.isHeader(text, at, end)) {
-        String header = PackedRefsTraits.header(root.flags & ~Root.SORTED);
-        merged.writeBytes(header.getBytes(US_ASCII));
-      } else {
-        merged.write(text, at, end - at);
-      }
-      at = end;
+      at = Lines.next(text, at, length);
     }
+    merged.write(text, 0, at);
     while (at < length) {
       int end = Lines.next(text, at, length);
       int nameEnd = text[end - 1] == '\n' ? end - 1 : end;
@@ -204,7 +198,7 @@ final class EditedText implements TextSource {
       }
       int order = 1;
       while (edit < editsEnd
-          && (order = root.compareNames(text, at + HEX + 1, nameEnd, edits[edit].name())) > 0) {
+          && (order = compare(text, at + HEX + 1, nameEnd, edits[edit].name())) > 0) {
         write(edits[edit++], merged);
       }
       if (edit < editsEnd && order == 0) {
@@ -221,6 +215,10 @@ final class EditedText implements TextSource {
       write(edits[edit++], merged);
     }
     return merged.toByteArray();
+  }
+
+  private static int compare(byte[] text, int from, int to, byte[] name) {
+    return Arrays.compareUnsigned(text, from, to, name, 0, name.length);
   }
 
   private static void write(PackedEdits.Edit line, ByteArrayOutputStream to) {

@@ -17,9 +17,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 import java.io.Closeable;
 import java.io.File;
 import java.io.IOException;
-import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
-import java.nio.channels.ClosedByInterruptException;
+import java.nio.channels.ClosedChannelException;
 import java.nio.channels.FileChannel;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
@@ -27,25 +26,13 @@ import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import org.eclipse.jgit.annotations.Nullable;
 
-/**
- * The text of an open file.
- *
- * <p>A file is read through a channel into direct memory, without a copy. An interrupt closes the
- * channel of its thread. A thread that is interrupted already therefore uses {@link
- * RandomAccessFile}, at the cost of a copy. A thread that is interrupted during the read has to
- * {@linkplain #retry start again}, as another file may have the name by then.
- */
+/** The text of an open file, which is read into direct memory without a copy. */
 final class FileText implements TextSource, Closeable {
-  /** The size of a read by {@link RandomAccessFile}. Java allocates memory for larger reads. */
-  private static final int MAX_PART = 64 << 10;
-
-  @Nullable private final FileChannel channel;
-  @Nullable private final RandomAccessFile file;
-  @Nullable private final byte[] part;
+  private final FileChannel channel;
 
   /**
    * Tells the file from one that replaces it, in most cases: it is that of the file that had the
-   * name just before this one was opened. Null if nothing does, or without a channel.
+   * name just before this one was opened. Null if nothing does.
    */
   @Nullable final Object key;
 
@@ -56,59 +43,39 @@ final class FileText implements TextSource, Closeable {
 
   /** Opens a file. */
   FileText(File path) throws IOException {
-    this(path, !Thread.currentThread().isInterrupted());
-  }
-
-  private FileText(File path, boolean byChannel) throws IOException {
-    if (!byChannel) {
-      channel = null;
-      key = null;
-      file = new RandomAccessFile(path, "r");
-      part = new byte[MAX_PART];
-    } else {
-      // A channel could open a folder, too.
-      BasicFileAttributes found = Files.readAttributes(path.toPath(), BasicFileAttributes.class);
-      if (!found.isRegularFile()) {
-        throw new FileSystemException(path.getPath(), null, "is not a regular file");
-      }
-      key = found.fileKey();
-      channel = FileChannel.open(path.toPath(), StandardOpenOption.READ);
-      file = null;
-      part = null;
+    // A channel could open a folder, too.
+    BasicFileAttributes found = Files.readAttributes(path.toPath(), BasicFileAttributes.class);
+    if (!found.isRegularFile()) {
+      throw new FileSystemException(path.getPath(), null, "is not a regular file");
     }
+    key = found.fileKey();
+    channel = FileChannel.open(path.toPath(), StandardOpenOption.READ);
   }
 
   /**
    * Opens, reads and closes a file. If an interrupt closes the channel, all of this is done again
-   * without a channel. The thread may not even have its interrupt status set then. {@link
-   * Thread#interrupt} sets the status before it looks for a channel, so a late interrupt whose
-   * status was handled already may close a channel that was opened since.
+   * in another thread, as another file may have the name by then. The thread may not even have its
+   * interrupt status set then. {@link Thread#interrupt} sets the status before it looks for a
+   * channel, so a late interrupt whose status was handled already may close a channel that was
+   * opened since.
    */
-  static <T> T retry(Reading<T> reading, File path) throws IOException {
+  static <T> T read(Reading<T> reading, File path) throws IOException {
+    try {
+      return readOnce(reading, path);
+    } catch (ClosedChannelException e) {
+      return UninterruptedThreads.call(() -> readOnce(reading, path));
+    }
+  }
+
+  private static <T> T readOnce(Reading<T> reading, File path) throws IOException {
     try (FileText text = new FileText(path)) {
       return reading.read(text);
-    } catch (ClosedByInterruptException e) {
-      try (FileText text = new FileText(path, /* byChannel= */ false)) {
-        return reading.read(text);
-      }
     }
   }
 
   @Override
   public int read(ByteBuffer target) throws IOException {
-    if (channel != null) {
-      return channel.read(target);
-    }
-    int n = file.read(part, 0, Math.min(target.remaining(), MAX_PART));
-    if (n > 0) {
-      target.put(part, 0, n);
-    }
-    return n;
-  }
-
-  /** Whether {@link #part} is available. */
-  boolean hasParts() {
-    return channel != null;
+    return channel.read(target);
   }
 
   /**
@@ -141,19 +108,11 @@ final class FileText implements TextSource, Closeable {
 
   /** Returns to the start. */
   void rewind() throws IOException {
-    if (channel != null) {
-      channel.position(0);
-    } else {
-      file.seek(0);
-    }
+    channel.position(0);
   }
 
   @Override
   public void close() throws IOException {
-    if (channel != null) {
-      channel.close();
-    } else {
-      file.close();
-    }
+    channel.close();
   }
 }

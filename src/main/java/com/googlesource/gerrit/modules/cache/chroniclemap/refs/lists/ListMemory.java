@@ -120,7 +120,11 @@ public final class ListMemory {
    * @param limit bound, bytes
    */
   public ListMemory(long limit) {
-    this(limit, ByteBuffer::allocateDirect, Ticker.systemTicker());
+    this(limit, ByteBuffer::allocateDirect);
+  }
+
+  ListMemory(long limit, IntFunction<ByteBuffer> allocator) {
+    this(limit, allocator, Ticker.systemTicker());
   }
 
   /**
@@ -209,7 +213,7 @@ public final class ListMemory {
 
   /** Whether an index of ids can be allocated. */
   boolean mayIndexIds(ParsedRefs list) {
-    return maySpare() && isWithinBound(list.size() * IdIndex.MIN_BYTES_A_REF);
+    return maySpare() && isWithinBound(list.size() * IdIndex.BYTES_A_REF);
   }
 
   /**

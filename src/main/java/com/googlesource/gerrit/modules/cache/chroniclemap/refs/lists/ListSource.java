@@ -85,7 +85,7 @@ public final class ListSource {
   public Content read(Content before) throws IOException {
     PackedRefsReader reader = tiers.readers.take();
     try {
-      return FileText.retry(text -> read(text, reader, before), file);
+      return FileText.read(text -> read(text, reader, before), file);
     } finally {
       tiers.readers.giveBack(reader);
     }
@@ -128,7 +128,7 @@ public final class ListSource {
 
   /** Checks the content of a large file in parallel, which is faster than reading it. */
   private boolean isUnchanged(FileText text, ParsedRefs list) throws IOException {
-    if (!text.hasParts() || !tiers.check.isWorthwhile(list)) {
+    if (!SharedCheck.isWorthwhile(list)) {
       return false;
     }
     // The key is only a hint: a new file most likely has a new content.
@@ -137,7 +137,7 @@ public final class ListSource {
     if (!sameFile) {
       return false;
     }
-    boolean same = tiers.check.matches(text, list);
+    boolean same = SharedCheck.matches(text, list.root, tiers.readers);
     if (!same) {
       text.rewind();
     }

@@ -38,9 +38,6 @@ public final class ListTiers {
   /** The name of the store. */
   private static final String STORE = "packed_refs";
 
-  /** How many threads at most help one that compares a file with its list. */
-  private static final int MAX_HELPERS = 3;
-
   public final LongSupplier nanoTime;
   public final ListMemory memory;
 
@@ -49,7 +46,6 @@ public final class ListTiers {
 
   private final Optional<ListDisk> disk;
   final ReaderPool readers;
-  final SharedCheck check;
 
   /** The files with a new list since the last {@link #upkeep}. */
   private final Set<ListMemory.Holder> changed = ConcurrentHashMap.newKeySet();
@@ -68,9 +64,6 @@ public final class ListTiers {
     this.store = store;
     this.disk = store.map(ListDisk::new);
     this.readers = new ReaderPool(key, MAX_READERS);
-    this.check =
-        new SharedCheck(
-            readers, Math.min(MAX_HELPERS, Runtime.getRuntime().availableProcessors() / 2));
     this.none = ListBuilder.none();
   }
 
@@ -92,11 +85,6 @@ public final class ListTiers {
         directory.openStore(new StoreSettings(STORE, ListDisk.VERSION, limit, Optional.empty()));
     SiteKey key = new SiteKey(SecretFile.readOrMake(directory.path));
     return new ListTiers(key, memory, Optional.of(store), System::nanoTime);
-  }
-
-  /** Ends all threads. */
-  public void close() {
-    check.close();
   }
 
   /** Whether a block is in memory or on disk. */

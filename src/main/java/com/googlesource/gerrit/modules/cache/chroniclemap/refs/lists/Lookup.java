@@ -122,9 +122,9 @@ final class Lookup {
   }
 
   /** Runs a task on a block. */
-  void run(Task task, ByteBuffer memory, boolean inStringOrder) {
+  void run(Task task, ByteBuffer memory) {
     found = false;
-    block.open(memory, inStringOrder);
+    block.open(memory);
     try {
       switch (task) {
         case PLACE -> findPlace();

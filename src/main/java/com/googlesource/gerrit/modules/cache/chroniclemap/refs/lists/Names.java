@@ -15,8 +15,8 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
 /**
- * Ref names as UTF-8 bytes, and their two orders: by UTF-16 units, as Java orders strings and JGit
- * orders refs, or by bytes, as native git orders refs.
+ * Ref names as UTF-8 bytes. They ascend by bytes, as native git sorts them. JGit sorts by UTF-16
+ * units, as Java orders strings.
  *
  * <p>The orders only differ for characters outside the basic plane. UTF-16 puts them (surrogates,
  * D800 to DFFF) before U+E000 to U+FFFF. UTF-8 puts them (first byte F0 to F4) after these
@@ -34,46 +34,28 @@ final class Names {
 
   private Names() {}
 
-  /** The orders can only differ if the first different bytes of both names are at least this. */
-  static final int FIRST_REORDERED = 0xEE;
-
-  /** The lowest first byte of the characters that UTF-16 orders before others. */
-  static final int FIRST_SURROGATE = 0xF0;
-
-  /**
-   * Compares two names by their first different bytes.
-   *
-   * @param inStringOrder whether to order by UTF-16 units instead of bytes
-   */
-  static int compareBytes(byte a, byte b, boolean inStringOrder) {
-    int x = a & 0xFF;
-    int y = b & 0xFF;
-    return inStringOrder && x >= FIRST_REORDERED && y >= FIRST_REORDERED
-        ? rank(x) - rank(y)
-        : x - y;
-  }
-
-  /** The order of two names that ascend in neither order, as in no regular file. */
+  /** The order of two names that do not ascend by bytes, as in no regular file. */
   static final int NO_ORDER = -1;
 
   /**
    * Returns in which order two names ascend, by their first different bytes; of a name's end, a
    * line feed.
    *
-   * @return 0 for both orders, as nearly always; {@link BlockFormat#BYTES_ONLY}, {@link
-   *     BlockFormat#UTF16_ONLY} or {@link #NO_ORDER}
+   * @return 0 for both orders, as nearly always; {@link BlockFormat#BYTES_ONLY} or {@link
+   *     #NO_ORDER}
    */
   static int order(byte a, byte b) {
-    boolean byBytes = compareBytes(a, b, false) < 0;
-    boolean inStringOrder = compareBytes(a, b, true) < 0;
-    return inStringOrder
-        ? (byBytes ? 0 : BlockFormat.UTF16_ONLY)
-        : (byBytes ? BlockFormat.BYTES_ONLY : NO_ORDER);
+    int x = a & 0xFF;
+    int y = b & 0xFF;
+    return x >= y ? NO_ORDER : x >= 0xEE && x < 0xF0 && y >= 0xF0 ? BlockFormat.BYTES_ONLY : 0;
   }
 
-  /** The rank of a byte from EE on: first F0 to F4, then EE and EF, then all others. */
-  private static int rank(int b) {
-    return b < FIRST_SURROGATE ? b + 7 : b <= 0xF4 ? b - 2 : b;
+  /** In JGit's order, a prefix with this is behind all names with the prefix. */
+  static final String BEHIND = "\uffff";
+
+  /** Whether any other name is before or after a name in both orders alike. */
+  static boolean ascendAlike(String name) {
+    return name.chars().noneMatch(c -> c >= Character.MIN_SURROGATE);
   }
 
   /**

@@ -68,10 +68,10 @@ public final class PackedEdits {
     return edits.isEmpty();
   }
 
-  /** Returns all edits in the order of a list's names. */
-  Edit[] inOrderOf(Root root) {
+  /** Returns all edits in the order of names. */
+  Edit[] inOrder() {
     Edit[] sorted = edits.values().toArray(Edit[]::new);
-    Arrays.sort(sorted, (a, b) -> root.compareNames(a.name, 0, a.name.length, b.name));
+    Arrays.sort(sorted, (a, b) -> Arrays.compareUnsigned(a.name, b.name));
     return sorted;
   }
 }

@@ -34,7 +34,7 @@ import org.eclipse.jgit.annotations.Nullable;
  * <p>How: the text moves through a window of some 256 KB, chunk by chunk (see {@link Chunks}).
  * Where the older list has a block that starts with the next name, the text of that block is
  * hashed. If the hash is the block's id, the block is reused. Otherwise the lines are parsed. All
- * names must ascend either by bytes, as native git sorts them, or in JGit's order.
+ * names must ascend by bytes, as native git sorts them.
  *
  * <p>The window is direct memory, into which files are read without a copy. Only text that has to
  * be parsed is copied to the heap.
@@ -53,9 +53,6 @@ final class PackedRefsReader {
 
   /** The largest size of the comments, header included, at the start of a regular file. */
   private static final int MAX_COMMENTS = 1024;
-
-  /** All flags of a header. */
-  private static final int HEADER_FLAGS = BlockFormat.FLAGS | Root.SORTED | Root.HEADER;
 
   private final SiteKey key;
   private final TextHash hash;
@@ -88,9 +85,6 @@ final class PackedRefsReader {
 
   /** The {@link Names#order} of the first name of the last chunk and the name before it. */
   private int orderOfFirst;
-
-  /** Whether all names so far ascend in the same order. */
-  private boolean orderly;
 
   /** The number of blocks that the last {@link #read} made from text; below, that it reused. */
   int parsedBlocks;
@@ -128,7 +122,7 @@ final class PackedRefsReader {
     fill();
     if (position < end) {
       copyToHeap();
-      flags = headerFlags(endOfComments()) & BlockFormat.FLAGS;
+      flags = headerFlags(endOfComments());
     }
     while (position < end) {
       copyToHeap();
@@ -137,7 +131,7 @@ final class PackedRefsReader {
       if (rootWriter.blocks == 0 && !known.test(new ContentDigest(hash.hi, hash.lo))) {
         return null;
       }
-      var unused = rootWriter.add(hash.hi, hash.lo, 0, 0, 0, 0);
+      rootWriter.add(hash.hi, hash.lo, 0, 0, 0);
       position = chunkEnd;
       fill();
     }
@@ -192,7 +186,7 @@ final class PackedRefsReader {
       copies = EditedText.buffer();
     }
     Root root = list.root;
-    return read(new EditedText(root, key, from, edits.inOrderOf(root), to, copies), builder, list);
+    return read(new EditedText(root, key, from, edits.inOrder(), to, copies), builder, list);
   }
 
   /**
@@ -288,21 +282,15 @@ final class PackedRefsReader {
     builder.start();
     parsedBlocks = 0;
     reusedBlocks = 0;
-    orderly = true;
     Root old = oldList == null ? null : oldList.root;
     int flags = -1;
-    int candidate = 0;
     int aligned = old != null && old.blocks > 0 ? 0 : -1;
     boolean wasReused = false;
     for (fill(); position < end; fill()) {
       if (aligned >= 0 && reuse(oldList, aligned, wasReused)) {
         builder.append(oldList.blocks[aligned]);
-        if (!orderly) {
-          return -1;
-        }
-        flags = flags < 0 ? old.flags & HEADER_FLAGS : flags;
-        candidate = aligned + 1;
-        aligned = candidate < old.blocks ? candidate : -1;
+        flags = flags < 0 ? old.blockFlags() : flags;
+        aligned = aligned + 1 < old.blocks ? aligned + 1 : -1;
         wasReused = true;
         continue;
       }
@@ -316,30 +304,24 @@ final class PackedRefsReader {
           return -1;
         }
         flags = headerFlags(refsAt);
-        if (old != null && old.blockFlags() != (flags & BlockFormat.FLAGS)) {
+        if (old != null && old.blockFlags() != flags) {
           old = null;
         }
       }
       int start = position;
-      if (!parseChunk(refsAt, flags & BlockFormat.FLAGS)
-          || !finishChunk(builder, start, refsAt, flags & BlockFormat.FLAGS)) {
+      if (!parseChunk(refsAt, flags)) {
         return -1;
       }
+      finishChunk(builder, start, refsAt, flags);
       if (old != null) {
         // If the older list has a block that starts here, that block is tried next.
         fill();
         copyToHeap();
         int nameAt = position + Lines.HEX_LENGTH + 1;
         int nameLength = Lines.lineEnd(window, nameAt, end) - nameAt;
-        while (nameLength > 0 && candidate < old.blocks) {
-          int order = old.compareFirstName(candidate, window, nameAt, nameLength);
-          if (order == 0) {
-            aligned = candidate;
-          }
-          if (order >= 0) {
-            break;
-          }
-          candidate++;
+        int block = nameLength > 0 ? old.blockOf(window, nameAt, nameLength) : -1;
+        if (block >= 0 && old.compareFirstName(block, window, nameAt, nameLength) == 0) {
+          aligned = block;
         }
       }
     }
@@ -360,7 +342,7 @@ final class PackedRefsReader {
     }
     int order = list.orderWithin(block);
     // The block may follow another block now, so its first name is compared again.
-    if (rootWriter.blocks > 0 && !(wasReused && old.ascendsInBothOrders())) {
+    if (rootWriter.blocks > 0 && !(wasReused && old.inStringOrder)) {
       copyToHeap();
       int before = previousName();
       int nameAt = position + Lines.HEX_LENGTH + 1;
@@ -378,34 +360,25 @@ final class PackedRefsReader {
     if (hash.hi != old.idHi(block) || hash.lo != old.idLo(block)) {
       return false;
     }
-    int firstNameLength = old.firstNameLength(block);
-    old.copyFirstName(block, rootWriter.firstName(firstNameLength), rootWriter.firstNameAt());
     int count = old.refsBefore(block + 1) - old.refsBefore(block);
-    orderly = rootWriter.add(hash.hi, hash.lo, count, length, firstNameLength, order);
+    rootWriter.addName(old.bytes, old.firstNameAt(block), old.firstNameLength(block));
+    rootWriter.add(hash.hi, hash.lo, count, length, order);
     position = chunkEnd;
     reusedBlocks++;
     return true;
   }
 
-  /** Finishes a chunk. Returns false if the names so far ascend in no common order. */
-  private boolean finishChunk(ListBuilder builder, int start, int refsAt, int flags) {
+  private void finishChunk(ListBuilder builder, int start, int refsAt, int flags) {
     int length = position - start;
     hash.of(direct, start, length, flags);
-    int firstNameLength = 0;
     if (writer.count > 0) {
       int nameAt = refsAt + Lines.HEX_LENGTH + 1;
-      firstNameLength = Lines.lineEnd(window, nameAt, end) - nameAt;
-      System.arraycopy(
-          window,
-          nameAt,
-          rootWriter.firstName(firstNameLength),
-          rootWriter.firstNameAt(),
-          firstNameLength);
+      rootWriter.addName(window, nameAt, Lines.lineEnd(window, nameAt, end) - nameAt);
     }
     builder.put(new ContentDigest(hash.hi, hash.lo), writer.finish());
     parsedBlocks++;
     int order = orderOfFirst | (writer.flags & ~BlockFormat.FLAGS);
-    return rootWriter.add(hash.hi, hash.lo, writer.count, length, firstNameLength, order);
+    rootWriter.add(hash.hi, hash.lo, writer.count, length, order);
   }
 
   /** The end of the comments that start here, or a position a chunk away. */
@@ -417,7 +390,7 @@ final class PackedRefsReader {
     return p;
   }
 
-  /** The traits of the last header among the comments, as flags of a root. */
+  /** The traits of the last header among the comments, as flags of a block. */
   private int headerFlags(int commentsEnd) {
     int flags = 0;
     for (int p = position; p < commentsEnd; ) {

@@ -21,21 +21,17 @@ import java.util.Arrays;
 
 /**
  * The traits that the header of a {@code packed-refs} file declares, as JGit interprets them, and
- * the flags of a {@link Root} that stand for them:
+ * the flags of a list that stand for them:
  *
  * <ul>
  *   <li>{@code peeled}: tags under {@code refs/tags/} have a peeled id
  *   <li>{@code fully-peeled}: all tags have a peeled id
- *   <li>{@code sorted}: the names ascend
  * </ul>
  */
 final class PackedRefsTraits {
-  static final String HEADER = "# pack-refs with:";
-
-  private static final byte[] HEADER_BYTES = HEADER.getBytes(US_ASCII);
+  private static final byte[] HEADER = "# pack-refs with:".getBytes(US_ASCII);
   private static final byte[] PEELED = " peeled".getBytes(US_ASCII);
   private static final byte[] FULLY_PEELED = " fully-peeled".getBytes(US_ASCII);
-  private static final byte[] SORTED = " sorted".getBytes(US_ASCII);
   private static final String TAGS = "refs/tags/";
 
   /**
@@ -47,30 +43,19 @@ final class PackedRefsTraits {
 
   private PackedRefsTraits() {}
 
-  /** Returns the header, with its line feed, of a list with these flags. */
-  static String header(int flags) {
-    return HEADER
-        + ((flags & BlockFormat.PEELED) != 0 ? " peeled" : "")
-        + ((flags & BlockFormat.FULLY_PEELED) != 0 ? " fully-peeled" : "")
-        + ((flags & Root.SORTED) != 0 ? " sorted" : "")
-        + " \n";
-  }
-
   /** Whether a line is a header. */
   static boolean isHeader(byte[] text, int line, int lineEnd) {
-    return startsWith(text, line, lineEnd, HEADER_BYTES);
+    return startsWith(text, line, lineEnd, HEADER);
   }
 
-  /** Returns the traits of a header as flags of a {@link Root}. */
+  /** Returns the traits of a header as flags. */
   static int flags(byte[] text, int line, int lineEnd) {
-    int flags = Root.HEADER;
-    for (int i = line + HEADER_BYTES.length; i < lineEnd; i++) {
+    int flags = 0;
+    for (int i = line + HEADER.length; i < lineEnd; i++) {
       if (startsWith(text, i, lineEnd, PEELED)) {
         flags |= BlockFormat.PEELED;
       } else if (startsWith(text, i, lineEnd, FULLY_PEELED)) {
         flags |= BlockFormat.FULLY_PEELED;
-      } else if (startsWith(text, i, lineEnd, SORTED)) {
-        flags |= Root.SORTED;
       }
     }
     return flags;

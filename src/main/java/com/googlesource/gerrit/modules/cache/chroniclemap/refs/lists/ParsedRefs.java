@@ -39,7 +39,7 @@ import org.eclipse.jgit.lib.RefComparator;
 
 /**
  * A parsed list: the refs of one {@code packed-refs} content as JGit's RefDirectory would read
- * them, off-heap in blocks. They are in the order of the file, and listed in JGit's order.
+ * them, off-heap in blocks. They are in the order of the file, by bytes, and listed in JGit's order.
  *
  * <p>Immutable. Only refs that are read become objects. Any thread may read, without waiting.
  */
@@ -97,7 +97,7 @@ public final class ParsedRefs {
     return root.textBytes();
   }
 
-  /** Whether the file has JGit's order, so that {@link #rank} and {@link #search} work. */
+  /** Whether the names are in JGit's order, so that {@link #rank} and {@link #search} work. */
   public boolean isInJGitsOrder() {
     return root.inStringOrder;
   }
@@ -195,13 +195,13 @@ public final class ParsedRefs {
    */
   public int search(String name) {
     Preconditions.checkState(root.inStringOrder, "the list has another order");
-    Lookup bound = Lookup.startBound(name, false);
-    if (bound == null) {
-      // The name has no UTF-8 form.
-      return -1 - BinarySearch.first(0, size(), i -> get(i).getName().compareTo(name) >= 0);
+    Lookup bound = Names.ascendAlike(name) ? Lookup.startBound(name, false) : null;
+    if (bound != null) {
+      int rank = place(bound);
+      return bound.found ? rank : -1 - rank;
     }
-    int rank = place(bound);
-    return bound.found ? rank : -1 - rank;
+    int rank = BinarySearch.first(0, size(), i -> get(i).getName().compareTo(name) >= 0);
+    return rank < size() && get(rank).getName().equals(name) ? rank : -1 - rank;
   }
 
   /** Returns how many refs precede a name in the order of the file. */
@@ -238,8 +238,8 @@ public final class ParsedRefs {
   }
 
   /**
-   * Returns the refs between two places, read during the iteration. If the file has another order
-   * than JGit, they are read and sorted at once. This concerns only the few repositories whose
+   * Returns the refs between two places, read during the iteration. If JGit has another order than
+   * the file, they are read and sorted at once. This concerns only the few repositories whose
    * names have both characters from U+E000 to U+FFFF and characters behind them.
    */
   private List<Ref> range(int from, int to) {
@@ -275,7 +275,6 @@ public final class ParsedRefs {
       inOrder(few);
       return Collections.unmodifiableList(few);
     }
-    // The refs with the prefix are contiguous in either order.
     int from = root.refsBefore(block) + lookup.index;
     return range(from, place(Lookup.startBound(prefix, true)));
   }
@@ -285,7 +284,7 @@ public final class ParsedRefs {
    * block by block, as the caller takes them, so the cost grows with what is taken. Only the first
    * call for a list reads all ids, unless they have been {@linkplain #indexIfLarge indexed} before.
    *
-   * @param end is greater than the last name
+   * @param end is greater than the last name; for all with a prefix, it and {@link Names#BEHIND}
    */
   public Stream<Ref> pointingTo(AnyObjectId id, String first, String end) {
     if (size() == 0) {
@@ -293,20 +292,28 @@ public final class ParsedRefs {
     }
     int[] words = new int[Constants.OBJECT_ID_LENGTH / Integer.BYTES];
     id.copyRawTo(words, 0);
+    long start = ((long) words[0] << Integer.SIZE) | (words[1] & 0xFFFFFFFFL);
     IdIndex index = ids();
-    // In a file of another order, the names between two may be anywhere.
-    int from = root.inStringOrder ? Math.max(0, blockOf(Lookup.startBound(first, false))) : 0;
-    int last = root.inStringOrder ? blockOf(Lookup.startBound(end, false)) : root.blocks - 1;
+    int from = root.inStringOrder && Names.ascendAlike(first) ? blockOf(first, false) : 0;
+    boolean isPrefix = end.endsWith(Names.BEHIND);
+    String least = isPrefix ? end.substring(0, end.length() - 1) : end;
+    int last =
+        root.inStringOrder && Names.ascendAlike(least)
+            ? blockOf(least, isPrefix)
+            : root.blocks - 1;
     IntStream blocks =
-        index == null
-            ? IntStream.rangeClosed(from, last)
-            : IntStream.of(index.find(id, from, last));
+        index == null ? IntStream.rangeClosed(from, last) : index.find(start, from, last);
     Stream<Ref> refs =
         blocks
             .boxed()
             .flatMap(block -> pointingTo(words, block).stream())
             .filter(ref -> ref.getName().compareTo(first) >= 0 && ref.getName().compareTo(end) < 0);
     return root.inStringOrder ? refs : refs.sorted(RefComparator.INSTANCE);
+  }
+
+  /** The block in which a bound belongs whose order is the same by bytes. */
+  private int blockOf(String bound, boolean afterThem) {
+    return Math.max(0, blockOf(Lookup.startBound(bound, afterThem)));
   }
 
   private List<Ref> pointingTo(int[] id, int block) {
@@ -360,7 +367,7 @@ public final class ParsedRefs {
 
   /** The {@link Names#order} of the names within a block. */
   int orderWithin(int block) {
-    return root.ascendsInBothOrders()
+    return root.inStringOrder
         ? 0
         : blocks[block].memory.get(BlockFormat.FLAGS_AT) & ~BlockFormat.FLAGS;
   }
@@ -373,17 +380,17 @@ public final class ParsedRefs {
 
   /** The only block that may have the name; -1 if the name precedes all blocks. */
   private int blockOf(Lookup lookup) {
-    return size() == 0 ? -1 : root.blockOf(lookup.target, lookup.length, root.inStringOrder);
+    return size() == 0 ? -1 : root.blockOf(lookup.target, 0, lookup.length);
   }
 
   private Lookup read(int block, Lookup lookup, Lookup.Task task) {
-    lookup.run(task, blocks[block].memory, root.inStringOrder);
+    lookup.run(task, blocks[block].memory);
     return lookup;
   }
 
   /** Opens a block of this list in a view. */
   void open(BlockView view, int block) {
-    view.open(blocks[block].memory, root.inStringOrder);
+    view.open(blocks[block].memory);
   }
 
   /** The refs of a range, block by block. For one thread. */

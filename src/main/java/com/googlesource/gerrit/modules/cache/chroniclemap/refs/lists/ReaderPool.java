@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 
@@ -38,6 +40,18 @@ final class ReaderPool {
   PackedRefsReader take() {
     PackedRefsReader reader = free.poll();
     return reader != null ? reader : new PackedRefsReader(key);
+  }
+
+  /** Has a reader check a text, see {@link PackedRefsReader#matches}. */
+  boolean matches(TextSource from, Root root, int first, int after) {
+    PackedRefsReader reader = take();
+    try {
+      return reader.matches(from, root, first, after);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } finally {
+      giveBack(reader);
+    }
   }
 
   void giveBack(PackedRefsReader reader) {

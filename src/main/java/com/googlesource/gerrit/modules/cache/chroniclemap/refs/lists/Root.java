@@ -27,15 +27,7 @@ import java.util.Arrays;
  * <p>Immutable. Any thread may read.
  */
 final class Root {
-  static final byte VERSION = 3;
-
-  // Flags in addition to those of BlockFormat.
-
-  /** Flag: the header declares {@code sorted}. */
-  static final int SORTED = 1 << 5;
-
-  /** Flag: there is a header. */
-  static final int HEADER = 1 << 6;
+  static final byte VERSION = 4;
 
   static final int VERSION_AT = 0;
   static final int FLAGS_AT = 1;
@@ -61,10 +53,7 @@ final class Root {
   private final int lengthsAt;
   private final int namesAt;
 
-  /**
-   * Whether names ascend in JGit's order, which is that of {@link String#compareTo}. If not, they
-   * ascend by bytes, as native git sorts.
-   */
+  /** Whether names, which ascend by bytes, also ascend in JGit's order, as in nearly all lists. */
   final boolean inStringOrder;
 
   /**
@@ -87,11 +76,6 @@ final class Root {
     inStringOrder = (flags & BlockFormat.BYTES_ONLY) == 0;
   }
 
-  /** Whether all names ascend both by bytes and in JGit's order, as in nearly all lists. */
-  boolean ascendsInBothOrders() {
-    return inStringOrder && ascendsByBytes();
-  }
-
   private int intAt(int at) {
     return (int) INT.get(bytes, at);
   }
@@ -103,11 +87,6 @@ final class Root {
   /** The flags of the header that all blocks of the list have. */
   int blockFlags() {
     return flags & BlockFormat.FLAGS;
-  }
-
-  /** Whether names ascend by bytes, as native git expects of a sorted file. */
-  boolean ascendsByBytes() {
-    return (flags & BlockFormat.UTF16_ONLY) == 0;
   }
 
   long textBytes() {
@@ -144,95 +123,34 @@ final class Root {
     return nameStart(block + 1) - nameStart(block);
   }
 
-  void copyFirstName(int block, byte[] target, int offset) {
-    System.arraycopy(bytes, namesAt + nameStart(block), target, offset, firstNameLength(block));
+  /** The place of a block's first name in {@link #bytes}. */
+  int firstNameAt(int block) {
+    return namesAt + nameStart(block);
   }
 
-  /**
-   * Finds the last block whose first name is not after the target; -1 if there is none.
-   *
-   * @param inStringOrder the order of the names
-   */
-  int blockOf(byte[] target, int length, boolean inStringOrder) {
+  /** Finds the last block whose first name is not after a target; -1 if there is none. */
+  int blockOf(byte[] target, int offset, int length) {
     int from = 0;
     int to = blocks;
-    int lowMatch = 0;
-    int highMatch = 0;
     while (from < to) {
       int middle = (from + to) >>> 1;
-      int at = nameStart(middle);
-      int firstNameLength = nameStart(middle + 1) - at;
-      int match =
-          mismatch(
-              namesAt + at,
-              target,
-              Math.min(lowMatch, highMatch),
-              Math.min(firstNameLength, length));
-      if (order(namesAt + at, firstNameLength, match, target, length, inStringOrder) <= 0) {
+      if (compareFirstName(middle, target, offset, length) <= 0) {
         from = middle + 1;
-        lowMatch = match;
       } else {
         to = middle;
-        highMatch = match;
       }
     }
     return from - 1;
   }
 
-  /**
-   * Compares the first name of a block with a target.
-   *
-   * @param offset the start of the target, which has 8 readable bytes behind its end
-   */
+  /** Compares the first name of a block with a target, which starts at an offset. */
   int compareFirstName(int block, byte[] target, int offset, int length) {
-    int at = namesAt + nameStart(block);
-    int firstNameLength = firstNameLength(block);
-    int end = Math.min(firstNameLength, length);
-    int match = Arrays.mismatch(bytes, at, at + end, target, offset, offset + end);
-    return match < 0
-        ? firstNameLength - length
-        : Names.compareBytes(bytes[at + match], target[offset + match], inStringOrder);
-  }
-
-  /**
-   * Compares a name in a text with another name, in the order to be kept by an edit of this list.
-   * Names that ascend by bytes have to stay so, as native git relies on that order.
-   */
-  int compareNames(byte[] text, int from, int to, byte[] name) {
-    int match = Arrays.mismatch(text, from, to, name, 0, name.length);
-    if (match < 0) {
-      return 0;
-    }
-    int length = to - from;
-    return match == Math.min(length, name.length)
-        ? length - name.length
-        : Names.compareBytes(text[from + match], name[match], !ascendsByBytes());
-  }
-
-  /** Finds the block in whose text a name belongs, in the order of {@link #compareNames}. */
-  int blockToEdit(byte[] name) {
-    byte[] target = Arrays.copyOf(name, name.length + PADDING);
-    return Math.max(0, blockOf(target, name.length, !ascendsByBytes()));
-  }
-
-  private int order(
-      int at, int firstNameLength, int match, byte[] target, int length, boolean inStringOrder) {
-    if (match == firstNameLength) {
-      return match == length ? 0 : -1;
-    }
-    if (match == length) {
-      return 1;
-    }
-    return Names.compareBytes(bytes[at + match], target[match], inStringOrder);
-  }
-
-  private int mismatch(int at, byte[] target, int from, int end) {
-    for (int i = from; i < end; i += Long.BYTES) {
-      long differ = (long) WORD.get(bytes, at + i) ^ (long) WORD.get(target, i);
-      if (differ != 0) {
-        return Math.min(end, i + (Long.numberOfTrailingZeros(differ) >>> 3));
-      }
-    }
-    return end;
+    return Arrays.compareUnsigned(
+        bytes,
+        firstNameAt(block),
+        firstNameAt(block + 1),
+        target,
+        offset,
+        offset + length);
   }
 }

@@ -26,7 +26,7 @@ final class RootWriter {
   private int namesEnd;
   private long[] ids = new long[256];
   private int[] refsBefore = new int[128];
-  private int[] nameStarts = new int[128];
+  private int[] nameEnds = new int[128];
   private short[] lengths = new short[128];
   private int orders;
   private byte[] names = new byte[8 << 10];
@@ -40,42 +40,36 @@ final class RootWriter {
     orders = 0;
   }
 
+  /** Adds the first name of the next block, unless that has none. */
+  void addName(byte[] from, int at, int length) {
+    if (names.length < namesEnd + length) {
+      names = Arrays.copyOf(names, 2 * (namesEnd + length));
+    }
+    System.arraycopy(from, at, names, namesEnd, length);
+    namesEnd += length;
+  }
+
   /**
-   * Adds a block, whose first name has been written to {@link #firstName}.
+   * Adds a block, whose first name has been added.
    *
    * @param order of its names and the name before them, see {@link Names#order}
-   * @return false if the names of all blocks together ascend in neither order
    */
-  boolean add(long idHi, long idLo, int count, int textLength, int firstNameLength, int order) {
+  void add(long idHi, long idLo, int count, int textLength, int order) {
     if (blocks == lengths.length) {
       ids = Arrays.copyOf(ids, 4 * blocks);
       refsBefore = Arrays.copyOf(refsBefore, 2 * blocks);
-      nameStarts = Arrays.copyOf(nameStarts, 2 * blocks);
+      nameEnds = Arrays.copyOf(nameEnds, 2 * blocks);
       lengths = Arrays.copyOf(lengths, 2 * blocks);
     }
     ids[2 * blocks] = idHi;
     ids[2 * blocks + 1] = idLo;
     refsBefore[blocks] = refs;
-    nameStarts[blocks] = namesEnd;
+    nameEnds[blocks] = namesEnd;
     lengths[blocks] = (short) textLength;
     orders |= order;
     blocks++;
     refs += count;
     textBytes += textLength;
-    namesEnd += firstNameLength;
-    return orders != (BlockFormat.BYTES_ONLY | BlockFormat.UTF16_ONLY);
-  }
-
-  /** Returns the buffer for the first name of the next block, at {@link #firstNameAt}. */
-  byte[] firstName(int length) {
-    if (names.length < namesEnd + length) {
-      names = Arrays.copyOf(names, 2 * (namesEnd + length));
-    }
-    return names;
-  }
-
-  int firstNameAt() {
-    return namesEnd;
   }
 
   /** Returns the digest of the blocks that were added. */
@@ -113,8 +107,8 @@ final class RootWriter {
         .asIntBuffer()
         .put(refsBefore, 0, blocks)
         .put(refs)
-        .put(nameStarts, 0, blocks)
-        .put(namesEnd);
+        .put(0)
+        .put(nameEnds, 0, blocks);
     bytes.position(bytes.position() + 2 * (blocks + 1) * Integer.BYTES);
     bytes.asShortBuffer().put(lengths, 0, blocks);
     bytes.position(bytes.position() + blocks * Short.BYTES);

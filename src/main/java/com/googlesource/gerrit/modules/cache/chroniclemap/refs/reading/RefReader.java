@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading;
 import com.google.common.collect.Lists;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.BadRef;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefName;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -96,14 +97,14 @@ public record RefReader(
   // ---- single refs
 
   @Nullable
-  public Ref exactRef(String name) throws IOException, LeftToJGit {
+  public Ref exactRef(RefName name) throws IOException, LeftToJGit {
     Transactions.Moment moment = transactions.now();
     ResolvedName found = follow(name);
     return BadRef.check(found.resolve(found.isLoose() ? null : packed(), moment.changesSince()));
   }
 
   /** Returns those of some refs that are there. As in a list, a {@link BadRef} is left out. */
-  public Map<String, Ref> exactRef(String... names) throws IOException, LeftToJGit {
+  public Map<String, Ref> exactRef(RefName... names) throws IOException, LeftToJGit {
     Transactions.Moment moment = transactions.now();
     ResolvedName[] found = new ResolvedName[names.length];
     for (int i = 0; i < names.length; i++) {
@@ -115,14 +116,14 @@ public record RefReader(
     for (int i = 0; i < names.length; i++) {
       Ref ref = found[i].resolve(packed, changes);
       if (ref != null && !(ref instanceof BadRef)) {
-        refs.put(names[i], ref);
+        refs.put(names[i].text(), ref);
       }
     }
     return refs;
   }
 
   @Nullable
-  public Ref firstExactRef(String... names) throws IOException, LeftToJGit {
+  public Ref firstExactRef(RefName... names) throws IOException, LeftToJGit {
     Transactions.Moment moment = transactions.now();
     List<ResolvedName> found = new ArrayList<>();
     IOException failure = null;
@@ -152,10 +153,10 @@ public record RefReader(
     }
     // The search stopped at a ref that a concurrent transaction has created.
     Map<String, Ref> all = exactRef(names);
-    return Arrays.stream(names).map(all::get).filter(Objects::nonNull).findFirst().orElse(null);
+    return Arrays.stream(names).map(name -> all.get(name.text())).filter(Objects::nonNull).findFirst().orElse(null);
   }
 
-  private ResolvedName follow(String name) throws IOException {
+  private ResolvedName follow(RefName name) throws IOException {
     return new ResolvedName(name, loose::find);
   }
 
@@ -264,7 +265,7 @@ public record RefReader(
    */
   public static List<String> parents(String name) {
     List<String> parents = new ArrayList<>();
-    int first = LooseRefs.isTooLong(name) ? -1 : name.indexOf('/', 1);
+    int first = RefName.isTooLong(name) ? -1 : name.indexOf('/', 1);
     for (int slash = first; slash > 0; slash = name.indexOf('/', slash + 1)) {
       parents.add(name.substring(0, slash));
     }
@@ -277,7 +278,7 @@ public record RefReader(
     Transactions.Moment moment = transactions.now();
     List<ResolvedName> above = new ArrayList<>();
     for (String parent : parents(name)) {
-      above.add(follow(parent));
+      above.add(follow(RefName.of(parent)));
     }
     ScannedRefs below = ScannedRefs.of(loose, prefix);
     ParsedRefs packed = packed();
@@ -343,7 +344,7 @@ public record RefReader(
     List<ResolvedName> found = new ArrayList<>(names.size());
     Set<String> missing = new HashSet<>();
     for (String name : names) {
-      ResolvedName each = new ResolvedName(name, loose::findFile);
+      ResolvedName each = new ResolvedName(RefName.of(name), loose::findFile);
       found.add(each);
       if (!each.isLoose()) {
         missing.add(name);

@@ -48,13 +48,8 @@ public final class RequestView implements RefReader.CurrentList {
   /** The number of the last reading by content. */
   private volatile int lastRead;
 
-  private volatile boolean updating;
-
   /** The refs for lookups by id, made on demand. */
   @Nullable private volatile KnownRefs lastKnown;
-
-  /** Made on demand. */
-  @Nullable private volatile RefDatabase snapshot;
 
   /** Made on demand. */
   @Nullable private volatile RefDirectory jgitForRequest;
@@ -71,15 +66,9 @@ public final class RequestView implements RefReader.CurrentList {
     this.refs = refs;
   }
 
-  /** Notes that the request may change refs from now on. */
-  public void beginUpdate() {
-    updating = true;
-    requireRead();
-  }
-
-  /** Has the next lookup read the content. */
+  /** Has the next lookup read the content, as the request changes refs. */
   public void requireRead() {
-    snapshot = null;
+    jgitForRequest = null;
     requiredRead.incrementAndGet();
   }
 
@@ -87,15 +76,7 @@ public final class RequestView implements RefReader.CurrentList {
    * Returns JGit's database for reading, which has a single state until the request changes refs.
    */
   public RefDatabase jgit() {
-    if (updating || refs.trustPacked != TrustStat.NEVER) {
-      return refs.jgit;
-    }
-    RefDatabase made = snapshot;
-    if (made == null) {
-      made = refs.jgit.createSnapshottingRefDirectory();
-      snapshot = made;
-    }
-    return made;
+    return refs.trustPacked == TrustStat.NEVER ? jgitToWrite() : refs.jgit;
   }
 
   /** Returns JGit's database for updates by JGit, which parses once for a request as in Gerrit. */

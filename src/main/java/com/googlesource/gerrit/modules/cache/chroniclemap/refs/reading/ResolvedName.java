@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.BadRef;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefName;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -36,7 +37,7 @@ final class ResolvedName {
   @FunctionalInterface
   interface Finder {
     @Nullable
-    Ref find(String name) throws IOException;
+    Ref find(RefName name) throws IOException;
   }
 
   /** The symbolic refs on the way, starting with the given name. */
@@ -50,14 +51,14 @@ final class ResolvedName {
 
   private boolean tooDeep;
 
-  ResolvedName(String name, Finder loose) throws IOException {
-    leafName = name;
+  ResolvedName(RefName name, Finder loose) throws IOException {
+    leafName = name.text();
     leaf = loose.find(name);
     while (leaf != null && leaf.isSymbolic() && !tooDeep) {
       tooDeep = links.size() == RefDatabase.MAX_SYMBOLIC_REF_DEPTH;
       links.add(leaf);
       leafName = leaf.getTarget().getName();
-      leaf = tooDeep ? null : loose.find(leafName);
+      leaf = tooDeep ? null : loose.find(RefName.of(leafName));
     }
   }
 

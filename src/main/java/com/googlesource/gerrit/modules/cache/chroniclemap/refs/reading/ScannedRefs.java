@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.BadRef;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefName;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -44,36 +45,32 @@ import org.eclipse.jgit.lib.SymbolicRef;
  * <p>Immutable.
  */
 final class ScannedRefs {
-  private final LooseRefs loose;
-
-  /** The folders that were scanned. None is within another one. */
-  private final List<String> folders;
-
   /** The scanned refs in order. */
   final Map<String, Ref> scanned = new LinkedHashMap<>();
 
-  /** Targets of symbolic refs that were not scanned; null for a missing file. */
-  private final Map<String, Ref> elsewhere = new HashMap<>();
+  /** What the scanned symbolic refs lead to, by their names. */
+  private final Map<String, ResolvedName> links = new HashMap<>();
 
   private ScannedRefs(LooseRefs loose, List<Ref> refs, List<String> folders) throws IOException {
-    this.loose = loose;
-    this.folders = folders;
     for (Ref ref : refs) {
       scanned.put(ref.getName(), ref);
     }
+    ResolvedName.Finder finder =
+        name ->
+            scanned.containsKey(name.text())
+                    || folders.stream().anyMatch(name.text()::startsWith)
+                ? scanned.get(name.text())
+                : loose.find(name);
     for (Ref ref : refs) {
       if (ref.isSymbolic()) {
-        readTargets(ref);
+        links.put(ref.getName(), new ResolvedName(RefName.of(ref.getName()), finder));
       }
     }
   }
 
   /** Reads the loose refs with a prefix. */
   static ScannedRefs of(LooseRefs loose, String prefix) throws IOException {
-    String folder = folder(prefix);
-    return folder.isEmpty() || !loose.paths().mayBeLoose(prefix)
-        ? of(loose, List.of(), List.of(prefix))
-        : new ScannedRefs(loose, loose.scan(folder), List.of(folder));
+    return of(loose, List.of(), List.of(prefix));
   }
 
   /**
@@ -96,12 +93,16 @@ final class ScannedRefs {
         withHead |= Constants.HEAD.startsWith(prefix);
       }
     }
-    List<Ref> refs = new ArrayList<>();
+    List<String> single = new ArrayList<>(names);
     if (withHead && !wanted.contains(RefDatabase.ALL)) {
-      add(loose.readListed(Constants.HEAD), refs);
+      single.add(0, Constants.HEAD);
     }
-    for (String name : names) {
-      add(loose.readListed(name), refs);
+    List<Ref> refs = new ArrayList<>();
+    for (String name : single) {
+      Ref ref = loose.readListed(name);
+      if (ref != null) {
+        refs.add(ref);
+      }
     }
     List<String> folders = new ArrayList<>();
     for (String folder : wanted) {
@@ -113,39 +114,9 @@ final class ScannedRefs {
     return new ScannedRefs(loose, refs, folders);
   }
 
-  private static void add(@Nullable Ref ref, List<Ref> refs) {
-    if (ref != null) {
-      refs.add(ref);
-    }
-  }
-
   /** Returns the folder that JGit scans for a prefix. */
   private static String folder(String prefix) {
     return prefix.substring(0, prefix.lastIndexOf('/') + 1);
-  }
-
-  private void readTargets(Ref symbolic) throws IOException {
-    Ref next = symbolic;
-    for (int depth = 0; depth < RefDatabase.MAX_SYMBOLIC_REF_DEPTH; depth++) {
-      String name = next.getTarget().getName();
-      if (!isScanned(name) && !elsewhere.containsKey(name)) {
-        elsewhere.put(name, loose.find(name));
-      }
-      next = found(name);
-      if (next == null || !next.isSymbolic()) {
-        return;
-      }
-    }
-  }
-
-  private boolean isScanned(String name) {
-    return scanned.containsKey(name) || folders.stream().anyMatch(name::startsWith);
-  }
-
-  /** Finds a loose ref. Scanned folders are not read again. */
-  @Nullable
-  private Ref found(String name) {
-    return isScanned(name) ? scanned.get(name) : elsewhere.get(name);
   }
 
   /**
@@ -157,7 +128,8 @@ final class ScannedRefs {
   List<Ref> resolve(String prefix, ParsedRefs packed, Transactions.Changes changes) {
     List<Ref> refs = new ArrayList<>(scanned.size());
     for (Ref ref : scanned.values()) {
-      Ref resolved = resolve(ref, 0, packed, changes);
+      Ref resolved =
+          ref.isSymbolic() ? links.get(ref.getName()).resolve(packed, changes) : ref;
       if (resolved != null
           && (resolved.getObjectId() != null || resolved.getLeaf() instanceof BadRef)
           && ref.getName().startsWith(prefix)) {
@@ -165,27 +137,5 @@ final class ScannedRefs {
       }
     }
     return refs;
-  }
-
-  /** Resolves a ref. Returns null if it leads through too many symbolic refs. */
-  @Nullable
-  private Ref resolve(Ref ref, int depth, ParsedRefs packed, Transactions.Changes changes) {
-    if (!ref.isSymbolic()) {
-      return ref;
-    }
-    if (depth == RefDatabase.MAX_SYMBOLIC_REF_DEPTH) {
-      return null;
-    }
-    String name = ref.getTarget().getName();
-    Transactions.Link changed = changes.firstToChange(name);
-    Ref target = changed != null ? changed.oldValues.get(name) : found(name);
-    if (target == null && changed == null) {
-      target = packed.exactRef(name);
-    }
-    if (target == null) {
-      return ref;
-    }
-    Ref resolved = resolve(target, depth + 1, packed, changes);
-    return resolved == null ? null : new SymbolicRef(ref.getName(), resolved);
   }
 }

@@ -228,15 +228,7 @@ final class Cursor {
     if (search(target, length) > 0) {
       next = restarts;
       nextBlock = section.end();
-      return;
     }
-    // The record shares no more with the one before than that one shares with the target.
-    if (key.length < length) {
-      key = new byte[Math.max(128, 2 * length)];
-    }
-    System.arraycopy(target, 0, key, 0, length);
-    keyLength = length;
-    isKeyOfRecord = false;
   }
 
   /**
@@ -303,24 +295,15 @@ final class Cursor {
       }
     }
     next = low == 0 ? records : restart(low - 1);
-    // How much the target has in common with the key before the next record, which is less.
-    int common = 0;
-    while (next < restarts) {
-      at = next;
-      int shared = length();
-      int restAndType = length();
-      int rest = restAndType >>> TableFormat.VALUE_TYPE_BITS;
-      valueType = restAndType & ((1 << TableFormat.VALUE_TYPE_BITS) - 1);
-      value = at + rest;
-      // A key that shares more than that with the one before is as much less than the target.
-      if (shared <= common) {
-        int compared = compare(target, length, shared, rest);
-        if (compared <= 0) {
-          return compared;
-        }
-        common = shared + at - (value - rest);
+    isKeyOfRecord = false;
+    keyLength = 0;
+    for (int record = next; nextInBlock(); record = next) {
+      int compared = Arrays.compareUnsigned(target, 0, length, key, 0, keyLength);
+      if (compared <= 0) {
+        next = record;
+        isKeyOfRecord = false;
+        return compared;
       }
-      next = endOfValue();
     }
     return 1;
   }

@@ -20,7 +20,8 @@ import static org.eclipse.jgit.transport.ReceiveCommand.Result.NOT_ATTEMPTED;
 
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.google.gerrit.common.Nullable;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefName;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.UninterruptedThreads;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -79,7 +80,7 @@ final class TableBatchUpdate extends BatchRefUpdate {
     if (options != null) {
       setPushOptions(options);
     }
-    if (pending.stream().anyMatch(command -> LooseRefs.isTooLong(command.getRefName()))) {
+    if (pending.stream().anyMatch(command -> RefName.isTooLong(command.getRefName()))) {
       // As JGit says of a name that no block has room for, after work by the square of the length.
       pending.get(0).setResult(LOCK_FAILURE, IO_ERROR);
       ReceiveCommand.abort(pending);

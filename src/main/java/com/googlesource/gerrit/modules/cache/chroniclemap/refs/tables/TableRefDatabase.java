@@ -15,7 +15,8 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.FileStamp;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefName;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.UninterruptedThreads;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks.Question;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
@@ -193,7 +194,7 @@ public final class TableRefDatabase extends RefDatabase {
   @Override
   @Nullable
   public Ref exactRef(String name) throws IOException {
-    return LooseRefs.isTooLong(name)
+    return RefName.isTooLong(name)
         ? null
         : ask(refs -> refs.exactRef(name), refs -> refs.exactRef(name));
   }

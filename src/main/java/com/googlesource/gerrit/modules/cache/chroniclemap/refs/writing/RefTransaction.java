@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefName;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedEdits;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
@@ -183,7 +184,7 @@ final class RefTransaction implements PackedRefsQueue.Request, RefReader.NotLoos
    */
   private void packLoose() throws IOException {
     for (Change change : changes) {
-      if (refs.loose.find(change.name) != null) {
+      if (refs.loose.find(RefName.of(change.name)) != null) {
         context.packer().pack(NullProgressMonitor.INSTANCE, true);
         return;
       }

@@ -15,7 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
 
 import com.google.common.flogger.FluentLogger;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefName;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RepositoryFiles;
@@ -184,7 +184,8 @@ public final class UpdateContext {
    * such a name can be deleted, unless its lock would be in a folder named like a lock.
    */
   static void checkName(String name, boolean deletes) throws IOException {
-    if (!(deletes ? LooseRefs.mayBeRef(name) : LooseRefs.isAllowed(name))) {
+    RefName checked = RefName.of(name);
+    if (!(deletes ? checked.isSafe() : checked.isAllowed())) {
       throw new IOException("git allows no ref of this name: " + name);
     }
   }

@@ -244,7 +244,6 @@ class PackedRefsFileTest {
   void withoutMemoryJGitAnswersForAWhile(TrustStat trust) throws Exception {
     write(ID + " refs/heads/a\n");
     NoMemory memory = new NoMemory();
-    long pause = MemoryPause.FIRST_NANOS;
     for (int tries = 1; tries <= 10; tries++) {
       for (int i = 0; i < 5; i++) {
         assertThat(memory.file.current(trust)).isNull();
@@ -252,22 +251,19 @@ class PackedRefsFileTest {
       }
       assertThat(memory.tries.get()).isEqualTo(tries);
       assertThat(memory.file.leftReason()).isPresent();
-      memory.now.addAndGet(pause - 1);
+      memory.now.addAndGet(PackedRefsFile.PAUSE_NANOS - 1);
       assertThat(memory.file.current(trust)).isNull();
       assertThat(memory.tries.get()).isEqualTo(tries);
       memory.now.incrementAndGet();
       assertThat(memory.file.leftReason()).isEmpty();
-      pause = Math.min(MemoryPause.MAX_NANOS, 2 * pause);
     }
-    assertThat(pause).isEqualTo(MemoryPause.MAX_NANOS);
     assertThat(memory.file.counts.noMemory.sum()).isEqualTo(10);
     memory.exhausted.set(false);
     assertThat(memory.file.current(trust).size()).isEqualTo(1);
-    // From the start again.
     memory.exhausted.set(true);
     write(ID + " refs/heads/b\n");
     assertThat(memory.file.current(TrustStat.NEVER)).isNull();
-    memory.now.addAndGet(MemoryPause.FIRST_NANOS);
+    memory.now.addAndGet(PackedRefsFile.PAUSE_NANOS);
     assertThat(memory.file.leftReason()).isEmpty();
   }
 

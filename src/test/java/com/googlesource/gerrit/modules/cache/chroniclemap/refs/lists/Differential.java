@@ -99,13 +99,11 @@ public final class Differential implements Closeable {
     String file = new String(text, ISO_8859_1);
     String body = file.replaceFirst("^(#[^\n]*(\n|$))*", "");
     String comments = file.substring(0, file.length() - body.length());
-    // Both orders are git's: lines as they stand, in strict order of either kind.
-    List<String> byBytes = new ArrayList<>(lines);
-    byBytes.sort(Comparator.comparing(Differential::name, BY_BYTES));
+    lines.sort(Comparator.comparing(Differential::name, BY_BYTES));
     return comments.length() > 1024
         || comments.contains("\r")
         || refs.stream().map(Ref::getName).distinct().count() < refs.size()
-        || !(isText(lines, body) || isText(byBytes, body));
+        || !isText(lines, body);
   }
 
   private static final Comparator<String> BY_BYTES =

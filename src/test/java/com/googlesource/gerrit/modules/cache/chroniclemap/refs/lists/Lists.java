@@ -16,7 +16,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
 import static com.google.common.truth.Truth.assertThat;
 
-import com.google.common.base.Ticker;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
@@ -61,7 +60,7 @@ public final class Lists {
 
   /** The same with direct memory and a clock that a test controls. */
   public static ListTiers tiers(IntFunction<ByteBuffer> allocator, LongSupplier nanoTime) {
-    ListMemory memory = new ListMemory(1 << 30, allocator, Ticker.systemTicker());
+    ListMemory memory = new ListMemory(1 << 30, allocator);
     return new ListTiers(Differential.KEY, memory, Optional.empty(), nanoTime);
   }
 

@@ -20,7 +20,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsFile;
 import java.io.IOException;
-import java.nio.channels.ClosedByInterruptException;
+import java.nio.channels.ClosedChannelException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -30,7 +30,6 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -43,7 +42,6 @@ class SharedCheckTest {
 
   @TempDir Path folder;
   private final ReaderPool readers = new ReaderPool(Differential.KEY, 4);
-  @AutoClose private final SharedCheck check = new SharedCheck(readers, 3);
   private Path file;
   private byte[] text;
   private ParsedRefs list;
@@ -58,13 +56,13 @@ class SharedCheckTest {
 
   private boolean matches() throws IOException {
     try (FileText open = new FileText(file.toFile())) {
-      return check.matches(open, list);
+      return SharedCheck.matches(open, list.root, readers);
     }
   }
 
   @Test
   void theSameTextIsTheSame() throws Exception {
-    assertThat(check.isWorthwhile(list)).isTrue();
+    assertThat(SharedCheck.isWorthwhile(list)).isTrue();
     for (int i = 0; i < 50; i++) {
       assertThat(matches()).isTrue();
     }
@@ -118,18 +116,12 @@ class SharedCheckTest {
   }
 
   @Test
-  void nobodyHelpsAfterTheClose() throws Exception {
-    check.close();
-    assertThat(matches()).isTrue();
-  }
-
-  @Test
   void aThreadThatIsInterruptedLearnsOfIt() throws Exception {
     try (FileText open = new FileText(file.toFile())) {
       Thread.currentThread().interrupt();
-      // Helpers might have done all of it before the caller reads.
-      SharedCheck alone = new SharedCheck(readers, 0);
-      assertThrows(ClosedByInterruptException.class, () -> alone.matches(open, list));
+      // The caller takes part, so the interrupt closes the file.
+      assertThat(SharedCheck.matches(open, list.root, readers)).isFalse();
+      assertThrows(ClosedChannelException.class, open::rewind);
     }
     assertThat(Thread.interrupted()).isTrue();
     assertThat(matches()).isTrue();
@@ -140,7 +132,6 @@ class SharedCheckTest {
     RefsFile.write(file, RefsFile.names(1000), 0);
     byte[] few = Files.readAllBytes(file);
     ParsedRefs small = readers.take().read(new MemoryText(few), Differential.builder(), null);
-    assertThat(check.isWorthwhile(small)).isFalse();
-    assertThat(new SharedCheck(readers, 0).isWorthwhile(list)).isFalse();
+    assertThat(SharedCheck.isWorthwhile(small)).isFalse();
   }
 }

@@ -20,6 +20,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefName;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Lists;
@@ -36,6 +37,7 @@ import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.lib.CoreConfig.TrustStat;
 import org.eclipse.jgit.lib.ObjectId;
@@ -167,9 +169,9 @@ class LargeBatchUnderWayTest {
     RefReader reader = reader(packed(Map.of(name(0), id(0), "refs/heads/a", id(1))));
     transactions.begin(made);
     made.comparisons.set(0);
-    assertThat(reader.exactRef(name(0))).isNull();
-    assertThat(reader.exactRef("refs/heads/a").getObjectId()).isEqualTo(id(1));
-    assertThat(reader.firstExactRef(name(0), "refs/heads/a").getObjectId()).isEqualTo(id(1));
+    assertThat(reader.exactRef(RefName.of(name(0)))).isNull();
+    assertThat(reader.exactRef(RefName.of("refs/heads/a")).getObjectId()).isEqualTo(id(1));
+    assertThat(reader.firstExactRef(RefName.of(name(0)), RefName.of("refs/heads/a")).getObjectId()).isEqualTo(id(1));
     // At most log2(20,000) for each of four names, twice for a name that is there.
     assertThat(made.comparisons.get()).isAtMost(8 * 16L);
     assertThat(made.walks).isEqualTo(0);
@@ -233,7 +235,7 @@ class LargeBatchUnderWayTest {
       few.forEach((name, id) -> assertThat(then).containsEntry(name, id));
       transactions.end(later.remove(0));
       for (int i = 0; i < names; i++) {
-        Ref one = reader.exactRef(name(i));
+        Ref one = reader.exactRef(RefName.of(name(i)));
         assertThat(one == null ? null : one.getObjectId()).isEqualTo(then.get(name(i)));
         transactions.end(later.remove(0));
       }
@@ -251,7 +253,10 @@ class LargeBatchUnderWayTest {
     NavigableMap<String, Ref> made = new TreeMap<>();
     made.put("refs/heads/a", null);
     Transactions.Link link = transactions.begin(made);
-    String[] names = {"refs/heads/a", "refs/heads/b", "refs/heads/c"};
+    RefName[] names =
+        Stream.of("refs/heads/a", "refs/heads/b", "refs/heads/c")
+            .map(RefName::of)
+            .toArray(RefName[]::new);
     assertThat(reader.firstExactRef(names).getName()).isEqualTo("refs/heads/b");
     transactions.end(link);
     assertThat(reader.firstExactRef(names).getName()).isEqualTo("refs/heads/a");

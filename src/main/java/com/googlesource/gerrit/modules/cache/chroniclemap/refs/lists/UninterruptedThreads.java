@@ -12,7 +12,7 @@
 // See the License for the specific language governing permissions and
 // limitations under the License.
 
-package com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables;
+package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
 import com.google.common.base.Throwables;
 import com.google.common.util.concurrent.Uninterruptibles;
@@ -23,14 +23,14 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 
 /**
- * Threads without interrupts, in which reftables are opened, and JGit reads and writes them. An
- * interrupt closes the channel of a file, for example when an SSH client disconnects; that is no
+ * Threads without interrupts, in which reftables are opened, and JGit reads and writes them, and in
+ * which a file is read for a thread that was interrupted. An interrupt closes the channel of a file, for example when an SSH client disconnects; that is no
  * fault of the file. JGit opens each table once. With a closed channel it could not update any ref
  * of the repository until a compaction by others or a restart.
  */
-final class UninterruptedThreads {
+public final class UninterruptedThreads {
   private static final ExecutorService THREADS =
-      Executors.newCachedThreadPool(Thread.ofPlatform().daemon().name("reftable-", 0).factory());
+      Executors.newCachedThreadPool(Thread.ofPlatform().daemon().name("cache-chroniclemap-refs-read-", 0).factory());
 
   /** Whether the current thread is one of these. */
   private static final ThreadLocal<Boolean> IS_ONE = ThreadLocal.withInitial(() -> false);
@@ -42,7 +42,7 @@ final class UninterruptedThreads {
    * called by another one, as by a listener of JGit's events, runs in the same thread, which may
    * hold JGit's lock.
    */
-  static <T> T call(Callable<T> task) throws IOException {
+  public static <T> T call(Callable<T> task) throws IOException {
     try {
       if (IS_ONE.get()) {
         return task.call();
