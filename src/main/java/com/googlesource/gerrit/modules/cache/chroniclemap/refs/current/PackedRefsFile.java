@@ -206,7 +206,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
       refreshFolder();
     }
     if (trust == TrustStat.NEVER) {
-      return readAfterNow(false).content.list();
+      return readAfterNow().content.list();
     }
     if (trust == TrustStat.AFTER_OPEN) {
       refreshAttributes();
@@ -217,21 +217,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
     }
     // A reading in progress may do, as it is as new as the attributes with which it began.
     now = waitForReading();
-    return isModified(now) ? readAfterNow(true).content.list() : now.content.list();
-  }
-
-  /**
-   * Reads the content as under {@link TrustStat#NEVER}, but notes the attributes, which a later
-   * lookup may trust.
-   */
-  @Nullable
-  public ParsedRefs currentByContent() throws IOException {
-    used();
-    if (isPaused()) {
-      return null;
-    }
-    refreshFolder();
-    return readAfterNow(true).content.list();
+    return isModified(now) ? readAfterNow().content.list() : now.content.list();
   }
 
   /** Whether the file existed and was not empty at the last reading. */
@@ -290,12 +276,8 @@ public final class PackedRefsFile implements ListMemory.Holder {
     return state;
   }
 
-  /**
-   * Returns the result of a reading that begins after this call.
-   *
-   * @param stamped whether to note the attributes, if this call reads
-   */
-  private State readAfterNow(boolean stamped) throws IOException {
+  /** Returns the result of a reading that begins after this call. */
+  private State readAfterNow() throws IOException {
     long mine;
     synchronized (this) {
       long needed = begun + 1;
@@ -315,7 +297,7 @@ public final class PackedRefsFile implements ListMemory.Holder {
     State after = null;
     List<Runnable> afterUnlock = List.of();
     try {
-      after = read(before, stamped);
+      after = read(before);
       return after;
     } catch (OutOfMemoryError e) {
       noMemory(e);
@@ -438,17 +420,13 @@ public final class PackedRefsFile implements ListMemory.Holder {
   // ---- reading
 
   @SuppressWarnings("ReferenceEquality") // the source returns the same object if nothing is new
-  private State read(State before, boolean stamped) throws IOException {
+  private State read(State before) throws IOException {
     counts.readings.increment();
     for (int attempt = 1; ; attempt++) {
       try {
-        FileStamp stamp = stamped ? FileStamp.of(file) : null;
+        FileStamp stamp = FileStamp.of(file);
         Content content = source.read(before.content);
-        if (content == before.content) {
-          // The stamp of the state before, if there is one, is still valid for this content.
-          return stamp == null ? before : new State(stamp, content);
-        }
-        if (content.leftToJGit()) {
+        if (content != before.content && content.leftToJGit()) {
           counts.notParsable.increment();
           if (!isLogged) {
             isLogged = true;

@@ -36,7 +36,7 @@ final class BlockFormat {
   static final int VERSION_AT = 0;
   static final int FLAGS_AT = 1;
   static final int COUNT_AT = 2;
-  static final int TAGS_AT = 4;
+  static final int RESTARTS_AT = 4;
 
   /** The distance of restart points, which are the entries with a full name. */
   static final int RESTART_EVERY = 8;
@@ -55,13 +55,8 @@ final class BlockFormat {
 
   private BlockFormat() {}
 
-  /** The position of the offsets of the restart points, behind eight tags for each point. */
-  static int restartsAt(int count) {
-    return TAGS_AT + restarts(count) * RESTART_EVERY;
-  }
-
   static int idsAt(int count) {
-    return restartsAt(count) + restarts(count) * Short.BYTES;
+    return RESTARTS_AT + restarts(count) * Short.BYTES;
   }
 
   static int restarts(int count) {

@@ -41,7 +41,6 @@ final class BlockView {
   /** Number of refs. */
   int count;
 
-  private int restartsAt;
   private int idsAt;
 
   // The current entry.
@@ -72,7 +71,6 @@ final class BlockView {
     }
     flags = block.get(BlockFormat.FLAGS_AT);
     count = unsignedShort(BlockFormat.COUNT_AT);
-    restartsAt = BlockFormat.restartsAt(count);
     idsAt = BlockFormat.idsAt(count);
   }
 
@@ -96,10 +94,10 @@ final class BlockView {
     int highMatch = 0;
     while (low < high) {
       int middle = (low + high) >>> 1;
-      entry(restart(middle));
+      restart(middle);
       int from = Math.min(lowMatch, highMatch);
-      int match = from + mismatch(suffixAt + from, target, from, limit(length) - from);
-      int order = order(match, suffixLength, match, target, length);
+      int match = from + mismatch(suffixAt + from, target, from, Math.min(suffixLength, length) - from);
+      int order = order(match, match, target, length);
       if (order < 0) {
         low = middle + 1;
         lowMatch = match;
@@ -117,7 +115,7 @@ final class BlockView {
       matched = highMatch;
       return false;
     }
-    entry(restart(low - 1));
+    restart(low - 1);
     boolean found = findBehind(low - 1, lowMatch, target, length);
     matched = Math.max(matched, highMatch);
     return found;
@@ -142,7 +140,7 @@ final class BlockView {
         break; // is greater than the entry before at a byte where that one matched
       }
       int more = mismatch(suffixAt, target, match, Math.min(suffixLength, length - match));
-      int order = order(more, suffixLength, match + more, target, length);
+      int order = order(more, match + more, target, length);
       match += more;
       if (order >= 0) {
         matched = match;
@@ -154,50 +152,13 @@ final class BlockView {
   }
 
   /**
-   * Moves to the entry with a name, if there is one. Tags exclude most other entries. They are
-   * contiguous, so this method has fewer cache misses than {@link #find}.
-   *
-   * @param target has 8 readable bytes after {@code length}
-   * @param tag the target's {@link NameTag}
-   */
-  boolean findExact(byte[] target, int length, int tag) {
-    long tags = tag * LOW_BITS;
-    int restarts = BlockFormat.restarts(count);
-    for (int i = 0; i < restarts; i++) {
-      long differ =
-          (long) BUFFER_WORD.get(memory, BlockFormat.TAGS_AT + i * BlockFormat.RESTART_EVERY)
-              ^ tags;
-      // The expression is not zero if one of the bytes is zero.
-      if (((differ - LOW_BITS) & ~differ & HIGH_BITS) != 0 && isBehind(i, target, length)) {
-        return true;
-      }
-    }
-    return false;
-  }
-
-  private boolean isBehind(int restart, byte[] target, int length) {
-    entry(restart(restart));
-    int match = mismatch(suffixAt, target, 0, limit(length));
-    int order = order(match, suffixLength, match, target, length);
-    if (order < 0) {
-      return findBehind(restart, match, target, length);
-    }
-    index = restart * BlockFormat.RESTART_EVERY;
-    return order == 0;
-  }
-
-  private int limit(int length) {
-    return Math.min(suffixLength, length);
-  }
-
-  /**
    * Compares the current entry with the target at their first difference or end.
    *
    * @param at position in the suffix
    * @param targetAt the same position in the target
    */
-  private int order(int at, int suffixEnd, int targetAt, byte[] target, int targetEnd) {
-    if (at == suffixEnd) {
+  private int order(int at, int targetAt, byte[] target, int targetEnd) {
+    if (at == suffixLength) {
       return targetAt == targetEnd ? 0 : -1;
     }
     if (targetAt == targetEnd) {
@@ -224,7 +185,7 @@ final class BlockView {
       return;
     }
     nameLength = 0;
-    entry(restart(index / BlockFormat.RESTART_EVERY));
+    restart(index / BlockFormat.RESTART_EVERY);
     readName();
     while (index < to) {
       advance();
@@ -243,7 +204,7 @@ final class BlockView {
   void first() {
     index = 0;
     if (count > 0) {
-      entry(restart(0));
+      restart(0);
     }
   }
 
@@ -328,13 +289,14 @@ final class BlockView {
         (int) BUFFER_BIG_INT.get(memory, at + 16));
   }
 
-  private int restart(int which) {
-    return unsignedShort(restartsAt + which * Short.BYTES);
-  }
-
   /** Returns the position behind the current entry. */
   private int next() {
     return suffixAt + suffixLength + (hasPeeledId ? BlockFormat.ID_BYTES : 0);
+  }
+
+  /** Reads the lengths of the entry at a restart point. */
+  private void restart(int which) {
+    entry((short) BUFFER_SHORT.get(memory, BlockFormat.RESTARTS_AT + which * Short.BYTES) & 0xFFFF);
   }
 
   /** Reads the lengths of the entry at a position. */

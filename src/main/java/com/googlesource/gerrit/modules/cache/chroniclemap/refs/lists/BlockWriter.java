@@ -29,7 +29,6 @@ final class BlockWriter {
   /** The most bytes of ids or entries, which are shorter than their text except for the lengths. */
   private static final int MAX_BYTES = Chunks.HARD_MAX + 4 * MAX_COUNT;
 
-  private final byte[] tags = new byte[MAX_COUNT + BlockFormat.RESTART_EVERY];
   private final byte[] ids = new byte[MAX_BYTES];
   private final byte[] entries = new byte[MAX_BYTES];
   private final int[] restarts = new int[BlockFormat.restarts(MAX_COUNT)];
@@ -70,7 +69,6 @@ final class BlockWriter {
       restarts[count / BlockFormat.RESTART_EVERY] = entriesEnd;
       inCommon = 0;
     }
-    tags[count] = (byte) NameTag.of(text, nameAt, nameLength);
     byte[] out = entries;
     suffixLengthAt = putLength(entriesEnd, inCommon, BlockFormat.LONG_SHARED);
     int suffix = nameLength - inCommon;
@@ -117,10 +115,7 @@ final class BlockWriter {
     block[BlockFormat.VERSION_AT] = BlockFormat.VERSION;
     block[BlockFormat.FLAGS_AT] = (byte) flags;
     SHORT.set(block, BlockFormat.COUNT_AT, (short) count);
-    int tagBytes = BlockFormat.restartsAt(count) - BlockFormat.TAGS_AT;
-    Arrays.fill(tags, count, tagBytes, (byte) 0);
-    System.arraycopy(tags, 0, block, BlockFormat.TAGS_AT, tagBytes);
-    int p = BlockFormat.restartsAt(count);
+    int p = BlockFormat.RESTARTS_AT;
     int entriesAt = BlockFormat.idsAt(count) + idsEnd;
     for (int i = 0; i < BlockFormat.restarts(count); i++) {
       SHORT.set(block, p, (short) (entriesAt + restarts[i]));

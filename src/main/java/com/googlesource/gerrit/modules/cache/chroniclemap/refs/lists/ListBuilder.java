@@ -33,9 +33,6 @@ final class ListBuilder {
 
   private static final int FIRST_BYTES = 8 << 10;
 
-  // Replaced on demand, as most builders stay empty because nothing has changed.
-  private static final byte[] NO_BYTES = {};
-
   private final ListMemory memory;
   private final Map<ContentDigest, Block> newBlocks = new HashMap<>();
   private final List<Block> blocks = new ArrayList<>();
@@ -43,7 +40,9 @@ final class ListBuilder {
   /** The last new blocks, whose bytes are not in a slab yet. */
   private final List<Block> unplaced = new ArrayList<>();
 
-  private byte[] bytes = NO_BYTES;
+  /** Replaced on demand, as most builders stay empty because nothing has changed. */
+  private byte[] bytes = {};
+
   private int used;
 
   ListBuilder(ListMemory memory) {

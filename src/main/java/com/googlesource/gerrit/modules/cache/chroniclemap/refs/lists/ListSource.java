@@ -134,14 +134,11 @@ public final class ListSource {
     // The key is only a hint: a new file most likely has a new content.
     boolean sameFile = text.key != null && text.key.equals(checkedKey);
     checkedKey = text.key;
-    if (!sameFile) {
-      return false;
+    if (sameFile && SharedCheck.matches(text, list.root, tiers.readers)) {
+      return true;
     }
-    boolean same = SharedCheck.matches(text, list.root, tiers.readers);
-    if (!same) {
-      text.rewind();
-    }
-    return same;
+    text.rewind();
+    return false;
   }
 
   // ---- writing

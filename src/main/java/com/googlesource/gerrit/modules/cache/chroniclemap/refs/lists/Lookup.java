@@ -31,8 +31,6 @@ final class Lookup {
   enum Task {
     /** Find the position of the target, or its insertion point. */
     PLACE,
-    /** Find the target. */
-    FIND,
     /** Find the target and make its ref. */
     REF,
     /** Make the refs from an index on. */
@@ -128,9 +126,9 @@ final class Lookup {
     try {
       switch (task) {
         case PLACE -> findPlace();
-        case FIND -> find();
         case REF -> {
-          if (find()) {
+          findPlace();
+          if (found) {
             ref = block.ref(name);
           }
         }
@@ -149,11 +147,6 @@ final class Lookup {
       name = null;
       block.close();
     }
-  }
-
-  private boolean find() {
-    found = block.findExact(target, length, NameTag.of(target, 0, length));
-    return found;
   }
 
   private void findPlace() {

@@ -28,7 +28,6 @@ import java.util.NoSuchElementException;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.eclipse.jgit.annotations.Nullable;
@@ -122,7 +121,7 @@ public final class ParsedRefs {
   /** Returns whether there is a ref of that name. */
   public boolean contains(String name) {
     Lookup lookup = Lookup.start(name);
-    return lookup != null && find(lookup, Lookup.Task.FIND);
+    return lookup != null && find(lookup, Lookup.Task.PLACE);
   }
 
   /**
@@ -243,8 +242,7 @@ public final class ParsedRefs {
    * names have both characters from U+E000 to U+FFFF and characters behind them.
    */
   private List<Ref> range(int from, int to) {
-    Range range = new Range(from, to);
-    return root.inStringOrder ? range : range.stream().sorted(RefComparator.INSTANCE).toList();
+    return inOrder(new Range(from, to));
   }
 
   /**
@@ -272,8 +270,7 @@ public final class ParsedRefs {
     List<Ref> few = new ArrayList<>(4);
     lookup.collect(0, Lookup.MAX_REFS_AT_ONCE, few);
     if (read(block, lookup, Lookup.Task.PREFIX).atEnd) {
-      inOrder(few);
-      return Collections.unmodifiableList(few);
+      return Collections.unmodifiableList(inOrder(few));
     }
     int from = root.refsBefore(block) + lookup.index;
     return range(from, place(Lookup.startBound(prefix, true)));
@@ -372,10 +369,10 @@ public final class ParsedRefs {
         : blocks[block].memory.get(BlockFormat.FLAGS_AT) & ~BlockFormat.FLAGS;
   }
 
-  private void inOrder(List<Ref> inTheFile) {
-    if (!root.inStringOrder) {
-      inTheFile.sort(RefComparator.INSTANCE);
-    }
+  private List<Ref> inOrder(List<Ref> inTheFile) {
+    return root.inStringOrder
+        ? inTheFile
+        : inTheFile.stream().sorted(RefComparator.INSTANCE).toList();
   }
 
   /** The only block that may have the name; -1 if the name precedes all blocks. */
@@ -479,16 +476,6 @@ public final class ParsedRefs {
         count += blocks.to - blocks.at;
       }
       return all;
-    }
-
-    @Override
-    public void forEach(Consumer<? super Ref> action) {
-      for (Blocks blocks = new Blocks(from, to); blocks.hasNext(); ) {
-        blocks.read();
-        for (int i = blocks.at; i < blocks.to; i++) {
-          action.accept(blocks.refs[i]);
-        }
-      }
     }
 
     @Override

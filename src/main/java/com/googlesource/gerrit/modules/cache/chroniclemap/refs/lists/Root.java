@@ -115,17 +115,13 @@ final class Root {
     return (short) SHORT.get(bytes, lengthsAt + block * Short.BYTES) & 0xFFFF;
   }
 
-  private int nameStart(int block) {
-    return intAt(nameStartsAt + block * Integer.BYTES);
-  }
-
   int firstNameLength(int block) {
-    return nameStart(block + 1) - nameStart(block);
+    return firstNameAt(block + 1) - firstNameAt(block);
   }
 
   /** The place of a block's first name in {@link #bytes}. */
   int firstNameAt(int block) {
-    return namesAt + nameStart(block);
+    return namesAt + (int) INT.get(bytes, nameStartsAt + block * Integer.BYTES);
   }
 
   /** Finds the last block whose first name is not after a target; -1 if there is none. */

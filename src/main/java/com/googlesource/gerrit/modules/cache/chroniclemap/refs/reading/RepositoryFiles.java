@@ -87,7 +87,7 @@ public final class RepositoryFiles {
     this.loose = new LooseRefs(repository, paths, config.getTrustLooseRefStat(), packedFile);
     this.reader =
         new RefReader(loose, () -> packedFile.current(trustPacked), transactions, counted);
-    this.lockedReader = reader.with(() -> lockedList(trustPacked == TrustStat.NEVER));
+    this.lockedReader = reader.with(() -> lockedList(false));
     TrustStat early = trustPacked == TrustStat.NEVER ? TrustStat.AFTER_OPEN : trustPacked;
     this.earlyReader = reader.with(() -> packedFile.current(early));
   }
@@ -102,8 +102,11 @@ public final class RepositoryFiles {
    * @throws RefReader.LeftToJGit if JGit must write
    */
   public ParsedRefs lockedList(boolean byContent) throws IOException {
-    TrustStat trust = trustPacked == TrustStat.ALWAYS ? TrustStat.AFTER_OPEN : trustPacked;
-    ParsedRefs list = byContent ? packedFile.currentByContent() : packedFile.current(trust);
+    TrustStat trust =
+        byContent
+            ? TrustStat.NEVER
+            : trustPacked == TrustStat.ALWAYS ? TrustStat.AFTER_OPEN : trustPacked;
+    ParsedRefs list = packedFile.current(trust);
     if (list == null) {
       throw new RefReader.LeftToJGit();
     }

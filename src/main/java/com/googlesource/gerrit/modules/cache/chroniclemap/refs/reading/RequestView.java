@@ -120,7 +120,7 @@ public final class RequestView implements RefReader.CurrentList {
     if (lastRead == now) {
       return refs.packedFile.current(TrustStat.AFTER_OPEN);
     }
-    ParsedRefs list = refs.packedFile.currentByContent();
+    ParsedRefs list = refs.packedFile.current(TrustStat.NEVER);
     lastRead = now;
     return list;
   }

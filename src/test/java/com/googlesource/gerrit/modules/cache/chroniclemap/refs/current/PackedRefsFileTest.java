@@ -130,7 +130,7 @@ class PackedRefsFileTest {
     }
     // So it does for a request, which reads the content once.
     Files.writeString(unseen, ID + " refs/heads/x\n");
-    assertThat(file.currentByContent().exactRef("refs/heads/x")).isNotNull();
+    assertThat(file.current(TrustStat.NEVER).exactRef("refs/heads/x")).isNotNull();
   }
 
   @Test
@@ -247,7 +247,7 @@ class PackedRefsFileTest {
     for (int tries = 1; tries <= 10; tries++) {
       for (int i = 0; i < 5; i++) {
         assertThat(memory.file.current(trust)).isNull();
-        assertThat(memory.file.currentByContent()).isNull();
+        assertThat(memory.file.current(TrustStat.NEVER)).isNull();
       }
       assertThat(memory.tries.get()).isEqualTo(tries);
       assertThat(memory.file.leftReason()).isPresent();

@@ -229,7 +229,7 @@ class PackedRefsQueueTest {
                 request,
                 new PackedRefsQueue.Options(request.locks, true, false),
                 byContent ->
-                    byContent ? file.currentByContent() : file.current(TrustStat.AFTER_OPEN));
+                    byContent ? file.current(TrustStat.NEVER) : file.current(TrustStat.AFTER_OPEN));
           } finally {
             request.locks.close();
           }
