@@ -108,9 +108,7 @@ final class FileBatchUpdate extends BatchRefUpdate {
       throw new RefReader.LeftToJGit();
     }
     refs.sawRefs(); // JGit lists all refs to look for conflicts, HEAD among them
-    Refusal refusal = findRefusal(walk, pending);
-    if (refusal != null) {
-      reject(refusal.command, refusal.result, null);
+    if (isRefused(walk, pending)) {
       return;
     }
     RefTransaction transaction = new RefTransaction(context, pending);
@@ -152,27 +150,26 @@ final class FileBatchUpdate extends BatchRefUpdate {
     batch.execute(walk, monitor, options);
   }
 
-  private record Refusal(ReceiveCommand command, ReceiveCommand.Result result) {}
-
-  /** Returns the first command that is refused because of the objects; null if there is none. */
-  @Nullable
-  private Refusal findRefusal(RevWalk walk, List<ReceiveCommand> pending) throws IOException {
+  /** Rejects the first command that is refused because of the objects, if there is one. */
+  private boolean isRefused(RevWalk walk, List<ReceiveCommand> pending) throws IOException {
     for (ReceiveCommand command : pending) {
       try {
         if (!ObjectId.zeroId().equals(command.getNewId())) {
           walk.parseAny(command.getNewId());
         }
       } catch (MissingObjectException e) {
-        return new Refusal(command, REJECTED_MISSING_OBJECT);
+        reject(command, REJECTED_MISSING_OBJECT, null);
+        return true;
       }
     }
     for (ReceiveCommand command : isAllowNonFastForwards() ? List.<ReceiveCommand>of() : pending) {
       command.updateType(walk);
       if (command.getType() == ReceiveCommand.Type.UPDATE_NONFASTFORWARD) {
-        return new Refusal(command, REJECTED_NONFASTFORWARD);
+        reject(command, REJECTED_NONFASTFORWARD, null);
+        return true;
       }
     }
-    return null;
+    return false;
   }
 
   // ---- results

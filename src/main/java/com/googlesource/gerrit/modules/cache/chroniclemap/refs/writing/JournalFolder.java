@@ -221,7 +221,8 @@ final class JournalFolder implements Closeable {
     try {
       file.close();
     } catch (IOException e) {
-      logger.atSevere().withCause(e).log("cannot delete a file of a completed transaction");
+      logger.atSevere().withCause(e).log(
+          "cannot close or delete a file of a completed transaction");
     }
   }
 }

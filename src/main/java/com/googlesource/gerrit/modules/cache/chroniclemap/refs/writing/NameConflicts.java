@@ -168,7 +168,10 @@ final class NameConflicts {
    */
   boolean isInFreeFolder(ParsedRefs packed, ReceiveCommand command) {
     String name = command.getRefName();
-    return isCreated(command) && isFree(packed, name) && name.startsWith(freeFolder);
+    return isCreated(command)
+        && isFree(packed, name)
+        && freeFolder != null
+        && name.startsWith(freeFolder);
   }
 
   /** Whether there are no packed refs above and below a name. Two names of a change cost one. */

@@ -85,7 +85,7 @@ record Recovery(RepositoryFiles refs, RepositoryWriter writes) {
     } catch (IOException | RuntimeException e) {
       failed(refs.paths.transactions, e);
     } finally {
-      dead.forEach(Dead::close);
+      dead.forEach(each -> JournalFolder.close(each.owner));
     }
     return !dead.isEmpty();
   }
@@ -123,15 +123,7 @@ record Recovery(RepositoryFiles refs, RepositoryWriter writes) {
   }
 
   /** The files of a dead process, which this thread has taken. */
-  private record Dead(JournalOwner.Taken owner, List<Journal.Found> journals) {
-    void close() {
-      try {
-        owner.close();
-      } catch (IOException e) {
-        failed(owner.file(), e);
-      }
-    }
-  }
+  private record Dead(JournalOwner.Taken owner, List<Journal.Found> journals) {}
 
   private void takeDead(List<Dead> dead) throws IOException {
     Set<Path> owners = new TreeSet<>();

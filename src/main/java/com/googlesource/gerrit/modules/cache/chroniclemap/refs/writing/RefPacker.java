@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
 
+import com.google.common.collect.Lists;
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.EmptyRefFolders;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
@@ -24,9 +25,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Repositor
 import java.io.IOException;
 import java.nio.file.Files;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.errors.MissingObjectException;
@@ -75,8 +74,20 @@ record RefPacker(UpdateContext context, RepositoryFiles refs) {
    */
   private static final long LISTING_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
-  /** A value to be packed. */
-  private record Peeled(ObjectId id, @Nullable ObjectId peeled) {}
+  /** A ref to be packed with its value. */
+  private static final class Packed extends HeldLocks.LockedRef {
+    @Nullable final ObjectId peeled;
+
+    Packed(Ref ref, @Nullable ObjectId peeled) {
+      super(ref.getName(), ref.getObjectId());
+      this.peeled = peeled;
+    }
+
+    /** Whether a ref has the value. */
+    boolean isValueOf(@Nullable Ref ref) {
+      return ref != null && !ref.isSymbolic() && newId.equals(ref.getObjectId());
+    }
+  }
 
   /**
    * Packs the loose refs if there are too many. Refs that stay loose (broken, symbolic or locked)
@@ -141,19 +152,14 @@ record RefPacker(UpdateContext context, RepositoryFiles refs) {
     List<Ref> found = refs.loose.scanReadable(all ? Constants.R_REFS : Constants.R_TAGS);
     monitor.beginTask(JGitText.get().packRefs, found.size());
     try {
-      Map<String, Ref> loose = new LinkedHashMap<>();
-      for (Ref ref : found) {
-        loose.put(ref.getName(), ref);
-        monitor.update(1);
-      }
-      packAndPrune(loose);
+      monitor.update(found.size());
+      packAndPrune(peel(found));
     } finally {
       monitor.endTask();
     }
   }
 
-  private void packAndPrune(Map<String, Ref> loose) throws IOException {
-    Map<String, Peeled> values = peel(loose);
+  private void packAndPrune(List<Packed> values) throws IOException {
     if (values.isEmpty()) {
       return;
     }
@@ -163,26 +169,22 @@ record RefPacker(UpdateContext context, RepositoryFiles refs) {
           (packed, edits) -> collect(values, packed, edits),
           new PackedRefsQueue.Options(none, false, true));
     }
-    List<String> names = new ArrayList<>(values.keySet());
-    for (int i = 0; i < names.size(); i += MAX_PRUNED_TOGETHER) {
-      pruneOrSkip(names.subList(i, Math.min(names.size(), i + MAX_PRUNED_TOGETHER)), values);
+    for (List<Packed> together : Lists.partition(values, MAX_PRUNED_TOGETHER)) {
+      pruneOrSkip(together);
     }
   }
 
-  private Map<String, Peeled> peel(Map<String, Ref> loose) throws IOException {
-    Map<String, Peeled> values = new LinkedHashMap<>();
+  private List<Packed> peel(List<Ref> loose) throws IOException {
+    List<Packed> values = new ArrayList<>();
     List<String> broken = new ArrayList<>();
     try (RevWalk walk = new RevWalk(refs.repository)) {
-      for (Ref ref : loose.values()) {
+      for (Ref ref : loose) {
         if (ref.isSymbolic() || !Journal.canName(ref.getName())) {
           continue;
         }
         try {
           RevObject object = walk.parseAny(ref.getObjectId());
-          values.put(
-              ref.getName(),
-              new Peeled(
-                  ref.getObjectId(), object instanceof RevTag ? walk.peel(object).copy() : null));
+          values.add(new Packed(ref, object instanceof RevTag ? walk.peel(object).copy() : null));
         } catch (MissingObjectException e) {
           // One broken ref should not keep the others from being packed.
           broken.add(ref.getName());
@@ -199,62 +201,50 @@ record RefPacker(UpdateContext context, RepositoryFiles refs) {
   }
 
   /** Collects the refs that still have the value read before. */
-  private void collect(Map<String, Peeled> values, ParsedRefs packed, PackedEdits edits)
+  private void collect(List<Packed> values, ParsedRefs packed, PackedEdits edits)
       throws IOException {
-    for (Map.Entry<String, Peeled> entry : values.entrySet()) {
-      String name = entry.getKey();
-      Peeled value = entry.getValue();
+    for (Packed value : values) {
       // An NFS client caches that a file is missing, and would miss another machine's new lock.
-      refs.loose.refreshFolder(name);
-      if (!Files.notExists(RefPaths.lockOf(refs.paths.loose(name)))) {
+      refs.loose.refreshFolder(value.name);
+      if (!Files.notExists(RefPaths.lockOf(refs.paths.loose(value.name)))) {
         // A lock holder may be deleting the ref, and have seen that it is not packed.
         continue;
       }
-      Ref now = refs.loose.readFile(name);
-      if (now == null || now.isSymbolic() || !value.id.equals(now.getObjectId())) {
-        continue;
-      }
-      Ref before = packed.exactRef(name);
-      if (before == null || !before.isPeeled() || !value.id.equals(before.getObjectId())) {
-        edits.set(name, value.id, value.peeled);
+      Ref before = packed.exactRef(value.name);
+      if (value.isValueOf(refs.loose.readFile(value.name))
+          && !(value.isValueOf(before) && before.isPeeled())) {
+        edits.set(value.name, value.newId, value.peeled);
       }
     }
   }
 
   // ---- deleting the files of packed refs
 
-  private void pruneOrSkip(List<String> names, Map<String, Peeled> values) throws IOException {
-    List<HeldLocks.LockedRef> packed =
-        names.stream().sorted().map(n -> new HeldLocks.LockedRef(n, values.get(n).id)).toList();
-    try (HeldLocks locks = context.lock(packed, 0)) {
-      prune(packed, locks.names);
+  private void pruneOrSkip(List<Packed> values) throws IOException {
+    try (HeldLocks locks = context.lock(values, 0)) {
+      prune(values, locks.names);
     } catch (RefReader.LeftToJGit e) {
       return; // these refs stay loose
     } catch (RefusedException e) {
       // Another writer has one of the refs. The others are packed without it.
-      if (names.size() > 1) {
-        int middle = names.size() / 2;
-        pruneOrSkip(names.subList(0, middle), values);
-        pruneOrSkip(names.subList(middle, names.size()), values);
+      if (values.size() > 1) {
+        int middle = values.size() / 2;
+        pruneOrSkip(values.subList(0, middle));
+        pruneOrSkip(values.subList(middle, values.size()));
       }
     }
   }
 
   /** Deletes the files of packed refs, under their locks. */
-  private void prune(List<HeldLocks.LockedRef> locked, List<String> names) throws IOException {
+  private void prune(List<Packed> values, List<String> names) throws IOException {
     // The list is read under the locks, so it lacks a ref that was deleted and made again.
     ParsedRefs packed = refs.lockedReader.packed();
     NameConflicts.ForeignLocks others = new NameConflicts.ForeignLocks(refs.paths, names);
-    for (HeldLocks.LockedRef ref : locked) {
-      Ref now = refs.loose.readFile(ref.name);
-      Ref then = packed.exactRef(ref.name);
-      if (now != null
-          && !now.isSymbolic()
-          && ref.newId.equals(now.getObjectId())
-          && then != null
-          && ref.newId.equals(then.getObjectId())
-          && others.above(ref.name) == null) {
-        ref.deleteLoose();
+    for (Packed value : values) {
+      if (value.isValueOf(refs.loose.readFile(value.name))
+          && value.isValueOf(packed.exactRef(value.name))
+          && others.above(value.name) == null) {
+        value.deleteLoose();
       }
     }
   }
