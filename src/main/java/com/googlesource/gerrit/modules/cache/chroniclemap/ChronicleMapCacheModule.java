@@ -25,7 +25,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.admin.CacheMetrics;
 import com.googlesource.gerrit.modules.cache.chroniclemap.admin.RunningJar;
 import com.googlesource.gerrit.modules.cache.chroniclemap.admin.SharedMetrics;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CachesModule;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.WarmUp;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreDirectory;
 import org.eclipse.jgit.lib.Config;
 
 /**
@@ -50,7 +50,7 @@ public class ChronicleMapCacheModule extends LifecycleModule {
 
   @Override
   protected void configure() {
-    WarmUp.begin();
+    StoreDirectory.warmUp();
     listener().toInstance(new RunningJar());
     install(new CachesModule());
     listener().to(CacheMetrics.class);

@@ -21,7 +21,7 @@ import com.google.inject.Inject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.admin.RefsMetrics;
 import com.googlesource.gerrit.modules.cache.chroniclemap.admin.RunningJar;
 import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.RepositoriesModule;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.WarmUp;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreDirectory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.transport.TransportModule;
 import org.eclipse.jgit.lib.Config;
 
@@ -49,7 +49,7 @@ public class PackedRefsModule extends LifecycleModule {
 
   @Override
   protected void configure() {
-    WarmUp.begin();
+    StoreDirectory.warmUp();
     listener().toInstance(new RunningJar());
     install(new RepositoriesModule());
     if (config.getBoolean("packedRefs", null, "enabled", true)) {

@@ -135,8 +135,6 @@ class ArchitectureTest {
     check(
         layeredArchitecture().consideringOnlyDependenciesInAnyPackage(ROOT + ".."),
         Map.of(
-            "store.pending",
-            Set.of("store"),
             files,
             Set.of("store"),
             values,

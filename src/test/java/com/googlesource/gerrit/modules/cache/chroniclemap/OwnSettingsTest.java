@@ -153,15 +153,6 @@ class OwnSettingsTest {
         .containsMatch("WARN .*cache.git_file_diff.diskLimt in .* no effect.* diskLimit, memory");
   }
 
-  @Test
-  void aSettingOfAnEarlierVersionIsNamedWithTheWayOut() throws Exception {
-    set("cache-chroniclemap.sharedCertificates", "redis.crt");
-    var unused = new ChronicleMapCacheModule(site, config);
-    assertThat(errorLog())
-        .containsMatch(
-            "WARN .*sharedCertificates in .* no effect.* Java's trust store.*several.md");
-  }
-
   /** It may have settings of its own, and a wrong one is that plugin's alone. */
   @Test
   void theCachesOfAPluginAreItsOwn() throws Exception {

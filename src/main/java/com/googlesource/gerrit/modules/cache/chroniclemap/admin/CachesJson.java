@@ -66,12 +66,8 @@ final class CachesJson {
     return GSON.toJsonTree(all.stream().map(json).toList());
   }
 
-  /** The figures that each store has, of caches and of parsed ref lists. */
-  static JsonObject store(StoreStats stats) {
-    return figures(stats, CacheMetrics.OF_STORE, stats);
-  }
-
-  private static <R> JsonObject figures(StoreStats stats, List<Metric<R>> metrics, R report) {
+  /** The state and the figures of a store. */
+  static <R> JsonObject figures(StoreStats stats, List<Metric<R>> metrics, R report) {
     JsonObject out = new JsonObject();
     out.addProperty("state", lower(stats.state()));
     for (Metric<R> metric : metrics) {

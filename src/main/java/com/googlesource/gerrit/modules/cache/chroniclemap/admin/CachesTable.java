@@ -56,7 +56,7 @@ final class CachesTable {
     String counted = Units.counted(reports.size(), "cache", "caches");
     table.row(counted, all.fill("{entries}|{disk_bytes}"));
     List<String> notes = new ArrayList<>();
-    notes.add(activity(all));
+    notes.add(all.fill("Expired since the start: {expired}; queued for writing now: {queued}."));
     for (CacheReport report : reports) {
       StartReport start = report.disk().start();
       if (start.kind() != StartReport.Kind.NONE && !start.told().isEmpty()) {
@@ -77,11 +77,6 @@ final class CachesTable {
             + Units.percent(figures.get("hits"), figures.get("reads"))
             + figures.fill("|{evicted}|")
             + start.word);
-  }
-
-  /** The totals of figures that have no column. The JSON output has them for each cache. */
-  private static String activity(Figures all) {
-    return all.fill("Expired since the start: {expired}; queued for writing now: {queued}.");
   }
 
   /** Why a cache is in memory only, and the way out; empty if it has its file. */

@@ -80,20 +80,16 @@ final class Problems {
     }
   }
 
-  /** What a figure counts. */
-  private enum Counted {
-    /** What is there now, and a repair drops. */
-    DAMAGE_LEFT,
-    /** What was found since the start, and is told once none is left. */
-    DAMAGE_FOUND,
-    /** What has failed since the start. */
-    FAILURES
-  }
-
   /** A figure that should be 0. */
-  private record Kind(String name, Counted counted, String meaning, String paragraph) {
-    static Kind count(String name, String meaning, String paragraph) {
-      return new Kind(name, Counted.FAILURES, meaning, paragraph);
+  private record Kind(String name, String meaning, String paragraph) {
+    /** Whether it is what is there now, and a repair drops. */
+    boolean isDamageLeft() {
+      return name.equals("unrepaired");
+    }
+
+    /** Whether it is what was found since the start, and is told once none is left. */
+    boolean isDamageFound() {
+      return name.equals("damaged");
     }
   }
 
@@ -113,38 +109,36 @@ final class Problems {
       ImmutableList.of(
           new Kind(
               "unrepaired",
-              Counted.DAMAGE_LEFT,
               "A read of such an entry finds nothing, and drops it. Repair (verify --repair) drops all"
                   + " of them, and keeps the rest.",
               "damaged-entries"),
           new Kind(
               "damaged",
-              Counted.DAMAGE_FOUND,
               "None is known to be left. A kill damages one at most; if there were more, suspect the"
                   + " disk or memory.",
               "damaged-entries"),
-          Kind.count(
+          new Kind(
               "faults",
               "The log has the file and the reason. Check the disk.",
               "errors-of-the-disk"),
-          Kind.count(
+          new Kind(
               "not_stored",
               "Values were put faster than the disk writes, or are larger than the limit allows: see"
                   + " the log.",
               "values-not-stored"),
-          Kind.count(
+          new Kind(
               "serializer_errors",
               "It is computed again. After an upgrade this is normal once; else flush the cache.",
               "values-rejected"),
-          Kind.count(
+          new Kind(
               "left_to_jgit",
               "Answers are right, but slower. The command refs names the project and the reason.",
               "refs-left-to-jgit"),
-          Kind.count(
+          new Kind(
               "no_memory",
               "JGit answers instead. Raise -XX:MaxDirectMemorySize.",
               "refs-left-to-jgit"),
-          Kind.count(
+          new Kind(
               "failures",
               "Answers are right, but slower. The log has the reason.",
               "refs-left-to-jgit"));
@@ -322,11 +316,11 @@ final class Problems {
   private void findKinds(String subject, Figures figures) {
     for (Kind kind : KINDS) {
       long count = figures.get(kind.name);
-      boolean isToldAlready = kind.counted == Counted.DAMAGE_FOUND && figures.get("unrepaired") > 0;
+      boolean isToldAlready = kind.isDamageFound() && figures.get("unrepaired") > 0;
       if (count > 0 && !isToldAlready) {
-        boolean isLeft = kind.counted == Counted.DAMAGE_LEFT;
+        boolean isLeft = kind.isDamageLeft();
         long last = isLeft ? now : lastRise(subject, kind.name);
-        boolean isOver = kind.counted == Counted.DAMAGE_FOUND || !isRecent(last);
+        boolean isOver = kind.isDamageFound() || !isRecent(last);
         Level level = isOver ? Level.WAS : Level.NOW;
         String text = figures.meaning(kind.name) + ": " + Units.count(count);
         String since = isLeft ? "" : " since the start";

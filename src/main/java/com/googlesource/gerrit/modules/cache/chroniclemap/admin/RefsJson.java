@@ -38,7 +38,10 @@ final class RefsJson {
     add(all, figures);
     all.addProperty("last_parse", totals.counts().lastParse.get());
     totals.memoryOnlyReason().ifPresent(why -> all.addProperty("memory_only_reason", why));
-    totals.disk().ifPresent(stats -> all.add("disk", CachesJson.store(stats)));
+    totals
+        .disk()
+        .ifPresent(
+            stats -> all.add("disk", CachesJson.figures(stats, CacheMetrics.OF_STORE, stats)));
     root.add("totals", all);
     List<String> missing = Member.missing().stream().map(Member::warning).toList();
     root.add("missing_members", CachesJson.GSON.toJsonTree(missing));

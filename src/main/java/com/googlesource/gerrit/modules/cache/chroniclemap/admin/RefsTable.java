@@ -61,14 +61,10 @@ final class RefsTable {
         TextTable.shorten(refs.project(), NAME_WIDTH),
         (report.inMemory()
                 ? figures.fill("{refs}|{packed_bytes}|{off_heap_bytes}|")
-                    + perRef(report.offHeapBytes(), report.refs())
+                    + (report.refs() == 0 ? "" : Units.count(report.offHeapBytes() / report.refs()))
                 : "-|-|-|")
             + figures.fill("|{parses}|{checks}|{lookups}|")
             + time(figures.get("last_parse")));
-  }
-
-  private static String perRef(long bytes, long refs) {
-    return refs == 0 ? "" : Units.count(bytes / refs);
   }
 
   private static String time(long millis) {

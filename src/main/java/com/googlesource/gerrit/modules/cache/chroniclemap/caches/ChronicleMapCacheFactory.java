@@ -197,14 +197,6 @@ final class ChronicleMapCacheFactory
   }
 
   /**
-   * Whether the store of a cache must not be used once it misses a change. An offline program only
-   * invalidates what it has computed.
-   */
-  private boolean canBeStale(PersistentCacheDef<?, ?> def) {
-    return !PureCaches.NAMES.contains(def.name()) && !settings.isOfflineProgram();
-  }
-
-  /**
    * Records that all stores that can be stale may be stale when the folder is opened next; returns
    * whether that is recorded.
    */
@@ -390,7 +382,8 @@ final class ChronicleMapCacheFactory
 
   /** Deletes the store of a cache in memory only, which would miss the invalidations. */
   private void discard(PersistentCacheDef<?, ?> def) {
-    if (!canBeStale(def)) {
+    // An offline program only invalidates what it has computed.
+    if (PureCaches.NAMES.contains(def.name()) || settings.isOfflineProgram()) {
       return;
     }
     try {

@@ -18,14 +18,12 @@ import static com.google.common.base.Strings.lenientFormat;
 import static java.util.concurrent.TimeUnit.SECONDS;
 import static java.util.stream.Collectors.joining;
 
-import com.google.common.base.Ascii;
 import com.google.common.base.Strings;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.server.config.ConfigUtil;
 import com.google.inject.ProvisionException;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
 import org.eclipse.jgit.lib.Config;
 
 /**
@@ -48,12 +46,6 @@ public record Setting(String name, String allowed, Reader reader) {
           time("maxAge"),
           time("refreshAfterWrite"),
           time("expireFromMemoryAfterAccess"));
-
-  /** What to do instead of settings of earlier versions, by their names in lower case. */
-  private static final Map<String, String> GONE =
-      Map.of(
-          "sharedcertificates",
-          "; add those certificates to Java's trust store, as several.md of the documentation says");
 
   /** Reads a value, and throws an exception if the value is invalid. */
   public interface Reader {
@@ -125,8 +117,7 @@ public record Setting(String name, String allowed, Reader reader) {
                     section,
                     key,
                     section,
-                    settings.stream().map(Setting::name).collect(joining(", "))
-                        + GONE.getOrDefault(Ascii.toLowerCase(key), "")))
+                    settings.stream().map(Setting::name).collect(joining(", "))))
         .toList();
   }
 

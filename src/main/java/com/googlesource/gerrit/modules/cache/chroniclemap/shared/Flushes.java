@@ -68,7 +68,7 @@ final class Flushes {
             .map(each -> each.getKey() + " " + each.getValue() + "\n")
             .collect(Collectors.joining());
     try {
-      AtomicFile.replace(file, text);
+      AtomicFile.replace(file, text.getBytes(UTF_8));
     } catch (IOException e) {
       logger.atWarning().withCause(e).log(
           "Cannot note in %s that cache %s was flushed: after a restart, its values may come back"

@@ -76,7 +76,6 @@ final class RedisLog implements RecordLog {
   private static final Duration LIFE = Duration.ofDays(30);
 
   private static final Duration RENEWAL_INTERVAL = Duration.ofHours(1);
-  private static final Duration SHRINK_INTERVAL = Duration.ofMinutes(1);
 
   /** What an entry is taken for if it may not be measured: the size of a full record. */
   private static final long ASSUMED_BYTES = Batch.FULL_BYTES;
@@ -94,7 +93,6 @@ final class RedisLog implements RecordLog {
 
   private long nextMeasure = System.nanoTime();
   private long nextRenewal = System.nanoTime();
-  private long nextShrink = System.nanoTime();
 
   /**
    * Connects to a stream.
@@ -179,33 +177,15 @@ final class RedisLog implements RecordLog {
       call(() -> client.xadd(keyBytes, trimmed, Map.of(FIELD, record)));
       call(this::postponeEnd);
     } catch (FullException e) {
+      // An append that is refused does not trim either.
       try {
-        call(this::shrink);
+        measure();
+        call(() -> client.xtrim(keyBytes, maxRecords, /* approximateLength= */ false));
       } catch (IOException again) {
         e.addSuppressed(again);
       }
       throw e;
     }
-  }
-
-  /** Makes room on a server that is full, as an append that is refused does not trim either. */
-  private boolean shrink() throws IOException {
-    if (System.nanoTime() - nextShrink < 0) {
-      return false;
-    }
-    nextShrink = System.nanoTime() + SHRINK_INTERVAL.toNanos();
-    try {
-      // If others have filled the server, the log could shrink to nothing and not make room.
-      if (2 * bytes(FEW_SAMPLES)
-          >= Long.parseLong(info("memory").getProperty("used_memory", "0"))) {
-        long records = client.xlen(keyBytes);
-        return client.xtrim(keyBytes, records - records / 10 - 1, /* approximateLength= */ false)
-            > 0;
-      }
-    } catch (JedisAccessControlException e) {
-      // Then nothing is appended until others make room.
-    }
-    return false;
   }
 
   private void measure() throws IOException {

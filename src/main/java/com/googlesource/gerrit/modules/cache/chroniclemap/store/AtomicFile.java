@@ -14,8 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentReader;
 import java.io.IOException;
@@ -41,11 +39,6 @@ public final class AtomicFile {
   private AtomicFile() {}
 
   /** Replaces a file. It has its old content or the new one whatever fails, and after a crash. */
-  public static void replace(Path file, String text) throws IOException {
-    replace(file, text.getBytes(UTF_8));
-  }
-
-  /** The same for any bytes. */
   public static void replace(Path file, byte[] content) throws IOException {
     Path next = file.resolveSibling(file.getFileName() + ".next");
     Files.deleteIfExists(next);

@@ -20,18 +20,15 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.Ol
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FileReplacedException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.DiscardMarkers;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFile;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
 import java.util.Optional;
-import java.util.PrimitiveIterator.OfInt;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.logging.Level;
-import java.util.stream.IntStream;
 
 /**
  * The file that a store uses now, and the state that follows from it: the file is opened, replaced
@@ -47,12 +44,6 @@ final class CurrentFile {
 
   /** Bytes from which the system is advised of random access as soon as the file is open. */
   private static final long LARGE = 256 << 20;
-
-  /**
-   * When segments that may be damaged, and that were not used until then, are checked: not while
-   * the server starts.
-   */
-  private static final long CHECK_AFTER_SECONDS = 60;
 
   private static final long MIN_PAUSE_MILLIS = TimeUnit.MINUTES.toMillis(1);
   private static final long MAX_PAUSE_MILLIS = TimeUnit.MINUTES.toMillis(10);
@@ -89,9 +80,6 @@ final class CurrentFile {
 
   /** Whether the files are marked because they miss a change. Guarded by {@link #switching}. */
   private boolean missedNoted;
-
-  /** The segments that are checked in the background. */
-  private volatile OfInt checking;
 
   /** Whether all values were removed before the file was open. Guarded by the writer lock. */
   private boolean clearWhenOpen;
@@ -251,10 +239,6 @@ final class CurrentFile {
     if (opening.diskBytes() >= LARGE) {
       // At once, as the page cache may be cold; for smaller files, the periodic upkeep does this.
       context.threads.onDiskThread(opening::expectRandomAccess);
-    }
-    if (opening.state().counts.unchecked() > 0) {
-      boolean unused =
-          context.threads.later(this::checkRest, CHECK_AFTER_SECONDS, TimeUnit.SECONDS);
     }
   }
 
@@ -478,39 +462,6 @@ final class CurrentFile {
     }
   }
 
-  /**
-   * Repairs or empties, where needed, the segments that were not used yet; one at a time. This
-   * takes the place of the last call, which may not have come to its end.
-   */
-  void checkRest() {
-    StoreFile checked = file;
-    if (checked != null) {
-      OfInt segments = IntStream.range(0, checked.state().counts.segments).iterator();
-      checking = segments;
-      context.threads.inSteps(
-          () ->
-              checking == segments
-                  && uses(checked)
-                  && checked.state().counts.unchecked() > 0
-                  && segments.hasNext()
-                  && check(checked, segments.nextInt()));
-    }
-  }
-
-  private boolean check(StoreFile checked, int segment) {
-    try {
-      checked.check(segment);
-      return true;
-    } catch (StoreBusyException e) {
-      // This segment is checked when it is first used.
-      logger.atFine().withCause(e).log("Cache %s", context.settings.name());
-      return true;
-    } catch (RuntimeException | InternalError | LinkageError e) {
-      fail(checked, e);
-    }
-    return false;
-  }
-
   // ---- the end
 
   /**
@@ -697,7 +648,7 @@ final class CurrentFile {
   private boolean forgetIf(Optional<LostContentException> evidence) {
     lost = evidence;
     return evidence.isEmpty()
-        || orWarn(() -> context.files.discard(evidence.get(), context::endSeed));
+        || orWarn(() -> context.files.discard(/* all= */ false, evidence.get(), context::endSeed));
   }
 
   private boolean orWarn(Disk.Step step) {

@@ -19,6 +19,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.Ol
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEntryException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMapBuilder;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentReader;
@@ -26,8 +27,8 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredKey
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredValue;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles.FileName;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Evict;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueTable;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueTable.Evict;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -98,7 +99,9 @@ record FileMaker(StoreContext context) {
    */
   StoreFile fitting(StoreFile file) throws IOException {
     boolean fits = file.bytes() == context.settings.maxBytes();
-    if (fits && (file.hasDefaultSlots() || !file.values.isShortOfSlots())) {
+    // Slots suit values of any size in all files but of version 1.0.0.
+    boolean suits = file.name.bytesPerSlot() == Geometry.DEFAULT_BYTES_PER_SLOT;
+    if (fits && (suits || !file.values.isShortOfSlots())) {
       return file;
     }
     StoreFile made = null;
@@ -135,7 +138,7 @@ record FileMaker(StoreContext context) {
     }
     try (SegmentReader reader = from.reader()) {
       for (int i = 0; i < from.state().counts.segments; i++) {
-        from.check(i);
+        var unused = from.values.map.check(i);
         List<byte[]> keys = new ArrayList<>();
         context.counts.damaged.add(
             reader.read(

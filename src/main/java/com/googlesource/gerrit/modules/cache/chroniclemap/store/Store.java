@@ -21,9 +21,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusy
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredKey;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredValue;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFile;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.HashedKey;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrite;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Evict;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueTable.Evict;
 import java.io.IOException;
 import java.util.concurrent.TimeUnit;
 
@@ -73,7 +71,7 @@ public final class Store {
   /** How long a change waits for a disk that does not respond. */
   private static final long BUSY_NANOS = TimeUnit.SECONDS.toNanos(10);
 
-  private final StoreContext context;
+  final StoreContext context;
   final CurrentFile current;
   private final StoreWriter writer;
   final StoreUpkeep upkeep;
@@ -81,8 +79,12 @@ public final class Store {
   private final long maxValue;
   private final int maxKey;
 
-  /** The store that uses the files now; null if there is none. */
-  private volatile Store successor;
+  /**
+   * The store that uses the files now, in which later changes of this one are made once it is
+   * closed; null if there is none. A user that still has this store, such as the old version of a
+   * plugin being replaced, thus invalidates what both stores read.
+   */
+  volatile Store successor;
 
   /** Creates a store whose file is not open yet. */
   Store(StoreContext context) {
@@ -143,7 +145,7 @@ public final class Store {
           context.pending.isEmpty() ? null : context.pending.get(new HashedKey(key));
       if (waiting != null) {
         // Even if it is superseded, others may have read it; the value in the file is older.
-        return waiting.value() == null || waiting.isSuperseded(context.tickets.removals())
+        return waiting.value() == null || waiting.isSuperseded(context.tickets.removals.get())
             ? null
             : new Value(waiting.value(), waiting.created());
       }
@@ -321,7 +323,7 @@ public final class Store {
       file = current.file();
       if (file != null) {
         file.clear();
-        current.checkRest();
+        upkeep.sweep();
       } else if (current.isOpening()) {
         current.clearWhenOpen();
       } else if (successor != null || current.noteMissed(/* all= */ true)) {
@@ -391,7 +393,10 @@ public final class Store {
               if (before != null || isThere(file, keyBytes)) {
                 result[0] = ImportResult.KNOWN;
               } else if (!ticket.hasEnded()) {
-                result[0] = putAbsent(file, key, value, created);
+                result[0] =
+                    writer.put(file, key, value, created, Evict.NEVER_USED)
+                        ? ImportResult.STORED
+                        : ImportResult.NO_ROOM;
               }
               return before;
             });
@@ -405,16 +410,6 @@ public final class Store {
       context.lock.unlock();
     }
     return result[0];
-  }
-
-  private ImportResult putAbsent(StoreFile file, HashedKey key, byte[] value, long created) {
-    if (writer.putIfFits(file, key, value, created)) {
-      return ImportResult.STORED;
-    }
-    return !file.values.isTooLarge(value)
-            && file.values.put(key.bytes, value, created, Evict.NEVER_USED)
-        ? ImportResult.STORED
-        : ImportResult.NO_ROOM;
   }
 
   /** Whether there is a file, which may fail at any time. */
@@ -520,7 +515,6 @@ public final class Store {
       fitting = PendingWrite.remove();
     }
     Change change = new Change(fitting);
-    boolean isMade = false;
     // Only tried, as a thread that waits for the lock would wait for the writes of others.
     boolean mayWrite = context.lock.tryLock();
     try {
@@ -534,12 +528,12 @@ public final class Store {
         }
       }
       finish(change, key, write, hasRoom);
-      isMade = true;
       return change.ticket;
-    } finally {
-      if (!isMade && change.ticket != null) {
+    } catch (RuntimeException | Error e) {
+      if (change.ticket != null) {
         change.ticket.close();
       }
+      throw e;
     }
   }
 
@@ -647,11 +641,6 @@ public final class Store {
 
   // ---- opening and closing
 
-  /** Whether it is being closed, or was. */
-  boolean isClosing() {
-    return context.isClosing;
-  }
-
   /** Returns when the file is open, or opening it has failed. */
   public void awaitOpened() throws InterruptedException {
     current.opened.await();
@@ -664,15 +653,6 @@ public final class Store {
   void closeAndRelease() {
     current.close();
     current.release();
-  }
-
-  /**
-   * Has later changes of this store, once it is closed, made in another store of the same files. A
-   * user that still has this store, such as the old version of a plugin being replaced, thus
-   * invalidates what both stores read.
-   */
-  void forwardTo(Store other) {
-    successor = other;
   }
 
   // ---- upkeep

@@ -20,7 +20,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContent
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrites;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Usage;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueTable;
 import java.io.IOException;

@@ -16,12 +16,13 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.base.Strings.lenientFormat;
 
-import com.google.common.flogger.FluentLogger;
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreUnavailableException.User;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMapBuilder;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.DiscardMarkers;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles;
 import java.io.IOException;
 import java.lang.ref.WeakReference;
@@ -55,7 +56,7 @@ import java.util.function.LongSupplier;
  * <p>All methods may be called from any thread.
  */
 public final class StoreDirectory implements AutoCloseable {
-  private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+  private static final AtomicBoolean warm = new AtomicBoolean();
   private static final long SWEEP_SECONDS = 60;
 
   /** Less than between two sweeps. */
@@ -171,6 +172,20 @@ public final class StoreDirectory implements AutoCloseable {
         path, new Disk(), System::currentTimeMillis, StoreThreads::named, whenLocked, distrust);
   }
 
+  /**
+   * Begins to load Chronicle-Map's classes on a thread of its own, once per process. That takes a
+   * third of a second of one processor, for which a server's start would wait at its first store.
+   * Returns at once and never throws. Does nothing if flags are missing.
+   */
+  public static void warmUp() {
+    if (JvmFlags.missing().isEmpty() && warm.compareAndSet(false, true)) {
+      boolean unused =
+          StoreThreads.start(
+              "cache-chroniclemap-warm-up",
+              () -> StoreThreads.doOnce("all", RecordMapBuilder::warmUp));
+    }
+  }
+
   /** Why the folder is not open, so that all stores are in memory only; empty if it is open. */
   public Optional<String> obstacle() {
     return Optional.ofNullable(obstacle)
@@ -181,19 +196,10 @@ public final class StoreDirectory implements AutoCloseable {
   void sweep() {
     if (sweeping.tryLock()) {
       try {
-        snapshot().forEach(StoreDirectory::sweepAlone);
+        snapshot().forEach(store -> StoreThreads.doOnce(store.name(), store::everyMinute));
       } finally {
         sweeping.unlock();
       }
-    }
-  }
-
-  /** Runs the periodic upkeep of a store. A failure does not keep it from the others. */
-  private static void sweepAlone(Store store) {
-    try {
-      store.everyMinute();
-    } catch (RuntimeException | Error e) {
-      logger.atSevere().withCause(e).log("Cache %s: cannot look for old values", store.name());
     }
   }
 
@@ -232,19 +238,15 @@ public final class StoreDirectory implements AutoCloseable {
 
   static StoreDirectory open(Path path, Disk disk, LongSupplier clock)
       throws StoreUnavailableException {
-    return open(path, disk, clock, StoreThreads::named);
-  }
-
-  static StoreDirectory open(
-      Path path, Disk disk, LongSupplier clock, Function<String, ThreadFactory> named)
-      throws StoreUnavailableException {
-    StoreDirectory made = new StoreDirectory(path, disk, clock, named, folder -> {}, () -> false);
-    made.tryNow();
-    if (made.obstacle != null) {
+    StoreDirectory made =
+        new StoreDirectory(path, disk, clock, StoreThreads::named, folder -> {}, () -> false);
+    try {
+      made.openWhenFree(Duration.ZERO, who -> {});
+      return made;
+    } catch (StoreUnavailableException e) {
       made.close();
-      throw made.obstacle;
+      throw e;
     }
-    return made;
   }
 
   private void tryNow() {
@@ -356,7 +358,7 @@ public final class StoreDirectory implements AutoCloseable {
       files.markers.mark();
       endSeed.run();
     } else {
-      files.discardAllVersions(endSeed);
+      files.discard(/* all= */ true, DiscardMarkers.missedChange(), endSeed);
     }
   }
 
@@ -410,7 +412,7 @@ public final class StoreDirectory implements AutoCloseable {
     // The other one, which is open, or one that was closed.
     Store older = before == null ? null : before.get();
     if (older != null) {
-      older.forwardTo(store);
+      older.successor = store;
     }
     other.ifPresent(Store::closeAndRelease);
     Runnable opening = () -> store.current.open().ifPresent(onOpened);
@@ -456,15 +458,6 @@ public final class StoreDirectory implements AutoCloseable {
     return stores.values().stream().map(shared -> shared.store).toList();
   }
 
-  /** Closes a store. A failure does not keep the others from being closed. */
-  private static void closeAlone(Store store) {
-    try {
-      store.current.close();
-    } catch (RuntimeException | Error e) {
-      logger.atSevere().withCause(e).log("Cache %s: cannot be closed", store.name());
-    }
-  }
-
   /** Closes all stores and unlocks the folder. */
   @Override
   public void close() {
@@ -492,7 +485,7 @@ public final class StoreDirectory implements AutoCloseable {
       return;
     }
     long deadline = System.nanoTime() + SETTLE_NANOS;
-    inParallel(all, StoreDirectory::closeAlone, Long.MAX_VALUE);
+    inParallel(all, store -> store.current.close(), Long.MAX_VALUE);
     AtomicBoolean ours = new AtomicBoolean(true);
     inParallel(all, store -> store.current.forceClosed(ours), deadline - System.nanoTime());
     synchronized (ours) {
@@ -504,7 +497,8 @@ public final class StoreDirectory implements AutoCloseable {
   /** See {@link StoreThreads#inParallel}. */
   private void inParallel(List<Store> all, Consumer<Store> task, long nanos) {
     List<Runnable> tasks = new ArrayList<>();
-    all.forEach(store -> tasks.add(() -> task.accept(store)));
+    all.forEach(
+        store -> tasks.add(() -> StoreThreads.doOnce(store.name(), () -> task.accept(store))));
     threads.inParallel(tasks, nanos);
   }
 }

@@ -20,7 +20,7 @@ import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileVerdict;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState.Verdict;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles.FileName;
@@ -30,8 +30,8 @@ import java.util.Optional;
 
 /**
  * Opens a store's file as it was left, or replaces it with an empty one if there is evidence that
- * its content cannot be trusted; {@link FileVerdict} says how that is decided. The report says what
- * was lost. After any other failure the file is as it was, and may be opened later.
+ * its content cannot be trusted; {@link Verdict} says how that is decided. The report says what was
+ * lost. After any other failure the file is as it was, and may be opened later.
  */
 final class StoreOpener {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
@@ -143,13 +143,13 @@ final class StoreOpener {
   }
 
   private Opened open(FileName found, FileState state) throws IOException {
-    FileVerdict verdict;
+    Verdict verdict;
     boolean isCopy;
     StoreFile file;
     try {
       verdict = state.judge(found.path());
       isCopy = !state.isSameFile(found.path());
-      if (verdict == FileVerdict.LOST) {
+      if (verdict == Verdict.LOST) {
         boolean isDamaged = state.hasDamagedHeader(found.path());
         state.release();
         return replace(
@@ -181,14 +181,14 @@ final class StoreOpener {
     if (context.settings.maxBytes() < found.bytes()) {
       kind = StartReport.Kind.SHRUNK;
       detail = lenientFormat("cache.%s.diskLimit is less than it was", context.settings.name());
-    } else if (verdict == FileVerdict.CLEAN) {
+    } else if (verdict == Verdict.CLEAN) {
       kind = StartReport.Kind.CLEAN;
       detail = "";
-    } else if (verdict == FileVerdict.KILLED && file.values.entries() == 0 && !state.isChanged()) {
+    } else if (verdict == Verdict.KILLED && file.values.entries() == 0 && !state.isChanged()) {
       // As after a start that was refused.
       kind = StartReport.Kind.NEW;
       detail = "";
-    } else if (verdict == FileVerdict.KILLED) {
+    } else if (verdict == Verdict.KILLED) {
       detail = "it was not closed";
     } else if (isCopy) {
       kind = StartReport.Kind.COPY;

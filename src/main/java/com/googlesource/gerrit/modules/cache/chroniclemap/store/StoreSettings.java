@@ -14,8 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
-import static java.util.Objects.requireNonNull;
-
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import java.time.Duration;
 import java.util.Optional;
@@ -44,14 +42,6 @@ public record StoreSettings(
 
   public StoreSettings(String name, int version, long maxBytes, Optional<Duration> maxAge) {
     this(name, version, maxBytes, maxAge, OldValues.MUTABLE);
-  }
-
-  public StoreSettings {
-    requireNonNull(name, "name");
-    requireNonNull(maxAge, "maxAge");
-    if (name.isEmpty()) {
-      throw new IllegalArgumentException("name is empty");
-    }
   }
 
   /**

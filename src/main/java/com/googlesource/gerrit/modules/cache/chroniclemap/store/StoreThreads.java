@@ -203,11 +203,16 @@ final class StoreThreads {
   }
 
   private static void doOnce(Runnable task) {
+    doOnce("all", task);
+  }
+
+  /** Runs a task whose failure does not keep others from being run. */
+  static void doOnce(String cache, Runnable task) {
     try {
       task.run();
     } catch (RuntimeException | Error e) {
       // Rethrown, it would end the thread or the repetition.
-      logger.atSevere().withCause(e).log("a background task failed");
+      logger.atSevere().withCause(e).log("Cache %s: a background task failed", cache);
     }
   }
 
@@ -250,12 +255,12 @@ final class StoreThreads {
       if (!writers.awaitTermination(STOP_SECONDS, TimeUnit.SECONDS)) {
         logger.atWarning().log("the threads of the stores did not stop in %d s", STOP_SECONDS);
       }
-      long nanos = Math.max(deadline - System.nanoTime(), MIN_STOP_NANOS);
-      boolean timerEnded = timer.awaitTermination(nanos, TimeUnit.NANOSECONDS);
-      nanos = Math.max(deadline - System.nanoTime(), MIN_STOP_NANOS);
-      boolean upkeepEnded = upkeep.awaitTermination(nanos, TimeUnit.NANOSECONDS);
-      nanos = Math.max(deadline - System.nanoTime(), MIN_STOP_NANOS);
-      if (!openers.awaitTermination(nanos, TimeUnit.NANOSECONDS) || !upkeepEnded || !timerEnded) {
+      boolean ended = true;
+      for (ThreadPoolExecutor pool : List.of(timer, upkeep, openers)) {
+        long nanos = Math.max(deadline - System.nanoTime(), MIN_STOP_NANOS);
+        ended &= pool.awaitTermination(nanos, TimeUnit.NANOSECONDS);
+      }
+      if (!ended) {
         logger.atInfo().log("a file that was being made is given up");
       }
     } catch (InterruptedException e) {

@@ -31,7 +31,7 @@ import java.util.function.BooleanSupplier;
 import java.util.stream.IntStream;
 
 /**
- * The upkeep of a store's file while requests continue: it is checked, repaired, and swept of
+ * The upkeep of a store's file while requests continue: it is checked, and swept of damage and of
  * values that are too old.
  *
  * <p>Safe for any thread.
@@ -49,8 +49,11 @@ final class StoreUpkeep {
   /** When the use of values was last saved; milliseconds since the epoch. */
   private volatile long lastSave;
 
-  /** When values that are too old were last removed; milliseconds since the epoch. */
+  /** When the last sweep began; milliseconds since the epoch. */
   private volatile long lastSweep;
+
+  /** The last sweep. */
+  private volatile BooleanSupplier sweeping;
 
   /** How many segments were swept, in turns. The next sweep begins with the one that follows. */
   private final AtomicInteger swept = new AtomicInteger();
@@ -103,7 +106,7 @@ final class StoreUpkeep {
   private boolean verifyAll(
       StoreFile file, Progress progress, VerifyCounts counts, boolean repair) {
     try (SegmentReader reader = file.reader()) {
-      if (!whileInUse(file, () -> file.values.verifyHeader(counts))) {
+      if (!whileInUse(file, () -> counts.damaged += file.values.map.hasHeader() ? 0 : 1)) {
         return false;
       }
       int segments = file.state().counts.segments;
@@ -153,18 +156,20 @@ final class StoreUpkeep {
   }
 
   /**
-   * Sweeps when that is due for the maximum age. At each call, also forces the file to disk; every
-   * 10 minutes, saves the use of values.
+   * Sweeps when that is due for the maximum age, or for segments that were not used since the file
+   * was opened. At each call, also forces the file to disk; every 10 minutes, saves the use of
+   * values.
    */
   void everyMinute() {
     long interval = Math.clamp(context.maxAgeMillis / 10, MIN_SWEEP_MILLIS, MAX_SWEEP_MILLIS);
     long now = context.clock.getAsLong();
-    // Also if the clock was set back.
-    if (Math.abs(now - lastSweep) >= interval) {
-      lastSweep = now;
-      sweepExpired();
-    }
     StoreFile file = current.file();
+    // Also if the clock was set back.
+    if (Math.abs(now - lastSweep) >= interval
+        || (file != null && file.state().counts.unchecked() > 0)) {
+      lastSweep = now;
+      sweep();
+    }
     if (file != null) {
       discardIfReplaced(file);
       // Not when the file is opened: that would cost each start some processor time.
@@ -196,23 +201,23 @@ final class StoreUpkeep {
   }
 
   /**
-   * Removes the values that are too old in the background. This takes the place of the last sweep,
-   * which may take longer than the interval: otherwise there would be ever more of them.
+   * Sweeps the file in the background. This takes the place of the last sweep, which may take
+   * longer than the interval: otherwise there would be ever more of them.
    */
-  void sweepExpired() {
-    long begun = lastSweep;
-    BooleanSupplier sweep = sweep();
-    context.threads.inSteps(() -> lastSweep == begun && sweep.getAsBoolean());
+  void sweep() {
+    BooleanSupplier sweep = newSweep();
+    sweeping = sweep;
+    context.threads.inSteps(() -> sweeping == sweep && sweep.getAsBoolean());
   }
 
   /**
-   * A sweep of what is too old: each call reads one of the segments that may hold such values, and
-   * returns false if none is left. It begins where the last one is, so that all have their turn
-   * even if none ever comes to its end.
+   * A sweep, which repairs or empties segments where that is due, and removes what is too old: each
+   * call reads one of the segments that need it, and returns false if none is left. It begins where
+   * the last one is, so that all have their turn even if none ever comes to its end.
    */
-  BooleanSupplier sweep() {
+  BooleanSupplier newSweep() {
     StoreFile file = current.file();
-    if (context.maxAgeMillis == Long.MAX_VALUE || file == null) {
+    if (file == null) {
       return () -> false;
     }
     int all = file.state().counts.segments;
@@ -226,8 +231,7 @@ final class StoreUpkeep {
     context.lock.yieldToWaiters();
     try (SegmentReader reader = file.reader()) {
       LongAdder expired = context.counts.expired;
-      Disk.Step removal =
-          () -> expired.add(file.values.removeOld(segments, reader, context::isTooOld));
+      Disk.Step removal = () -> expired.add(file.values.sweep(segments, reader, context::isTooOld));
       boolean isInUse = whileInUse(file, removal);
       reader.dropPages();
       return isInUse;

@@ -20,10 +20,7 @@ import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredKey;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFile;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.HashedKey;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrite;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrites;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.Evict;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueTable.Evict;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
@@ -159,13 +156,14 @@ final class StoreWriter {
    * @return false if the write has to wait; the older value may then still be in the file
    */
   boolean apply(StoreFile file, HashedKey key, PendingWrite write, boolean mayEvict) {
+    byte[] value = write.value();
     try {
-      if (write.value() == null) {
+      if (value == null) {
         file.values.invalidate(key.bytes);
         file.values.remove(key.bytes);
         return true;
       }
-      if (write.isSuperseded(context.tickets.removals())) {
+      if (write.isSuperseded(context.tickets.removals.get())) {
         // The file was emptied since. A change of the key would have replaced this write.
         return true;
       }
@@ -173,26 +171,19 @@ final class StoreWriter {
         // The value that is replaced may have been evicted.
         file.state().noteChange();
       }
-      if (putIfFits(file, key, write.value(), write.created())) {
+      Evict evict =
+          !mayEvict
+              ? Evict.NONE
+              : context.pending.isFilling() ? Evict.LEAST_USED_IN_HASTE : Evict.LEAST_USED;
+      if (put(file, key, value, write.created(), evict)) {
         countPut(key);
-        return true;
-      }
-      if (!mayEvict) {
+      } else if (!mayEvict) {
         return false;
-      }
-      int length = write.value().length;
-      if (!file.values.isTooLarge(write.value())
-          && file.values.put(
-              key.bytes,
-              write.value(),
-              write.created(),
-              context.pending.isFilling() ? Evict.LEAST_USED_IN_HASTE : Evict.LEAST_USED)) {
-        countPut(key);
       } else if (context.isDiskRefused()) {
         // That was logged.
         context.counts.notStored.increment();
       } else {
-        notStored(length, overLimit(length));
+        notStored(value.length, overLimit(value.length));
       }
     } catch (StoreBusyException e) {
       logger.atFine().withCause(e).log("Cache %s", context.settings.name());
@@ -209,10 +200,17 @@ final class StoreWriter {
     }
   }
 
-  /** Stores a value that has room. */
-  boolean putIfFits(StoreFile file, HashedKey key, byte[] value, long created) {
+  /**
+   * Stores a value if it has room, or else in place of others.
+   *
+   * @param evict which ones
+   */
+  boolean put(StoreFile file, HashedKey key, byte[] value, long created, Evict evict) {
     file.values.expectEvictionIfDue();
-    return file.values.put(key.bytes, value, created, Evict.NONE);
+    return file.values.put(key.bytes, value, created, Evict.NONE)
+        || (evict != Evict.NONE
+            && !file.values.isTooLarge(value)
+            && file.values.put(key.bytes, value, created, evict));
   }
 
   /** The reason why a value does not fit that is larger than the limit allows. */

@@ -14,8 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.HashedKey;
-
 /**
  * A ticket of a key, which tells whether the key was put or invalidated since. Whoever computes a
  * value takes a ticket first ({@link Store#ticket}). A change of the key ends it, so that a value
@@ -51,12 +49,12 @@ public final class Ticket implements AutoCloseable {
     this.tickets = tickets;
     this.key = key;
     this.isOfChange = isOfChange;
-    this.removals = tickets.removals();
+    this.removals = tickets.removals.get();
   }
 
   /** Whether the key was changed since, by itself or with all others, or the ticket is closed. */
   public boolean hasEnded() {
-    return isOver || removals != tickets.removals();
+    return isOver || removals != tickets.removals.get();
   }
 
   /** Ends the ticket, unless another load holds it, too; ends the change of which it is. */

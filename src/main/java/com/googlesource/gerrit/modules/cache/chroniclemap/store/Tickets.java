@@ -14,7 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.HashedKey;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -32,15 +31,11 @@ final class Tickets {
   /** By key: the ticket that its loads share, or that of its last change. */
   final ConcurrentMap<HashedKey, Ticket> open = new ConcurrentHashMap<>(ROOM);
 
-  private final AtomicLong removals = new AtomicLong();
+  /** The number of removals of all values. */
+  final AtomicLong removals = new AtomicLong();
 
   /** The number of removals of all values that are under way outside of the store. */
   private final AtomicInteger removing = new AtomicInteger();
-
-  /** Returns the number of removals of all values. */
-  long removals() {
-    return removals.get();
-  }
 
   /** Takes a ticket that is current until the key is changed; during a change, none is. */
   Ticket take(HashedKey key) {
@@ -49,7 +44,11 @@ final class Tickets {
             key,
             (k, before) -> {
               if (before == null || (!before.isOfChange && before.hasEnded())) {
-                return taken(k);
+                Ticket ticket = new Ticket(this, k, /* isOfChange= */ false);
+                // Asked after the ticket has noted the number of removals. If none is under way
+                // after that, the caller will read what those have left.
+                ticket.isOver = removing.get() != 0;
+                return ticket;
               }
               before.holders += before.isOfChange ? 0 : 1;
               return before;
@@ -60,14 +59,6 @@ final class Tickets {
     Ticket none = new Ticket(this, key, /* isOfChange= */ false);
     none.isOver = true;
     return none;
-  }
-
-  private Ticket taken(HashedKey key) {
-    Ticket ticket = new Ticket(this, key, /* isOfChange= */ false);
-    // Asked after the ticket has noted the number of removals. If none is under way after that, the
-    // caller will read what those have left.
-    ticket.isOver = removing.get() != 0;
-    return ticket;
   }
 
   /** Begins a change of a key, which its ticket ends when it is closed. */

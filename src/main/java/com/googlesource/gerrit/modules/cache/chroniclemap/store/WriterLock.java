@@ -14,7 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrites;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 

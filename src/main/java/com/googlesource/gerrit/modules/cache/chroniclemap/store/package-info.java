@@ -17,8 +17,7 @@
  *
  * <p>This package knows neither Gerrit nor Git. Start reading at {@link
  * com.googlesource.gerrit.modules.cache.chroniclemap.store.Store}, which names its parts. They use
- * {@code pending}, the queued writes, and {@code files}, the files of one store. Below these are
- * {@code values}, whole values in one file; {@code engine}, records in one file, which alone knows
- * Chronicle-Map; and {@code disk}.
+ * {@code files}, the files of one store. Below these are {@code values}, whole values in one file;
+ * {@code engine}, records in one file, which alone knows Chronicle-Map; and {@code disk}.
  */
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;

@@ -19,6 +19,7 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStore
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -57,7 +58,10 @@ class FewThreadsTest {
   }
 
   private Store open() throws Exception {
-    directory = StoreDirectory.open(folder, Disk.REAL, System::currentTimeMillis, this::few);
+    directory =
+        new StoreDirectory(
+            folder, Disk.REAL, System::currentTimeMillis, this::few, locked -> {}, () -> false);
+    directory.openWhenFree(Duration.ZERO, who -> {});
     return TestStores.open(directory, SETTINGS);
   }
 

@@ -141,7 +141,7 @@ class LongWorkTest {
   /** Two files are checked after a crash of the machine. */
   @Test
   void checksOfWholeFilesTakeTurnsWithOtherUpkeep() throws Exception {
-    takesTurns(store -> store.current.checkRest(), VALUES);
+    takesTurns(store -> store.upkeep.sweep(), VALUES);
   }
 
   @Test
@@ -149,7 +149,7 @@ class LongWorkTest {
     takesTurns(
         store -> {
           now.addAndGet(2 * MAX_AGE.toMillis());
-          store.upkeep.sweepExpired();
+          store.upkeep.sweep();
         },
         0);
   }

@@ -30,7 +30,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.PartList;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMapBuilder;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredKey;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.HashedKey;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;

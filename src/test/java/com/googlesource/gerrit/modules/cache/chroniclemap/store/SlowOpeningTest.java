@@ -20,9 +20,6 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.HashedKey;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrite;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.pending.PendingWrites;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;

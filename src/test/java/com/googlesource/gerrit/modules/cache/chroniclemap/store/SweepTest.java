@@ -299,7 +299,7 @@ class SweepTest {
   void aSweepThatWasLostKeepsNoOtherFromAnything() throws Exception {
     fill();
     advance(MAX_AGE.multipliedBy(2));
-    BooleanSupplier lost = store.upkeep.sweep();
+    BooleanSupplier lost = store.upkeep.newSweep();
     assertThat(lost.getAsBoolean()).isTrue();
     assertThat(store.stats().entries()).isGreaterThan(0);
     assertThat(sweepReads()).isTrue();

@@ -69,7 +69,7 @@ public final class TestStores {
 
   /** Removes the values that are too old, on this thread. */
   static void sweep(Store store) {
-    BooleanSupplier sweep = store.upkeep.sweep();
+    BooleanSupplier sweep = store.upkeep.newSweep();
     boolean isLeft = true;
     while (isLeft) {
       isLeft = sweep.getAsBoolean();

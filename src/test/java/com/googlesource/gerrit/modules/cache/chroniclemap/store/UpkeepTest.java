@@ -398,7 +398,7 @@ class UpkeepTest {
     Store store = beginCopy(disk);
     Thread closer = new Thread(directory::close);
     closer.start();
-    while (!store.isClosing()) {
+    while (!store.context.isClosing) {
       Thread.onSpinWait();
     }
     disk.goOn.countDown();

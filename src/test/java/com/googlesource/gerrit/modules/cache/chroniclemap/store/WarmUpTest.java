@@ -28,8 +28,8 @@ final class WarmUpTest {
 
   @Test
   void runsOnAThreadOfItsOwn() {
-    WarmUp.begin();
-    WarmUp.begin();
+    StoreDirectory.warmUp();
+    StoreDirectory.warmUp();
 
     assertThat(
             Thread.getAllStackTraces().keySet().stream()

@@ -106,7 +106,7 @@ public final class H2Takeover {
     } catch (IOException e) {
       // The file may belong to another user, but the folder to this one.
       try {
-        AtomicFile.replace(note, "");
+        AtomicFile.replace(note, new byte[0]);
       } catch (IOException later) {
         e.addSuppressed(later);
         throw e;

@@ -82,14 +82,12 @@ final class BorrowedPages {
    * @param path the current name of the file
    * @param mapped prevents the file from being unmapped during calls that take its addresses, which
    *     could otherwise be those of other memory by then
-   * @param address where the mapping of the file begins
-   * @param bytes the length of the mapping
    */
-  BorrowedPages(Path path, RecordMap mapped, long address, long bytes) {
+  BorrowedPages(Path path, RecordMap mapped) {
     this.path = path;
     this.mapped = mapped;
-    this.address = address;
-    this.bytes = bytes;
+    this.address = mapped.address;
+    this.bytes = mapped.mappedBytes;
     this.off = bytes < MIN_FILE_BYTES;
   }
 

@@ -75,6 +75,18 @@ import java.util.zip.CRC32C;
  * <p>Unless they say otherwise, methods may be called by any thread.
  */
 public final class FileState {
+  /** The verdict of a start on a store's file: what the start may do with it. */
+  public enum Verdict {
+    /** Use it: nothing has changed since it was closed. */
+    CLEAN,
+    /** Use it after a kill, and check the segments written last. */
+    KILLED,
+    /** Use it and check all segments: pages may vary in age, but no key ever had two values. */
+    UNSURE,
+    /** Discard it: it may hold invalidated values, or it is not a file of this store. */
+    LOST
+  }
+
   private static final long MAGIC = 0x3154_5453_4D48_4343L;
   private static final int CHECKSUM_AT = 8;
   private static final int SEGMENTS_AT = 12;
@@ -93,7 +105,7 @@ public final class FileState {
 
   private static final int CHANGED_AT = 132;
   public static final int FORCED_AT = 136;
-  private static final int ON_DISK_AT = 140;
+  public static final int ON_DISK_AT = 140;
   private static final int HAS_CHECKSUM_AT = 144;
   private static final int FILE_CHECKSUM_AT = 148;
   private static final int MODIFIED_AT = 152;
@@ -280,9 +292,9 @@ public final class FileState {
   }
 
   /** Determines what may be done with the store's file, which must not be mapped yet. */
-  public FileVerdict judge(Path store) throws IOException {
+  public Verdict judge(Path store) throws IOException {
     if (disk.size(store) != buffer.getLong(FILE_BYTES_AT)) {
-      return FileVerdict.LOST;
+      return Verdict.LOST;
     }
     bringToUpperLayer(disk, store);
     noteMapping(store);
@@ -290,24 +302,24 @@ public final class FileState {
     boolean sameBoot = !boot.isEmpty() && text(BOOT_AT).equals(boot);
     boolean sameFile = disk.hasKey(store, text(KEY_AT));
     if (open && sameBoot && sameFile) {
-      return FileVerdict.KILLED;
+      return Verdict.KILLED;
     }
     if (!open) {
       if (sameFile
           && buffer.getLong(MODIFIED_AT) == disk.modified(store)
           && (sameBoot || buffer.getInt(ON_DISK_AT) != 0)
           && hasHeader(store)) {
-        return FileVerdict.CLEAN;
+        return Verdict.CLEAN;
       }
       if (buffer.getInt(HAS_CHECKSUM_AT) != 0
           && buffer.getInt(FILE_CHECKSUM_AT) == checksum(store)) {
-        return FileVerdict.CLEAN;
+        return Verdict.CLEAN;
       }
     }
     // A copy of an open file is not used, as it may lack a later change.
     return (sameFile || !open) && !changed && buffer.getInt(FORCED_AT) != 0 && hasHeader(store)
-        ? FileVerdict.UNSURE
-        : FileVerdict.LOST;
+        ? Verdict.UNSURE
+        : Verdict.LOST;
   }
 
   /** Whether the header of the store's file is the one that the file was created with. */
@@ -333,14 +345,14 @@ public final class FileState {
   }
 
   /** Prepares the use of the store's file by this process, according to the verdict. */
-  public void takeOver(Path store, FileVerdict verdict) throws IOException {
+  public void takeOver(Path store, Verdict verdict) throws IOException {
     boolean isSame = isSameFile(store) && buffer.getInt(LACKS_DISK_AT) == 0;
-    if (verdict == FileVerdict.CLEAN && isSame) {
+    if (verdict == Verdict.CLEAN && isSame) {
       // The file stays closed until the first write.
       return;
     }
     counts.markWrittenLast();
-    if (verdict == FileVerdict.UNSURE || !isSame) {
+    if (verdict == Verdict.UNSURE || !isSame) {
       // The counts of such a segment may be outdated until it was checked, and it may have holes.
       counts.markAll();
     }
@@ -443,11 +455,14 @@ public final class FileState {
   }
 
   /**
-   * Whether the store's file and its name were ever forced to disk. Without that, no start uses the
-   * file after a crash of the machine.
+   * Whether something was noted in the state file, or need not be any more.
+   *
+   * @param at {@link #FORCED_AT}: that the store's file and its name were ever forced to disk;
+   *     without that, no start uses the file after a crash of the machine. {@link #ON_DISK_AT}:
+   *     that the closed file is on disk
    */
-  public synchronized boolean wasEverForced() {
-    return buffer == null || buffer.getInt(FORCED_AT) != 0;
+  public synchronized boolean isNoted(int at) {
+    return buffer == null || buffer.getInt(at) != 0;
   }
 
   /** Notes that the store's file and its name were forced to disk. */
@@ -455,11 +470,6 @@ public final class FileState {
     if (buffer != null) {
       buffer.putInt(FORCED_AT, 1);
     }
-  }
-
-  /** Whether the closed file is known to be on disk. */
-  public synchronized boolean isOnDisk() {
-    return buffer == null || buffer.getInt(ON_DISK_AT) != 0;
   }
 
   /** Notes that the closed file was forced to disk. */

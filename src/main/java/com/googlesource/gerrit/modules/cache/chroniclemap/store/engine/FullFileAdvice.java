@@ -20,6 +20,7 @@ import com.google.common.flogger.FluentLogger;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import net.openhft.chronicle.core.Memory;
 import net.openhft.chronicle.core.OS;
 
 /**
@@ -221,5 +222,53 @@ public final class FullFileAdvice {
   private long firstPage(int segment) {
     long start = start(segment);
     return start - start % PAGE_BYTES;
+  }
+
+  /**
+   * The bit set of a segment that tells which of its chunks are used, see {@link FileLayout}. A
+   * step over 64 chunks takes about a nanosecond. Nobody may change the set meanwhile.
+   *
+   * @param address where the bit set is in memory
+   * @param chunks number of chunks of the segment
+   */
+  record FreeChunks(long address, int chunks) {
+    private static final Memory MEMORY = OS.memory();
+
+    /**
+     * Returns the first of so many chunks in a row that are free; -1 if there are not so many.
+     *
+     * @param from the first chunk to consider
+     */
+    int nextRun(int from, int length) {
+      int begin = next(from, chunks, /* used= */ false);
+      while (begin + length <= chunks) {
+        int end = next(begin, begin + length, /* used= */ true);
+        if (end - begin == length) {
+          return begin;
+        }
+        begin = next(end, chunks, /* used= */ false);
+      }
+      return -1;
+    }
+
+    /** Whether any of these chunks is free. */
+    boolean isAnyFree(int from, int to) {
+      int limit = Math.min(to, chunks);
+      return next(from, limit, /* used= */ false) < limit;
+    }
+
+    /** Returns the first chunk of that kind; the limit, or more, if there is none below. */
+    private int next(int from, int limit, boolean used) {
+      int at = from;
+      while (at < limit) {
+        long word = MEMORY.readLong(address + (long) (at >>> 6) * Long.BYTES);
+        long bits = (used ? word : ~word) >>> at;
+        if (bits != 0) {
+          return Math.min(limit, at + Long.numberOfTrailingZeros(bits));
+        }
+        at = (at | 63) + 1;
+      }
+      return limit;
+    }
   }
 }

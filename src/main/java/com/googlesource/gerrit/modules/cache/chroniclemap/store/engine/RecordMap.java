@@ -54,9 +54,9 @@ import net.openhft.chronicle.map.VanillaChronicleMap;
  * a killed process leaves no lock behind, and no reader waits for a disk that currently takes no
  * writes.
  *
- * <p>A segment that may be damaged (see {@link FileVerdict}) is repaired on first use, and one that
- * turns out to be damaged is repaired then. That reads only this segment, and costs at most its
- * records.
+ * <p>A segment that may be damaged (see {@link FileState.Verdict}) is repaired on first use, and
+ * one that turns out to be damaged is repaired then. That reads only this segment, and costs at
+ * most its records.
  *
  * <p>Chronicle-Map makes all changes but the marks of invalidated records. Reads find records by
  * the file's layout, under Chronicle-Map's locks: see {@link MappedRecord}.
@@ -71,9 +71,9 @@ public final class RecordMap {
   private final ChronicleMap<byte[], byte[]> map;
 
   /** Kept here because the map only returns its address while it is open. */
-  private final long address;
+  final long address;
 
-  private final long mappedBytes;
+  final long mappedBytes;
 
   public final FileState state;
 
@@ -131,7 +131,7 @@ public final class RecordMap {
    * The file that is mapped, even if another file has its name, for all access that bypasses the
    * mapping.
    */
-  private final FileChannel channel;
+  final FileChannel channel;
 
   /**
    * Takes over a map that is not used yet.
@@ -518,10 +518,16 @@ public final class RecordMap {
 
   // ---- whole segments
 
-  /** Repairs or empties a segment if it is unchecked; for any thread. */
-  public void check(int segment) {
+  /** Repairs or empties a segment; returns false if it was checked before. For any thread. */
+  public boolean check(int segment) {
     checkIndex(segment, layout.segments);
-    whileMapped(() -> checkInside(segment));
+    boolean[] isDue = new boolean[1];
+    whileMapped(
+        () -> {
+          isDue[0] = counts.isUnchecked(segment);
+          checkInside(segment);
+        });
+    return isDue[0];
   }
 
   private void checkInside(int segment) {
@@ -549,7 +555,7 @@ public final class RecordMap {
     try {
       if (counts.isUnchecked(segment)) {
         SegmentRepair repair = new SegmentRepair(layout);
-        repair.run(segment, channel, state, headers, this::allocateAgain);
+        repair.run(segment, this);
         return repair.damaged;
       }
       return 0;
@@ -624,8 +630,7 @@ public final class RecordMap {
    * @param currentPath of the file
    */
   public SegmentReader reader(Path currentPath) {
-    return new SegmentReader(
-        channel, layout, counts, new BorrowedPages(currentPath, this, address, mappedBytes));
+    return new SegmentReader(this, currentPath);
   }
 
   /** Whether the header of the mapped file is the one that it was created with. */
@@ -698,7 +703,7 @@ public final class RecordMap {
   /**
    * Allocates the disk that a segment may lack; false if its content has to be written for that.
    */
-  private boolean allocateAgain(int segment, int room) throws IOException {
+  boolean allocateAgain(int segment, int room) throws IOException {
     disk.allocating(path);
     long start = layout.offsetOf(segment);
     return Holes.allocateAgain(file, path, start, start + room);

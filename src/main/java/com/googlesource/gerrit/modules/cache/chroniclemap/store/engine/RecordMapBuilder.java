@@ -14,20 +14,33 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
+import com.google.common.base.Throwables;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FileReplacedException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
+import java.io.File;
 import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.lang.reflect.Field;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.Arrays;
 import java.util.Set;
 import java.util.concurrent.atomic.LongAdder;
+import net.openhft.chronicle.bytes.BytesStore;
+import net.openhft.chronicle.core.OS;
+import net.openhft.chronicle.hash.VanillaGlobalMutableState;
+import net.openhft.chronicle.hash.impl.PersistedChronicleHashResources;
 import net.openhft.chronicle.hash.impl.VanillaChronicleHash;
+import net.openhft.chronicle.hash.impl.util.CanonicalRandomAccessFiles;
 import net.openhft.chronicle.map.ChronicleMap;
 import net.openhft.chronicle.map.ChronicleMapBuilder;
+import net.openhft.chronicle.map.VanillaChronicleMap;
 
 /** The builder of {@link RecordMap}s, which creates and opens their files. */
 public final class RecordMapBuilder {
@@ -47,9 +60,7 @@ public final class RecordMapBuilder {
       disk.create(path);
       state.noteMapping(path);
       disk.mapping(path);
-      ChronicleMap<byte[], byte[]> map =
-          new MapFileMaker(builder(geometry), geometry.maxPayload()).make(path);
-      file = recordMap(map, disk, path, geometry, state, new LongAdder());
+      file = recordMap(make(geometry, path), disk, path, geometry, state, new LongAdder());
       file.expectRandomAccess();
       state.describe(path, file.fileBytes, file.layout);
       return file;
@@ -63,6 +74,97 @@ public final class RecordMapBuilder {
       deleteAfter(e, disk, path);
       deleteAfter(e, disk, statePath);
       throw e;
+    }
+  }
+
+  /**
+   * Makes a map's file by Chronicle-Map's own steps, but leaves the segments without disk: only the
+   * header has some.
+   *
+   * <p>Chronicle-Map would first ask Java for the file store. It creates no file where Java does
+   * not find one, as in a chroot whose root is no mount point, or where less than 110 % of the file
+   * are free. Whether there is room is known only by taking it. The steps are private methods of a
+   * library whose version is pinned.
+   *
+   * @param path of an empty file
+   */
+  private static ChronicleMap<byte[], byte[]> make(Geometry geometry, Path path)
+      throws IOException {
+    ChronicleMapBuilder<byte[], byte[]> builder = builder(geometry);
+    File file = path.toFile().getCanonicalFile();
+    RandomAccessFile opened = CanonicalRandomAccessFiles.acquire(file);
+    PersistedChronicleHashResources resources = new PersistedChronicleHashResources(file);
+    try {
+      @SuppressWarnings("unchecked")
+      VanillaChronicleMap<byte[], byte[], ?> map =
+          (VanillaChronicleMap<byte[], byte[], ?>) call(builder, "newMap");
+      ByteBuffer header = (ByteBuffer) call(builder, "writeHeader", opened.getChannel(), map);
+      map.initBeforeMapping(file, opened, header.limit(), /* recover= */ false);
+      opened.setLength(OS.pageAlign(map.dataStoreSize()));
+      writeState(opened, path, map, geometry.maxPayload());
+      var unused =
+          call(
+              builder,
+              "createWithNewFile",
+              map,
+              file,
+              opened,
+              resources,
+              header,
+              header.remaining());
+      unused = call(builder, "prepareMapPublication", map);
+      return map;
+    } catch (IOException | RuntimeException | Error e) {
+      resources.setChronicleHashIdentityString(file.toString());
+      resources.releaseManually();
+      throw e;
+    }
+  }
+
+  /**
+   * Writes the global state, so that the file is mapped like one that was there before.
+   * Chronicle-Map would write zeros to each segment, where this file has none but holes.
+   */
+  private static void writeState(
+      RandomAccessFile file, Path path, VanillaChronicleMap<?, ?, ?> map, int maxPayload)
+      throws IOException {
+    FileLayout layout = new FileLayout(map, maxPayload);
+    int headerBytes;
+    try {
+      Field field = VanillaChronicleHash.class.getDeclaredField("segmentHeaderSize");
+      field.setAccessible(true);
+      headerBytes = field.getInt(map);
+    } catch (ReflectiveOperationException e) {
+      throw new IllegalStateException("another version of Chronicle-Map", e);
+    }
+    long headersOffset = layout.segmentsOffset - (long) layout.segments * headerBytes;
+    var unused = Holes.allocateAgain(file, path, 0, headersOffset);
+    // The lock of the whole map comes first, and zeros follow.
+    ByteBuffer bytes = ByteBuffer.allocateDirect(Math.toIntExact(headersOffset - map.headerSize));
+    VanillaGlobalMutableState state = map.globalMutableState();
+    state.bytesStore(BytesStore.wrap(bytes), Long.BYTES, state.maxSize());
+    state.setSegmentHeadersOffset(headersOffset);
+    state.setDataStoreSize(map.sizeInBytesWithoutTiers());
+    SegmentReader.writeFully(file.getChannel(), map.headerSize, bytes.clear());
+    map.createdOrInMemory = false;
+  }
+
+  private static Object call(ChronicleMapBuilder<?, ?> builder, String name, Object... arguments)
+      throws IOException {
+    try {
+      Method method =
+          Arrays.stream(ChronicleMapBuilder.class.getDeclaredMethods())
+              .filter(m -> m.getName().equals(name) && m.getParameterCount() == arguments.length)
+              .findAny()
+              .orElseThrow();
+      method.setAccessible(true);
+      return method.invoke(builder, arguments);
+    } catch (InvocationTargetException e) {
+      Throwables.throwIfInstanceOf(e.getCause(), IOException.class);
+      Throwables.throwIfUnchecked(e.getCause());
+      throw new IOException(e.getCause());
+    } catch (ReflectiveOperationException e) {
+      throw new IllegalStateException("another version of Chronicle-Map", e);
     }
   }
 

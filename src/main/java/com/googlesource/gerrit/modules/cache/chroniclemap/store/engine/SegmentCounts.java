@@ -275,7 +275,8 @@ public final class SegmentCounts {
    */
   public boolean mayHoldOld(int segment, LongPredicate isTooOld) {
     int flags = get(segment, FLAGS) & ~UNCHECKED;
-    return flags != EMPTY && (flags == 0 || isTooOld.test((flags >>> 1) * MINUTE_MILLIS));
+    // What is not known may be of any time.
+    return flags != EMPTY && isTooOld.test((flags >>> 1) * MINUTE_MILLIS);
   }
 
   /** The number of records in a segment. */

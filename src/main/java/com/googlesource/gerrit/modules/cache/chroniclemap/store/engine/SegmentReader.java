@@ -19,6 +19,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
+import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.BitSet;
 import java.util.function.Consumer;
@@ -52,15 +53,14 @@ public final class SegmentReader implements AutoCloseable {
   /**
    * Prepares to read.
    *
-   * @param channel is not closed by this reader
-   * @param counts what the segments should hold
-   * @param pages is closed with this reader
+   * @param map whose file is read
+   * @param path the current name of that file
    */
-  SegmentReader(FileChannel channel, FileLayout layout, SegmentCounts counts, BorrowedPages pages) {
-    this.channel = channel;
-    this.counts = counts;
-    this.layout = layout;
-    this.pages = pages;
+  SegmentReader(RecordMap map, Path path) {
+    this.channel = map.channel;
+    this.counts = map.counts;
+    this.layout = map.layout;
+    this.pages = new BorrowedPages(path, map);
     this.bytes = new byte[layout.segmentBytes];
     this.buffer = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
   }

@@ -18,7 +18,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContent
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.channels.FileChannel;
 import java.util.Arrays;
 import java.util.BitSet;
 
@@ -50,8 +49,6 @@ final class SegmentRepair {
   /** The number of slots that led to no valid record. */
   int damaged;
 
-  private boolean slotsChange;
-
   SegmentRepair(FileLayout layout) {
     this.layout = layout;
     bytes = new byte[layout.segmentBytes];
@@ -59,35 +56,20 @@ final class SegmentRepair {
     slots = ByteBuffer.allocate(layout.slots * layout.slotBytes).order(ByteOrder.LITTLE_ENDIAN);
   }
 
-  /** Gives a segment the disk that it may lack; see {@link RecordMap#allocateAgain}. */
-  interface Allocation {
-    boolean run(int segment, int room) throws IOException;
-  }
-
-  /**
-   * Repairs a segment of a file and notes its counts.
-   *
-   * @param channel of the file, for reading and writing
-   */
-  void run(
-      int index,
-      FileChannel channel,
-      FileState state,
-      SegmentHeaders headers,
-      Allocation allocation)
-      throws IOException {
+  /** Repairs a segment of a file and notes its counts. */
+  void run(int index, RecordMap map) throws IOException {
     long offset = layout.offsetOf(index);
-    if (!SegmentReader.readFully(channel, offset, segment.clear())) {
+    if (!SegmentReader.readFully(map.channel, offset, segment.clear())) {
       throw new LostContentException(
           "the store file was truncated to " + (offset + segment.position()) + " bytes");
     }
-    boolean isUnused = state.counts.room(index) == 0 && isZero(layout.chunksOffset);
+    boolean isUnused = map.counts.room(index) == 0 && isZero(layout.chunksOffset);
     if (!isUnused) {
-      repair(index, channel, state, allocation);
+      repair(index, map);
     }
-    headers.setEntries(index, entries);
-    state.counts.checked(index, entries, values, recordBytes);
-    state.wrote();
+    map.headers.setEntries(index, entries);
+    map.counts.checked(index, entries, values, recordBytes);
+    map.state.wrote();
   }
 
   /** Whether nothing is in the first bytes. */
@@ -99,49 +81,52 @@ final class SegmentRepair {
     return i == length;
   }
 
-  private void repair(int index, FileChannel channel, FileState state, Allocation allocation)
-      throws IOException {
+  private void repair(int index, RecordMap map) throws IOException {
     boolean changed = repairSlots(index);
     // The machine may have stopped after the segment got more disk than the state file knows.
-    int chunks = Math.max(layout.chunksIn(state.counts.room(index)), used.length());
+    int chunks = Math.max(layout.chunksIn(map.counts.room(index)), used.length());
     int room = layout.roomFor(index, chunks);
     used.set(layout.chunksIn(room), layout.chunks);
     changed |= writeListOfUsed();
-    state.beforeWrite();
+    map.state.beforeWrite();
     // In a copy, it may have holes for zeros; and a crash may take back what was allocated last.
-    boolean isThere = allocation.run(index, room);
+    boolean isThere = map.allocateAgain(index, room);
     if (changed || !isThere) {
       segment.clear().limit(isThere ? layout.freeListOffset + layout.freeListBytes : room);
-      SegmentReader.writeFully(channel, layout.offsetOf(index), segment);
+      SegmentReader.writeFully(map.channel, layout.offsetOf(index), segment);
     }
-    state.counts.setRoom(index, room);
+    map.counts.setRoom(index, room);
   }
 
   /** Repairs the slots of the copy; returns whether any was changed. */
   private boolean repairSlots(int index) {
+    int mask = slots.capacity() - 1;
+    int first = firstFree();
     int taken = 0;
-    for (int at = 0; at < slots.capacity(); at += layout.slotBytes) {
-      long slot = layout.slot(segment, at);
-      if (slot == 0) {
-        continue;
-      }
-      taken++;
-      switch (take(slot, index)) {
-        case KEPT -> {}
-        case DROPPED -> slotsChange = true;
-        case CONFLICT -> {
+    // From a free slot on, records come into the slots that they have, if lookups find them there.
+    for (int i = 0; i < slots.capacity(); i += layout.slotBytes) {
+      long slot = layout.slot(segment, (first + i) & mask);
+      if (slot != 0) {
+        taken++;
+        if (!take(slot, index)) {
           empty();
-          slotsChange = true;
           damaged = taken;
-          at = slots.capacity();
+          break;
         }
       }
     }
-    boolean changed = slotsChange || !allReachable();
-    if (changed) {
-      segment.put(0, slots, 0, slots.capacity());
-    }
+    boolean changed = !slots.equals(segment.slice(0, slots.capacity()));
+    segment.put(0, slots, 0, slots.capacity());
     return changed;
+  }
+
+  /** Returns the offset of a free slot; 0 if there is none. */
+  private int firstFree() {
+    int at = 0;
+    while (at < slots.capacity() && layout.slot(segment, at) != 0) {
+      at += layout.slotBytes;
+    }
+    return at & (slots.capacity() - 1);
   }
 
   private void empty() {
@@ -152,39 +137,33 @@ final class SegmentRepair {
     used.clear();
   }
 
-  private enum SlotOutcome {
-    /** The slot leads to a valid record and is kept. */
-    KEPT,
-    /** The slot leads to no record to keep, and is dropped. */
-    DROPPED,
-    /** The record contradicts those that were kept. */
-    CONFLICT
-  }
-
-  /** Keeps a slot if its record is valid and not invalidated. */
-  private SlotOutcome take(long slot, int index) {
+  /**
+   * Keeps a slot if its record is valid and not invalidated; returns false if the record
+   * contradicts those that were kept.
+   */
+  private boolean take(long slot, int index) {
     if (!record.parse(layout, bytes, slot)
         || !layout.isPlace(index, slot, record)
         || !kindMatchesKey()) {
       damaged++;
-      return SlotOutcome.DROPPED;
+      return true;
     }
     if (record.isInvalidated()) {
-      return SlotOutcome.DROPPED;
+      return true;
     }
     int step = layout.slotBytes;
     int at = home(slot);
     for (long there = layout.slot(slots, at); there != 0; there = layout.slot(slots, at)) {
       if (there == slot) {
-        return SlotOutcome.DROPPED; // a duplicate, as the slot was being moved
+        return true; // a duplicate, as the slot was being moved
       }
       if (layout.keyOf(there) == layout.keyOf(slot) && isSameKey(there)) {
-        return SlotOutcome.CONFLICT; // two records of one key
+        return false; // two records of one key
       }
       at = (at + step) & (slots.capacity() - 1);
     }
     if (!takeChunks(layout.chunkOf(slot)) || entries + 1 >= layout.slots) {
-      return SlotOutcome.CONFLICT;
+      return false;
     }
     if (step == Integer.BYTES) {
       slots.putInt(at, (int) slot);
@@ -194,20 +173,19 @@ final class SegmentRepair {
     entries++;
     values += record.isPart() || record.isNote() ? 0 : 1;
     recordBytes += record.isNote() ? 0 : record.length();
-    return SlotOutcome.KEPT;
+    return true;
   }
 
   private boolean kindMatchesKey() {
     return switch (record.kind()) {
       case Envelope.WHOLE -> !record.isPart();
-      case Envelope.HEAD -> !record.isPart() && isHead(record.payload());
+      case Envelope.HEAD ->
+          !record.isPart()
+              && (PartList.decode(record.payload()) != null
+                  || ChunkRoot.decode(record.payload()) != null);
       case Envelope.PART -> record.isPart();
       default -> false;
     };
-  }
-
-  private static boolean isHead(byte[] payload) {
-    return PartList.decode(payload) != null || ChunkRoot.decode(payload) != null;
   }
 
   private boolean isSameKey(long slot) {
@@ -238,27 +216,6 @@ final class SegmentRepair {
 
   private int home(long slot) {
     return (int) (layout.keyOf(slot) & (layout.slots - 1)) * layout.slotBytes;
-  }
-
-  /**
-   * Whether all keys are found in the segment's slots: a search begins at the key's home slot and
-   * ends at the first free slot.
-   */
-  private boolean allReachable() {
-    int step = layout.slotBytes;
-    int mask = slots.capacity() - 1;
-    // Two rounds, so that runs of slots that continue from the last to the first are seen whole.
-    int free = -1;
-    for (int i = 0; i < 2 * layout.slots; i++) {
-      int at = (i * step) & mask;
-      long slot = layout.slot(segment, at);
-      if (slot == 0) {
-        free = i;
-      } else if (free >= 0 && (((at - home(slot)) & mask) / step) >= i - free) {
-        return false;
-      }
-    }
-    return true;
   }
 
   /** Writes which chunks are used, and before that the zeros of the counters of only one tier. */

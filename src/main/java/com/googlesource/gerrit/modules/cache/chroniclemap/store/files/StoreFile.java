@@ -16,7 +16,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.files;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentReader;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles.FileName;
@@ -82,11 +81,6 @@ public final class StoreFile {
     return name.bytes();
   }
 
-  /** Whether its slots suit values of any size, as those of all files but of version 1.0.0. */
-  public boolean hasDefaultSlots() {
-    return name.bytesPerSlot() == Geometry.DEFAULT_BYTES_PER_SLOT;
-  }
-
   /** The bytes of disk that are allocated to the file. */
   public long diskBytes() {
     return values.map.diskBytes();
@@ -110,7 +104,7 @@ public final class StoreFile {
   /**
    * Removes all values. Once this returns, none of them is found, even after a kill, or after a
    * crash of the machine, which a changed file does not survive. The segments are emptied when they
-   * are used next, or {@linkplain #check checked}. Under the writer lock.
+   * are used next, or checked. Under the writer lock.
    *
    * @throws IOException if the disk does not take the note of the change; then nothing is removed
    */
@@ -175,11 +169,6 @@ public final class StoreFile {
     return values.map.reader(name.path());
   }
 
-  /** Repairs a segment if needed, unless the file was unmapped; for any thread. */
-  public void check(int segment) {
-    values.map.check(segment);
-  }
-
   /** See {@link RecordMap#expectRandomAccess}. */
   public void expectRandomAccess() {
     values.map.expectRandomAccess();
@@ -218,7 +207,7 @@ public final class StoreFile {
         }
       }
       if (all && !saved) {
-        if (!state().wasEverForced()) {
+        if (!state().isNoted(FileState.FORCED_AT)) {
           // So that no older file has this one's name after a crash of the machine.
           disk.sync(name.path().toAbsolutePath().getParent());
           state().noteForced();
@@ -292,7 +281,7 @@ public final class StoreFile {
     forcing.lock();
     try {
       throwIfRefused();
-      if (released || state().isOnDisk() || !disk.exists(name.path())) {
+      if (released || state().isNoted(FileState.ON_DISK_AT) || !disk.exists(name.path())) {
         return;
       }
       values.map.force(name.path());

@@ -242,12 +242,13 @@ public final class StoreFiles {
   /**
    * Forgets or else marks the files, so that nobody uses what they hold.
    *
+   * @param all whether also those of other versions, which are not marked
    * @param endSeed see {@link #forget}
-   * @throws IOException if neither can be done
+   * @throws IOException if some of the files may still be there, and are not marked
    */
-  public void discard(LostContentException evidence, Step endSeed) throws IOException {
+  public void discard(boolean all, LostContentException evidence, Step endSeed) throws IOException {
     try {
-      forget(/* all= */ false, evidence, endSeed);
+      forget(all, evidence, endSeed);
     } catch (IOException e) {
       try {
         markers.mark();
@@ -255,26 +256,9 @@ public final class StoreFiles {
         e.addSuppressed(unmarked);
         throw e;
       }
-    }
-  }
-
-  /**
-   * Deletes the files of all versions.
-   *
-   * @param endSeed see {@link #forget}
-   * @throws IOException if some of them may still be there; those of this version are then marked,
-   *     if that can be done
-   */
-  public void discardAllVersions(Step endSeed) throws IOException {
-    if (list().isEmpty()) {
-      endSeed.run();
-      return;
-    }
-    try {
-      forget(/* all= */ true, DiscardMarkers.missedChange(), endSeed);
-    } catch (IOException e) {
-      markers.mark();
-      throw e;
+      if (all) {
+        throw e;
+      }
     }
   }
 

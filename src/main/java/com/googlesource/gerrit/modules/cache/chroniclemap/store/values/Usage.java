@@ -234,10 +234,13 @@ public final class Usage {
       disk.delete(next);
       disk.create(next);
       try (FileChannel channel = disk.open(next, Set.of(StandardOpenOption.WRITE))) {
-        if (closing) {
-          SegmentReader.writeFully(channel, 0, bytes);
-        } else {
-          writeInPieces(channel, bytes);
+        int end = bytes.limit();
+        // What was written when the store is closed is deleted.
+        for (int at = 0; at < end && !closed; at += PIECE_BYTES) {
+          if (at > 0 && !closing) {
+            channel.force(false);
+          }
+          SegmentReader.writeFully(channel, at, bytes.limit(Math.min(end, at + PIECE_BYTES)));
         }
       }
       synchronized (naming) {
@@ -253,17 +256,6 @@ public final class Usage {
       if (!closed) {
         faults.warn(e, "the usage statistics of its values are not saved: cannot write", saved);
       }
-    }
-  }
-
-  /** What was written when the store is closed is deleted. */
-  private void writeInPieces(FileChannel channel, ByteBuffer bytes) throws IOException {
-    int end = bytes.limit();
-    for (int at = 0; at < end && !closed; at += PIECE_BYTES) {
-      if (at > 0) {
-        channel.force(false);
-      }
-      SegmentReader.writeFully(channel, at, bytes.limit(Math.min(end, at + PIECE_BYTES)));
     }
   }
 }

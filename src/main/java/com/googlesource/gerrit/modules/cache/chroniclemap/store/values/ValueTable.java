@@ -86,6 +86,24 @@ public final class ValueTable {
   /** The head of the value that the last put replaced; null if it was not split. */
   private byte[] replaced;
 
+  /** Which values may be evicted to make room for another one. */
+  public enum Evict {
+    /** None; the file may take more disk. */
+    NONE,
+    /** Those that were used least. */
+    LEAST_USED,
+    /**
+     * The same, and more of them than needed if they have to be read from disk to be chosen, as
+     * many values are queued. A segment is then read less often, but holds less.
+     */
+    LEAST_USED_IN_HASTE,
+    /**
+     * Those that nobody has asked for lately. Nothing can be evicted until usage has been counted
+     * for a while, which begins when the file begins to fill.
+     */
+    NEVER_USED
+  }
+
   /**
    * What holds for the values of a store, whatever file they are in.
    *
@@ -324,17 +342,21 @@ public final class ValueTable {
   }
 
   /**
-   * Removes the values whose creation time is too long ago from the next segment that may hold
-   * some; returns how many. Reads nothing of the other segments.
+   * Goes on to the next segment that is to be checked, or may hold values whose creation time is
+   * too long ago, and removes these; returns how many. Reads nothing of the other segments.
    *
    * @param segments those that are left
    */
-  public int removeOld(OfInt segments, SegmentReader reader, LongPredicate isTooOld)
+  public int sweep(OfInt segments, SegmentReader reader, LongPredicate isTooOld)
       throws IOException {
     while (segments.hasNext()) {
       int segment = segments.nextInt();
+      boolean isChecked = map.check(segment);
       if (state.counts.mayHoldOld(segment, isTooOld)) {
         return removeOld(segment, reader, isTooOld);
+      }
+      if (isChecked) {
+        break;
       }
     }
     return 0;
@@ -342,7 +364,6 @@ public final class ValueTable {
 
   private int removeOld(int segment, SegmentReader reader, LongPredicate isTooOld)
       throws IOException {
-    map.check(segment);
     List<byte[]> old = new ArrayList<>();
     long[] oldest = {Long.MAX_VALUE};
     var unused =
@@ -376,11 +397,6 @@ public final class ValueTable {
     public long dropped;
   }
 
-  /** Checks the header of the file. The caller holds the writer lock. */
-  public void verifyHeader(VerifyCounts counts) throws IOException {
-    counts.damaged += map.hasHeader() ? 0 : 1;
-  }
-
   /**
    * Checks a segment. The caller holds the writer lock, so that nothing changes meanwhile.
    *
@@ -388,7 +404,7 @@ public final class ValueTable {
    */
   public void verifySegment(int segment, SegmentReader reader, VerifyCounts counts, boolean repair)
       throws IOException {
-    map.check(segment);
+    var unused = map.check(segment);
     List<byte[]> heads = new ArrayList<>();
     long damaged =
         reader.read(

@@ -44,7 +44,7 @@ class FreeChunksTest {
       for (int i = 0; i < words; i++) {
         OS.memory().writeLong(address + (long) i * Long.BYTES, i < bits.length ? bits[i] : 0);
       }
-      FreeChunks found = new FreeChunks(address, chunks);
+      FullFileAdvice.FreeChunks found = new FullFileAdvice.FreeChunks(address, chunks);
       int from = random.nextInt(chunks + 1);
       int to = from + random.nextInt(chunks + 1 - from);
       assertThat(found.isAnyFree(from, to)).isEqualTo(used.get(from, to).cardinality() < to - from);

@@ -84,7 +84,7 @@ class MapFileMakerTest {
     RecordMap file = create();
     file.close();
     assertThat(calls).hasSize(1);
-    assertThat(calls.get(0)).contains(MapFileMaker.class.getName());
+    assertThat(calls.get(0)).contains(RecordMapBuilder.class.getName());
     assertThat(calls.get(0).toString()).doesNotContain("VanillaChronicleHash");
   }
 

@@ -83,7 +83,7 @@ class MappedRecordTest {
     FileState state =
         FileState.open(Disk.REAL, FileState.pathOf(path), geometry.segments()).orElseThrow();
     state.noteMapping(path);
-    state.takeOver(path, FileVerdict.UNSURE);
+    state.takeOver(path, FileState.Verdict.UNSURE);
     file = RecordMapBuilder.open(Disk.REAL, path, geometry, state, damaged);
     assertThat(file.layout.slotBytes).isEqualTo(slotBytes);
     assertThat(file.layout.segments).isEqualTo(1);

@@ -81,10 +81,10 @@ class PageCacheTest {
   }
 
   private RecordMap open() throws IOException {
-    return open(FileVerdict.CLEAN);
+    return open(FileState.Verdict.CLEAN);
   }
 
-  private RecordMap open(FileVerdict verdict) throws IOException {
+  private RecordMap open(FileState.Verdict verdict) throws IOException {
     FileState state =
         FileState.open(Disk.REAL, FileState.pathOf(path), geometry.segments()).orElseThrow();
     state.noteMapping(path);
@@ -100,9 +100,9 @@ class PageCacheTest {
 
   @ParameterizedTest
   @EnumSource(
-      value = FileVerdict.class,
+      value = FileState.Verdict.class,
       names = {"CLEAN", "KILLED"})
-  void anOpeningReadsNoRecords(FileVerdict verdict) throws Exception {
+  void anOpeningReadsNoRecords(FileState.Verdict verdict) throws Exception {
     makeCold();
     RecordMap file = open(verdict);
     try {

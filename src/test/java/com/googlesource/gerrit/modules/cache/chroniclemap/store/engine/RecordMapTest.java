@@ -290,7 +290,7 @@ class RecordMapTest {
     }
     FileState state = FileState.open(Disk.REAL, statePath, file.geometry.segments()).orElseThrow();
     state.noteMapping(path);
-    state.takeOver(path, FileVerdict.CLEAN);
+    state.takeOver(path, FileState.Verdict.CLEAN);
     file = RecordMapBuilder.open(Disk.REAL, path, file.geometry, state, new LongAdder());
     check(100);
     try (FileChannel channel = FileChannel.open(path, READ)) {

@@ -104,7 +104,7 @@ class SegmentRepairTest {
     FileState state =
         FileState.open(Disk.REAL, FileState.pathOf(path), geometry.segments()).orElseThrow();
     state.noteMapping(path);
-    state.takeOver(path, FileVerdict.UNSURE);
+    state.takeOver(path, FileState.Verdict.UNSURE);
     return RecordMapBuilder.open(Disk.REAL, path, geometry, state, damaged);
   }
 

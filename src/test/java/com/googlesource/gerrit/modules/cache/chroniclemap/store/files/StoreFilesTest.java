@@ -54,7 +54,7 @@ class StoreFilesTest {
     @Override
     public void sync(Path folder) throws IOException {
       calls.add("sync");
-      super.sync(folder);
+      REAL.sync(folder);
     }
 
     @Override

@@ -27,6 +27,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredKey;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredValue;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueTable.Evict;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;

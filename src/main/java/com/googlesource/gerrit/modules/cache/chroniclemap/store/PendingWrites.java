@@ -12,7 +12,7 @@
 // See the License for the specific language governing permissions and
 // limitations under the License.
 
-package com.googlesource.gerrit.modules.cache.chroniclemap.store.pending;
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -25,7 +25,7 @@ import java.util.function.BiFunction;
  *
  * <p>Safe for any thread.
  */
-public final class PendingWrites {
+final class PendingWrites {
   private static final long BYTES_PER_WRITE = 128;
 
   /**
@@ -57,20 +57,20 @@ public final class PendingWrites {
 
   private volatile boolean closed;
 
-  public boolean isEmpty() {
+  boolean isEmpty() {
     return count.get() == 0;
   }
 
-  public int count() {
+  int count() {
     return count.get();
   }
 
   /** Approximate bytes of heap that the queued writes use. */
-  public long bytes() {
+  long bytes() {
     return bytes.get();
   }
 
-  public PendingWrite get(HashedKey key) {
+  PendingWrite get(HashedKey key) {
     return writes.get(key);
   }
 
@@ -80,12 +80,12 @@ public final class PendingWrites {
    *
    * @param valueBytes bytes of its value
    */
-  public boolean hasRoom(int valueBytes) {
+  boolean hasRoom(int valueBytes) {
     return bytes() + valueBytes < MIN_BYTES || ALL.get() + valueBytes < MAX_BYTES_OF_ALL;
   }
 
   /** Whether much is queued by this store, so that it should be written in a hurry. */
-  public boolean isFilling() {
+  boolean isFilling() {
     return bytes() > MAX_BYTES_OF_ALL / 4;
   }
 
@@ -93,11 +93,11 @@ public final class PendingWrites {
    * Whether a removal may be queued, for which there is more room: it takes little, and a request
    * would wait for the writes of others while the disk is slow.
    */
-  public boolean hasRoomToRemove() {
+  boolean hasRoomToRemove() {
     return bytes() < MIN_BYTES || ALL.get() < 2 * MAX_BYTES_OF_ALL;
   }
 
-  public Iterable<HashedKey> keys() {
+  Iterable<HashedKey> keys() {
     return writes.keySet();
   }
 
@@ -106,7 +106,7 @@ public final class PendingWrites {
    * runs atomically with respect to other changes of the key. It may read and write the file, but
    * must not take a store's writer lock, which has to be taken first.
    */
-  public void change(HashedKey key, BiFunction<HashedKey, PendingWrite, PendingWrite> change) {
+  void change(HashedKey key, BiFunction<HashedKey, PendingWrite, PendingWrite> change) {
     boolean[] removed = new boolean[1];
     PendingWrite queued =
         writes.compute(
@@ -134,16 +134,16 @@ public final class PendingWrites {
   }
 
   /** Waits for the changes of a key that are under way. */
-  public void await(HashedKey key) {
+  void await(HashedKey key) {
     change(key, (k, before) -> before);
   }
 
-  public void clear() {
+  void clear() {
     writes.keySet().forEach(key -> change(key, (k, before) -> null));
   }
 
   /** Drops all queued writes, now and later, and frees their share of the heap for other stores. */
-  public void close() {
+  void close() {
     closed = true;
     clear();
   }

@@ -12,7 +12,7 @@
 // See the License for the specific language governing permissions and
 // limitations under the License.
 
-package com.googlesource.gerrit.modules.cache.chroniclemap.store.pending;
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 /**
  * A queued write.
@@ -22,17 +22,17 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.pending;
  * @param conditional whether the write is superseded by a removal of all values
  * @param removals how many of those there were before the value was computed
  */
-public record PendingWrite(byte[] value, long created, boolean conditional, long removals) {
-  public static PendingWrite put(byte[] value, long created) {
+record PendingWrite(byte[] value, long created, boolean conditional, long removals) {
+  static PendingWrite put(byte[] value, long created) {
     return new PendingWrite(value, created, false, 0);
   }
 
-  public static PendingWrite remove() {
+  static PendingWrite remove() {
     return new PendingWrite(null, 0, false, 0);
   }
 
   /** Whether all values were removed after this one was computed, given the number of removals. */
-  public boolean isSuperseded(long removalsNow) {
+  boolean isSuperseded(long removalsNow) {
     return conditional && removals != removalsNow;
   }
 }

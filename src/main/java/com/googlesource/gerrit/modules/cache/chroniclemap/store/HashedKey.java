@@ -12,5 +12,27 @@
 // See the License for the specific language governing permissions and
 // limitations under the License.
 
-/** Queued writes. */
-package com.googlesource.gerrit.modules.cache.chroniclemap.store.pending;
+package com.googlesource.gerrit.modules.cache.chroniclemap.store;
+
+import java.util.Arrays;
+
+/** A key with its hash, by which {@link PendingWrites} finds it. */
+final class HashedKey {
+  final byte[] bytes;
+  private final int hash;
+
+  HashedKey(byte[] bytes) {
+    this.bytes = bytes;
+    this.hash = Arrays.hashCode(bytes);
+  }
+
+  @Override
+  public int hashCode() {
+    return hash;
+  }
+
+  @Override
+  public boolean equals(Object other) {
+    return other instanceof HashedKey key && Arrays.equals(bytes, key.bytes);
+  }
+}
