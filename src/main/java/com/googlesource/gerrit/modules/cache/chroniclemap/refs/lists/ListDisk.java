@@ -79,8 +79,11 @@ final class ListDisk {
       return null;
     }
     try {
-      Root root = root(value.bytes(), digest);
-      for (int i = 0; root != null && i < root.blocks; i++) {
+      Root root = new Root(value.bytes());
+      if (!root.digest().equals(digest)) {
+        return null;
+      }
+      for (int i = 0; i < root.blocks; i++) {
         ContentDigest id = new ContentDigest(root.idHi(i), root.idLo(i));
         if (!builder.share(id)) {
           Value block = store.read(key(id));
@@ -90,9 +93,6 @@ final class ListDisk {
           builder.put(id, ByteBuffer.wrap(block.bytes()));
         }
       }
-      if (root == null) {
-        return null;
-      }
       loads.increment();
       return builder.finish(root, /* onDisk= */ true);
     } catch (RuntimeException e) {
@@ -101,15 +101,6 @@ final class ListDisk {
           "A parsed ref list on disk cannot be used; it is parsed again");
       return null;
     }
-  }
-
-  @Nullable
-  private static Root root(byte[] bytes, ContentDigest digest) {
-    if (bytes.length < Root.IDS_AT || bytes[Root.VERSION_AT] != Root.VERSION) {
-      return null;
-    }
-    Root root = new Root(bytes);
-    return root.digest().equals(digest) ? root : null;
   }
 
   /** Writes those parts of a list that were not written yet. */
