@@ -20,6 +20,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RepositoryFiles;
+import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -120,6 +121,7 @@ final class NameConflicts {
   String refusedByJGit() throws IOException {
     for (ReceiveCommand command : commands) {
       String name = command.getRefName();
+      File unused = refs.paths.toLock(name); // nothing is looked for under a name that is too long
       if ((!deletes(command) && isAbove(name, made))
           || RefReader.parents(name).stream().anyMatch(made::contains)
           || refs.lockedReader.conflictingNames(name).stream()
