@@ -18,8 +18,8 @@ import static com.google.common.truth.Truth.assertWithMessage;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.google.common.base.Throwables;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefName;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefName;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedRefsText;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.TableRefDatabase;
@@ -444,7 +444,9 @@ class BadRefsContractTest {
     for (String name : names()) {
       String full = "refs/heads/" + name;
       assertWithMessage(full).that(refs.exactRef(full) != null).isEqualTo(listed.containsKey(full));
-      assertWithMessage(full).that(RefName.of(full).isAllowed()).isEqualTo(listed.containsKey(full));
+      assertWithMessage(full)
+          .that(RefName.of(full).isAllowed())
+          .isEqualTo(listed.containsKey(full));
     }
     assertThat(refs.getRefsByPrefix("refs/heads/.d/")).isEmpty();
     assertThat(refs.getRefsByPrefix("refs/heads/d.lock/")).isEmpty();

@@ -91,7 +91,8 @@ public final class PackedRefsFile implements ListMemory.Holder {
   final LooseMemory looseMemory;
 
   /**
-   * Until when JGit answers, by {@link ListTiers#nanoTime}; 0 if there was memory for the last list.
+   * Until when JGit answers, by {@link ListTiers#nanoTime}; 0 if there was memory for the last
+   * list.
    */
   private volatile long pausedUntil;
 

@@ -18,8 +18,6 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Word
 import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Words.BUFFER_BIG_WORD;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Words.BUFFER_SHORT;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Words.BUFFER_WORD;
-import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Words.HIGH_BITS;
-import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Words.LOW_BITS;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Words.WORD;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
@@ -96,7 +94,8 @@ final class BlockView {
       int middle = (low + high) >>> 1;
       restart(middle);
       int from = Math.min(lowMatch, highMatch);
-      int match = from + mismatch(suffixAt + from, target, from, Math.min(suffixLength, length) - from);
+      int match =
+          from + mismatch(suffixAt + from, target, from, Math.min(suffixLength, length) - from);
       int order = order(match, match, target, length);
       if (order < 0) {
         low = middle + 1;

@@ -18,7 +18,6 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Word
 import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Words.WORD;
 
 import java.nio.ByteBuffer;
-import java.util.Arrays;
 
 /** A writer of blocks, which is reused without allocations. For one thread. */
 final class BlockWriter {

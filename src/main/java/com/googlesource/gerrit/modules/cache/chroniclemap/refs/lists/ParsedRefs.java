@@ -38,7 +38,8 @@ import org.eclipse.jgit.lib.RefComparator;
 
 /**
  * A parsed list: the refs of one {@code packed-refs} content as JGit's RefDirectory would read
- * them, off-heap in blocks. They are in the order of the file, by bytes, and listed in JGit's order.
+ * them, off-heap in blocks. They are in the order of the file, by bytes, and listed in JGit's
+ * order.
  *
  * <p>Immutable. Only refs that are read become objects. Any thread may read, without waiting.
  */
@@ -238,8 +239,8 @@ public final class ParsedRefs {
 
   /**
    * Returns the refs between two places, read during the iteration. If JGit has another order than
-   * the file, they are read and sorted at once. This concerns only the few repositories whose
-   * names have both characters from U+E000 to U+FFFF and characters behind them.
+   * the file, they are read and sorted at once. This concerns only the few repositories whose names
+   * have both characters from U+E000 to U+FFFF and characters behind them.
    */
   private List<Ref> range(int from, int to) {
     return inOrder(new Range(from, to));
@@ -295,9 +296,7 @@ public final class ParsedRefs {
     boolean isPrefix = end.endsWith(Names.BEHIND);
     String least = isPrefix ? end.substring(0, end.length() - 1) : end;
     int last =
-        root.inStringOrder && Names.ascendAlike(least)
-            ? blockOf(least, isPrefix)
-            : root.blocks - 1;
+        root.inStringOrder && Names.ascendAlike(least) ? blockOf(least, isPrefix) : root.blocks - 1;
     IntStream blocks =
         index == null ? IntStream.rangeClosed(from, last) : index.find(start, from, last);
     Stream<Ref> refs =

@@ -142,11 +142,6 @@ final class Root {
   /** Compares the first name of a block with a target, which starts at an offset. */
   int compareFirstName(int block, byte[] target, int offset, int length) {
     return Arrays.compareUnsigned(
-        bytes,
-        firstNameAt(block),
-        firstNameAt(block + 1),
-        target,
-        offset,
-        offset + length);
+        bytes, firstNameAt(block), firstNameAt(block + 1), target, offset, offset + length);
   }
 }

@@ -103,12 +103,7 @@ final class RootWriter {
     bytes.position(Root.IDS_AT);
     bytes.asLongBuffer().put(ids, 0, 2 * blocks);
     bytes.position(Root.IDS_AT + blocks * Root.ID_BYTES);
-    bytes
-        .asIntBuffer()
-        .put(refsBefore, 0, blocks)
-        .put(refs)
-        .put(0)
-        .put(nameEnds, 0, blocks);
+    bytes.asIntBuffer().put(refsBefore, 0, blocks).put(refs).put(0).put(nameEnds, 0, blocks);
     bytes.position(bytes.position() + 2 * (blocks + 1) * Integer.BYTES);
     bytes.asShortBuffer().put(lengths, 0, blocks);
     bytes.position(bytes.position() + blocks * Short.BYTES);

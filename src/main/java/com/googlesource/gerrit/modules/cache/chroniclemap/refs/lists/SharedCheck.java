@@ -14,7 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
-import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.stream.IntStream;
 

@@ -24,13 +24,15 @@ import java.util.concurrent.Executors;
 
 /**
  * Threads without interrupts, in which reftables are opened, and JGit reads and writes them, and in
- * which a file is read for a thread that was interrupted. An interrupt closes the channel of a file, for example when an SSH client disconnects; that is no
- * fault of the file. JGit opens each table once. With a closed channel it could not update any ref
- * of the repository until a compaction by others or a restart.
+ * which a file is read for a thread that was interrupted. An interrupt closes the channel of a
+ * file, for example when an SSH client disconnects; that is no fault of the file. JGit opens each
+ * table once. With a closed channel it could not update any ref of the repository until a
+ * compaction by others or a restart.
  */
 public final class UninterruptedThreads {
   private static final ExecutorService THREADS =
-      Executors.newCachedThreadPool(Thread.ofPlatform().daemon().name("cache-chroniclemap-refs-read-", 0).factory());
+      Executors.newCachedThreadPool(
+          Thread.ofPlatform().daemon().name("cache-chroniclemap-refs-read-", 0).factory());
 
   /** Whether the current thread is one of these. */
   private static final ThreadLocal<Boolean> IS_ONE = ThreadLocal.withInitial(() -> false);

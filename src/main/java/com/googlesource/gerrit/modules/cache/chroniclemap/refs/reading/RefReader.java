@@ -153,7 +153,11 @@ public record RefReader(
     }
     // The search stopped at a ref that a concurrent transaction has created.
     Map<String, Ref> all = exactRef(names);
-    return Arrays.stream(names).map(name -> all.get(name.text())).filter(Objects::nonNull).findFirst().orElse(null);
+    return Arrays.stream(names)
+        .map(name -> all.get(name.text()))
+        .filter(Objects::nonNull)
+        .findFirst()
+        .orElse(null);
   }
 
   private ResolvedName follow(RefName name) throws IOException {

@@ -27,11 +27,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
-import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
-import org.eclipse.jgit.lib.SymbolicRef;
 
 /**
  * The loose refs for a lookup of many refs, each read once, and the targets of their symbolic refs.
@@ -57,8 +55,7 @@ final class ScannedRefs {
     }
     ResolvedName.Finder finder =
         name ->
-            scanned.containsKey(name.text())
-                    || folders.stream().anyMatch(name.text()::startsWith)
+            scanned.containsKey(name.text()) || folders.stream().anyMatch(name.text()::startsWith)
                 ? scanned.get(name.text())
                 : loose.find(name);
     for (Ref ref : refs) {
@@ -128,8 +125,7 @@ final class ScannedRefs {
   List<Ref> resolve(String prefix, ParsedRefs packed, Transactions.Changes changes) {
     List<Ref> refs = new ArrayList<>(scanned.size());
     for (Ref ref : scanned.values()) {
-      Ref resolved =
-          ref.isSymbolic() ? links.get(ref.getName()).resolve(packed, changes) : ref;
+      Ref resolved = ref.isSymbolic() ? links.get(ref.getName()).resolve(packed, changes) : ref;
       if (resolved != null
           && (resolved.getObjectId() != null || resolved.getLeaf() instanceof BadRef)
           && ref.getName().startsWith(prefix)) {

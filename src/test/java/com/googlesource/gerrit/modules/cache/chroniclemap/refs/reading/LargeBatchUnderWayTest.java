@@ -171,7 +171,8 @@ class LargeBatchUnderWayTest {
     made.comparisons.set(0);
     assertThat(reader.exactRef(RefName.of(name(0)))).isNull();
     assertThat(reader.exactRef(RefName.of("refs/heads/a")).getObjectId()).isEqualTo(id(1));
-    assertThat(reader.firstExactRef(RefName.of(name(0)), RefName.of("refs/heads/a")).getObjectId()).isEqualTo(id(1));
+    assertThat(reader.firstExactRef(RefName.of(name(0)), RefName.of("refs/heads/a")).getObjectId())
+        .isEqualTo(id(1));
     // At most log2(20,000) for each of four names, twice for a name that is there.
     assertThat(made.comparisons.get()).isAtMost(8 * 16L);
     assertThat(made.walks).isEqualTo(0);
