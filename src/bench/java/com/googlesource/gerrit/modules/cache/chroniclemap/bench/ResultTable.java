@@ -69,7 +69,9 @@ final class ResultTable {
     String rule = "-".repeat(WIDTH_OF_A_PEER + WIDTH * columns.size());
     out.println("A call: milliseconds, of the processor too; bytes of garbage.");
     out.println("Ours: this module is so many times as good; ? where one still got faster.");
-    out.println("x small: so many times as long as in a small repository.");
+    if (rows.stream().anyMatch(row -> row.timesSmall.isPresent())) {
+      out.println("x small: so many times as long as in a small repository.");
+    }
     out.println(line("", columns.stream().map(Column::title).toList()));
     String scenario = "";
     for (Row row : rows) {

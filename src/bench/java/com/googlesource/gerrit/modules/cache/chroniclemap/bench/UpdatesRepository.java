@@ -16,8 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import com.google.common.io.MoreFiles;
-import com.google.common.io.RecursiveDeleteOption;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Folders;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsObjects;
 import java.io.IOException;
@@ -30,7 +29,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.lib.Constants;
 
@@ -90,17 +88,7 @@ final class UpdatesRepository {
 
     /** A copy for one contender. */
     UpdatesRepository copyTo(Path copy) throws IOException {
-      Path from = folder.resolve(REPOSITORY);
-      try (Stream<Path> all = Files.walk(from)) {
-        for (Path source : (Iterable<Path>) all::iterator) {
-          Path target = copy.resolve(from.relativize(source).toString());
-          if (Files.isDirectory(source)) {
-            Files.createDirectories(target);
-          } else {
-            Files.copy(source, target, StandardCopyOption.COPY_ATTRIBUTES);
-          }
-        }
-      }
+      Folders.copy(folder.resolve(REPOSITORY), copy);
       UpdatesRepository repository = new UpdatesRepository(folder, copy);
       Files.createLink(repository.original, repository.packedRefs());
       return repository;
@@ -189,8 +177,6 @@ final class UpdatesRepository {
 
   /** Deletes the loose refs that it was freed of. */
   void deleteOld() throws IOException {
-    if (Files.exists(oldRefs)) {
-      MoreFiles.deleteRecursively(oldRefs, RecursiveDeleteOption.ALLOW_INSECURE);
-    }
+    Folders.delete(oldRefs);
   }
 }

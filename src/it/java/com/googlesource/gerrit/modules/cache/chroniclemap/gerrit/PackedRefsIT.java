@@ -275,21 +275,4 @@ class PackedRefsIT extends RefsFixture {
     assertThat(asked.status()).isEqualTo(1);
     assertThat(asked.err()).contains("no parsed refs of");
   }
-
-  @Test
-  void theTableFitsTheScreen() throws Exception {
-    gerrit.createProject("table-of-refs-with-a-name-that-is-much-too-long-for-its-column");
-    String table = gerrit.ssh().run("cache-chroniclemap refs");
-    assertThat(table).contains("All-Projects");
-    assertThat(table).contains("Lookups");
-    assertThat(table.lines().filter(line -> line.length() > 100).toList()).isEmpty();
-  }
-
-  @Test
-  void theCommandRefusesWhatItDoesNotKnow() throws Exception {
-    SshUser.Result result = gerrit.ssh().tryRun("cache-chroniclemap refs nonsense");
-    assertThat(result.status()).isEqualTo(1);
-    assertThat(result.err()).contains("nonsense");
-    assertThat(result.out()).isEmpty();
-  }
 }

@@ -233,13 +233,6 @@ class RealGerritIT extends OneGerrit {
   }
 
   @Test
-  void showRefusesAnOptionThatItDoesNotKnow() throws Exception {
-    SshUser.Result option = gerrit.ssh().tryRun("cache-chroniclemap show --nonsense");
-    assertThat(option.status()).isNotEqualTo(0);
-    assertThat(option.err()).contains("--nonsense");
-  }
-
-  @Test
   void commandsRefuseCachesThatTheyDoNotKnow() throws Exception {
     for (String command : List.of("show", "verify", "verify --repair")) {
       SshUser.Result result =

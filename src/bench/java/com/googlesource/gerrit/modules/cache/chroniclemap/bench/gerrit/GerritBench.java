@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench.gerrit;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import com.google.common.collect.ImmutableList;
 import com.google.gson.JsonObject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Case;
@@ -24,7 +26,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Session;
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Turn;
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.gerrit.Readers.Request;
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.gerrit.Readers.Spread;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Folders;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Gerrit;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritDaemon;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritSite;
@@ -187,9 +188,9 @@ final class GerritBench extends GerritsBench<GerritBench.Reading> {
     for (GerritPeer peer : GerritPeer.GERRITS) {
       Gerrit gerrit = restart(peer).gerrit();
       readers.put(peer, new Readers(work, users, sites.get(peer).url(), gerrit.signIn()));
-      // It has all values on disk then, as the other one.
-      var unused = work.readAll(gerrit.rest());
     }
+    // So that it has all values on disk, as the plain one; that one tells which files there are.
+    var unused = work.readAll(running.get(GerritPeer.OURS).gerrit().rest());
   }
 
   private void fill(GerritSite site) throws IOException {
@@ -323,17 +324,20 @@ final class GerritBench extends GerritsBench<GerritBench.Reading> {
             .getAsJsonObject()
             .getAsJsonObject("mem_summary");
     Path caches = sites.get(peer).cacheFolder();
-    long bytes = 0;
-    for (Path file :
-        Folders.files(
-            peer == GerritPeer.OURS ? caches.resolve("cache-chroniclemap") : caches, f -> true)) {
-      bytes += Files.size(file);
-    }
+    // Files of this module have the length of their limit, but take less of the disk.
+    Process du =
+        new ProcessBuilder(
+                "du",
+                "-sm",
+                (peer == GerritPeer.OURS ? caches.resolve("cache-chroniclemap") : caches)
+                    .toString())
+            .start();
+    String megabytes = new String(du.getInputStream().readAllBytes(), UTF_8);
     System.out.printf(
         Locale.ROOT,
-        "%s: heap after a collection %s, caches on disk %d MB%n",
+        "%s: heap after a collection %s, caches on disk %s MB%n",
         peer.title(),
         memory.get("used").getAsString(),
-        bytes >> 20);
+        megabytes.substring(0, megabytes.indexOf('\t')));
   }
 }

@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.bench.scale;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Folders;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -46,7 +47,7 @@ final class OtherBoot {
   static void show(Path folder) throws IOException {
     String now = Files.readString(BOOT_ID).trim();
     int replaced = 0;
-    for (Path file : DiskUse.files(folder)) {
+    for (Path file : Folders.files(folder, f -> true)) {
       if (Files.size(file) <= MAX_BYTES) {
         replaced += replaceIn(file, now.getBytes(US_ASCII));
       }
