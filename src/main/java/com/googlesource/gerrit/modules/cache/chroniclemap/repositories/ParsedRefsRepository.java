@@ -122,10 +122,8 @@ final class ParsedRefsRepository extends DynamicRefDbRepository {
      * The ref databases on top of JGit's database, which changes when refs are converted.
      *
      * @param current the one that answers outside of requests, which may be JGit's
-     * @param parsed null if there are no parsed lists
      */
-    private record Databases(
-        RefDatabase jgit, RefDatabase current, @Nullable FileRefDatabase parsed) {}
+    private record Databases(RefDatabase jgit, RefDatabase current) {}
 
     Hook(ParsedRefsRepositories owner) {
       this.cache = owner.cache;
@@ -144,29 +142,28 @@ final class ParsedRefsRepository extends DynamicRefDbRepository {
       if (!perRequest || PerThreadCache.get() == null || !(refs instanceof RefDirectory jgit)) {
         return now.current;
       }
-      return now.parsed == null
-          ? PerThreadRefDbCache.getRefDatabase(path, jgit)
-          : RequestDatabases.of(path, jgit, now.parsed);
+      return now.current instanceof FileRefDatabase parsed
+          ? RequestDatabases.of(parsed)
+          : PerThreadRefDbCache.getRefDatabase(path, jgit);
     }
 
     private Databases make(RefDatabase jgit) {
-      Databases left = new Databases(jgit, jgit, null);
       try {
+        RefDatabase current = jgit;
         boolean isEnabled = PackedRefsConfig.isEnabled(repository.getConfig());
-        Databases made = left;
         if (isEnabled && jgit instanceof RefDirectory files) {
-          FileRefDatabase parsed = cache.of(repository, files);
-          made = new Databases(jgit, parsed, parsed);
+          current = cache.of(repository, files);
         } else if (isEnabled && jgit instanceof FileReftableDatabase tables) {
-          made = new Databases(jgit, cache.ofTables(repository, tables), null);
+          current = cache.ofTables(repository, tables);
         }
+        Databases made = new Databases(jgit, current);
         databases = made;
         return made;
       } catch (RuntimeException | LinkageError | OutOfMemoryError e) {
         // The next use tries again.
         logger.atSevere().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
             "Cannot use parsed ref lists for %s; JGit answers instead", repository);
-        return left;
+        return new Databases(jgit, jgit);
       }
     }
   }

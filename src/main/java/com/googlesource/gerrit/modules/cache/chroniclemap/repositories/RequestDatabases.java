@@ -16,10 +16,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.repositories;
 
 import com.google.gerrit.server.cache.PerThreadCache;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.FileRefDatabase;
-import java.io.File;
 import java.util.HashMap;
 import java.util.Map;
-import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.RefDatabase;
 
 /** The ref databases of one request, one for each repository. For the request's thread. */
@@ -27,25 +25,16 @@ final class RequestDatabases {
   private static final PerThreadCache.Key<RequestDatabases> KEY =
       PerThreadCache.Key.create(RequestDatabases.class);
 
-  /**
-   * The ref database of a repository.
-   *
-   * @param jgit JGit's database below, which changes when refs are converted
-   */
-  private record Entry(RefDirectory jgit, RefDatabase database) {}
-
-  private final Map<File, Entry> entries = new HashMap<>();
+  /** By the databases outside of requests. Another one is made when refs are converted. */
+  private final Map<FileRefDatabase, RefDatabase> databases = new HashMap<>();
 
   private RequestDatabases() {}
 
   /** Returns the ref database of a repository for this thread's request, which must exist. */
-  static RefDatabase of(File path, RefDirectory jgit, FileRefDatabase refs) {
-    RequestDatabases request = PerThreadCache.get().get(KEY, RequestDatabases::new);
-    Entry entry = request.entries.get(path);
-    if (entry == null || entry.jgit != jgit) {
-      entry = new Entry(jgit, refs.forRequest());
-      request.entries.put(path, entry);
-    }
-    return entry.database;
+  static RefDatabase of(FileRefDatabase refs) {
+    return PerThreadCache.get()
+        .get(KEY, RequestDatabases::new)
+        .databases
+        .computeIfAbsent(refs, FileRefDatabase::forRequest);
   }
 }
