@@ -53,8 +53,8 @@ import org.eclipse.jgit.lib.Constants;
 final class BranchVisibilityCache {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  /** The sections are read only if Gerrit is asked for more branches than this. */
-  private static final int MIN_BRANCHES = 16;
+  /** The sections are read when Gerrit is asked for so many branches, and not for fewer. */
+  private static final int MIN_BRANCHES = 17;
 
   private static final String BELOW = "/*";
 
@@ -123,29 +123,22 @@ final class BranchVisibilityCache {
     @Nullable
     String folder(String name, ProjectControl asking) {
       try {
-        return isRead(asking) && !matchesByItself(name) ? longestFolder(name) : null;
+        // An administrator who has each decision logged wants to see each.
+        if (++asked == MIN_BRANCHES
+            && SECTIONS != null
+            && !LoggingContext.getInstance().isAclLogging()) {
+          for (Object section : (List<?>) SECTIONS.invoke(asking)) {
+            add((SectionMatcher) section);
+          }
+          isRead = true;
+        }
+        return isRead && !matchesByItself(name) ? longestFolder(name) : null;
       } catch (ReflectiveOperationException | RuntimeException | LinkageError e) {
         logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
             "Cannot read the access sections of a project; Gerrit is asked for each branch");
         isRead = false;
-        asked = Integer.MIN_VALUE;
         return null;
       }
-    }
-
-    /** Whether the sections were read. Reads them once Gerrit was asked for some branches. */
-    private boolean isRead(ProjectControl asking) throws ReflectiveOperationException {
-      // An administrator who has each decision logged wants to see each.
-      if (!isRead
-          && SECTIONS != null
-          && ++asked > MIN_BRANCHES
-          && !LoggingContext.getInstance().isAclLogging()) {
-        for (Object section : (List<?>) SECTIONS.invoke(asking)) {
-          add((SectionMatcher) section);
-        }
-        isRead = true;
-      }
-      return isRead;
     }
 
     private void add(SectionMatcher section) {
