@@ -57,7 +57,7 @@ public enum Member {
   /** Gerrit has no method to put another repository below its filter. */
   BELOW_FILTER(
       "com.google.gerrit.server.git.DelegateRefDatabase#delegate",
-      "a push has each of its refs filtered alone"),
+      "each push reads all refs, those of changes too"),
 
   /** Recognized as the caller that asks for all branches. */
   BRANCHES_OF_PUSH(
@@ -68,23 +68,17 @@ public enum Member {
   /** Recognized as the filter that omits what is not advertised to pushes. */
   PUSH_FILTER(
       "com.google.gerrit.server.git.receive.ReceiveRefFilter",
-      "each push over HTTP reads the advertised refs twice"),
+      "each push reads the advertised refs before it lists them, and over HTTP twice"),
 
-  /** Intercepted, to compress lists, as is the next one. */
+  /** Intercepted, as is the next one, to compress lists, and to know the requests of a push. */
   HTTP_PUSH(
       "com.google.gerrit.httpd.GitOverHttpServlet$ReceiveFilter"
           + "#doFilter(ServletRequest,ServletResponse,FilterChain)",
-      "lists of refs for pushes over HTTP are compressed as slowly as JGit does"),
+      "each push over HTTP reads the advertised refs twice, and compresses them as slowly as JGit"),
   HTTP_FETCH(
       "com.google.gerrit.httpd.GitOverHttpServlet$UploadFilter"
           + "#doFilter(ServletRequest,ServletResponse,FilterChain)",
-      "lists of refs for fetches over HTTP are compressed as slowly as JGit does"),
-
-  /** Intercepted, to tell the two requests of a push from each other. */
-  HTTP_PUSH_FACTORY(
-      "com.google.gerrit.httpd.GitOverHttpServlet$ReceiveFactory"
-          + "#create(HttpServletRequest,Repository)",
-      "each push over HTTP reads the advertised refs twice"),
+      "lists of refs for fetches over HTTP are compressed as slowly as by JGit"),
 
   /** Intercepted, to answer for many refs at once. */
   REF_FILTER(

@@ -57,8 +57,13 @@ import org.eclipse.jgit.transport.ReceivePack;
  * it refuses the push, fails, or walks through too many objects, the check with all refs decides.
  *
  * <p>The cost grows with the push. For one push, and one thread at a time.
+ *
+ * @param full JGit's checker
+ * @param advertisement of the push; null if it is Gerrit's own
  */
-final class LocalConnectivityChecker implements ConnectivityChecker {
+record LocalConnectivityChecker(
+    ConnectivityChecker full, TransportCounts counts, @Nullable PushAdvertisement advertisement)
+    implements ConnectivityChecker {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   /** The target branches of a push that are looked up. */
@@ -75,61 +80,37 @@ final class LocalConnectivityChecker implements ConnectivityChecker {
 
   @Nullable private static final VarHandle CHECKER = Member.PUSH_CHECKER.field();
 
-  private final ConnectivityChecker full;
-  private final TransportCounts counts;
-
-  /** Is notified of what was received; null for none. */
-  @Nullable private final PushView view;
-
-  /** Finds the advertised refs by name; null if JGit has all of them. */
-  @Nullable private PushAdvertisement advertisement;
-
-  private LocalConnectivityChecker(
-      ConnectivityChecker full, TransportCounts counts, @Nullable PushView view) {
-    this.full = full;
-    this.counts = counts;
-    this.view = view;
-  }
-
   /**
    * Installs this checker for a push, unless it has another checker than JGit's usual one. JGit 7.7
    * also has TreeWalkConnectivityChecker, which neither it nor Gerrit uses. That may not be asked
    * twice: it walks in the walk of the push, so what it has seen and refused the first time, it
    * would not look at and accept the second time.
-   *
-   * @param view is notified of what the push has received; null for none
    */
-  static void install(ReceivePack push, TransportCounts counts, @Nullable PushView view) {
+  static void install(
+      ReceivePack push, TransportCounts counts, @Nullable PushAdvertisement advertisement) {
     Object checker = CHECKER == null ? null : CHECKER.get(push);
     if (checker instanceof FullConnectivityChecker full) {
-      CHECKER.set(push, new LocalConnectivityChecker(full, counts, view));
+      CHECKER.set(push, new LocalConnectivityChecker(full, counts, advertisement));
     } else if (checker != null) {
       logger.atWarning().atMostEvery(1, TimeUnit.HOURS).log(
           "Pushes are checked by %s against all advertised refs", checker.getClass().getName());
     }
   }
 
-  /**
-   * Has the advertised refs of a push looked up by name, unless it has another checker than this
-   * one. JGit's checker and those of other modules need all of them.
-   */
-  static void lookUpByName(ReceivePack push, PushAdvertisement advertisement, boolean isList) {
-    if (CHECKER != null && CHECKER.get(push) instanceof LocalConnectivityChecker check) {
-      advertisement.lookUpByName(push, isList);
-      check.advertisement = advertisement;
-    }
+  /** Whether a push has this checker. JGit's, and those of other modules, need all refs. */
+  static boolean isInstalled(ReceivePack push) {
+    return CHECKER != null && CHECKER.get(push) instanceof LocalConnectivityChecker;
   }
 
   @Override
   public void checkConnectivity(
       ConnectivityCheckInfo push, Set<ObjectId> advertised, ProgressMonitor progress)
       throws MissingObjectException, IOException {
-    if (view != null) {
-      view.received(push);
-    }
-    try {
-      Set<ObjectId> base = baseFromOneScan(push, advertised);
-      if (!base.isEmpty() && (isByName() || base.size() < advertised.size())) {
+    RefsByName refs = advertisement == null ? null : advertisement.received(push);
+    PerThreadCache request = refs == null ? null : RefsByName.beginRequest();
+    try (request) {
+      Set<ObjectId> base = new Base(push, advertised, refs, new HashSet<>()).find();
+      if (!base.isEmpty() && (refs != null || base.size() < advertised.size())) {
         long maxObjects =
             (long) push.getParser().getObjectCount() + advertised.size() + SPARE_OBJECTS;
         full.checkConnectivity(push, base, new Limit(maxObjects));
@@ -142,97 +123,93 @@ final class LocalConnectivityChecker implements ConnectivityChecker {
           "Cannot check a push against a few refs; all advertised refs are used");
     }
     counts.fullChecks.increment();
-    Set<ObjectId> all = isByName() ? Sets.union(advertised, advertisement.ids()) : advertised;
+    Set<ObjectId> all = refs == null ? advertised : Sets.union(advertised, refs.ids());
     full.checkConnectivity(push, all, progress);
   }
 
-  private boolean isByName() {
-    return advertisement != null && advertisement.isByName();
-  }
-
-  private Set<ObjectId> baseFromOneScan(ConnectivityCheckInfo push, Set<ObjectId> advertised)
-      throws IOException {
-    PerThreadCache request = isByName() ? RefsByName.beginRequest() : null;
-    try (request) {
-      return base(push, advertised);
-    }
-  }
-
-  /** Returns the advertised commits that the push builds on; empty if they do not suffice. */
-  private Set<ObjectId> base(ConnectivityCheckInfo push, Set<ObjectId> advertised)
-      throws IOException {
-    Set<ObjectId> base = new HashSet<>();
-    Queue<ObjectId> queue = new ArrayDeque<>();
-    Set<String> targets = new HashSet<>();
-    for (ReceiveCommand command : push.getCommands()) {
-      if (command.getType() != ReceiveCommand.Type.DELETE) {
-        queue.add(command.getNewId());
-        addIfAdvertised(command.getRefName(), command.getOldId(), advertised, base);
-        if (targets.size() < MAX_TARGETS) {
-          targets.add(target(command.getRefName()));
-        }
-      }
-    }
-    for (String name : targets) {
-      Ref target = push.getRepository().exactRef(name);
-      if (target != null) {
-        addIfAdvertised(name, target.getObjectId(), advertised, base);
-      }
-    }
-    // A check of references sorts all commits that it walks through before it can be limited, so
-    // each commit below the new ones must be known to be reachable.
-    ObjectIdSubclassMap<ObjectId> sent =
-        push.isCheckObjects() ? push.getParser().getNewObjectIds() : null;
-    Set<ObjectId> seen = new HashSet<>(queue);
-    Set<ObjectId> below = new HashSet<>();
-    int left = MAX_COMMITS + queue.size();
-    // A walk of its own, as the walk of the push keeps the parsed commits.
-    try (RevWalk walk = new RevWalk(push.getRepository())) {
-      walk.setRetainBody(false);
-      while (!queue.isEmpty() && (sent != null || left-- > 0)) {
-        ObjectId id = queue.remove();
-        // What was sent is new, in nearly all cases. If it is not, less counts as advertised, and
-        // the check is stricter.
-        boolean isSent = sent != null && sent.contains(id);
-        if (!isSent && addIfAdvertised(id, advertised, base)) {
-          continue;
-        }
-        if (sent != null && !isSent) {
-          below.add(id.copy());
-          continue;
-        }
-        for (ObjectId next : below(walk, id)) {
-          if (seen.add(next)) {
-            queue.add(next);
+  /**
+   * The advertised commits that a push builds on.
+   *
+   * @param refs among which to look for ids; null if all advertised ids are known
+   */
+  private record Base(
+      ConnectivityCheckInfo push,
+      Set<ObjectId> advertised,
+      @Nullable RefsByName refs,
+      Set<ObjectId> found) {
+    /** Finds them; returns none if they do not suffice. */
+    Set<ObjectId> find() throws IOException {
+      Queue<ObjectId> queue = new ArrayDeque<>();
+      Set<String> targets = new HashSet<>();
+      for (ReceiveCommand command : push.getCommands()) {
+        if (command.getType() != ReceiveCommand.Type.DELETE) {
+          queue.add(command.getNewId());
+          add(command.getRefName(), command.getOldId());
+          if (targets.size() < MAX_TARGETS) {
+            targets.add(target(command.getRefName()));
           }
         }
       }
+      for (String name : targets) {
+        Ref target = push.getRepository().exactRef(name);
+        if (target != null) {
+          add(name, target.getObjectId());
+        }
+      }
+      // A check of references sorts all commits that it walks through before it can be limited, so
+      // each commit below the new ones must be known to be reachable.
+      ObjectIdSubclassMap<ObjectId> sent =
+          push.isCheckObjects() ? push.getParser().getNewObjectIds() : null;
+      Set<ObjectId> seen = new HashSet<>(queue);
+      Set<ObjectId> below = new HashSet<>();
+      int left = MAX_COMMITS + queue.size();
+      // A walk of its own, as the walk of the push keeps the parsed commits.
+      try (RevWalk walk = new RevWalk(push.getRepository())) {
+        walk.setRetainBody(false);
+        while (!queue.isEmpty() && (sent != null || left-- > 0)) {
+          ObjectId id = queue.remove();
+          // What was sent is new, in nearly all cases. If it is not, less counts as advertised, and
+          // the check is stricter.
+          boolean isSent = sent != null && sent.contains(id);
+          if (!isSent && add(id)) {
+            continue;
+          }
+          if (sent != null && !isSent) {
+            below.add(id.copy());
+            continue;
+          }
+          for (ObjectId next : below(walk, id)) {
+            if (seen.add(next)) {
+              queue.add(next);
+            }
+          }
+        }
+      }
+      return areAncestors(found, below, push) ? found : Set.of();
     }
-    return areAncestors(base, below, push) ? base : Set.of();
-  }
 
-  /** Adds the id that a ref is known to have had. */
-  private void addIfAdvertised(
-      String name, @Nullable ObjectId id, Set<ObjectId> advertised, Set<ObjectId> base)
-      throws IOException {
-    if (id == null || id.equals(ObjectId.zeroId()) || base.contains(id)) {
-      return;
+    /** Adds the id that a ref is known to have had. */
+    private void add(String name, @Nullable ObjectId id) throws IOException {
+      if (id == null || id.equals(ObjectId.zeroId()) || found.contains(id)) {
+        return;
+      }
+      Ref ref = refs == null ? null : refs.get(name);
+      if (ref != null && id.equals(ref.getObjectId())) {
+        found.add(id.copy());
+      } else {
+        add(id);
+      }
     }
-    if (isByName() && advertisement.isTip(name, id)) {
-      base.add(id.copy());
-    } else {
-      addIfAdvertised(id, advertised, base);
-    }
-  }
 
-  private boolean addIfAdvertised(ObjectId id, Set<ObjectId> advertised, Set<ObjectId> base)
-      throws IOException {
-    boolean isAdvertised =
-        base.contains(id) || advertised.contains(id) || (isByName() && advertisement.isTip(id));
-    if (isAdvertised) {
-      base.add(id.copy());
+    /** Adds an id if it is advertised, and returns whether it is. */
+    private boolean add(ObjectId id) throws IOException {
+      boolean isAdvertised =
+          found.contains(id) || advertised.contains(id) || (refs != null && refs.hasTip(id));
+      if (isAdvertised) {
+        found.add(id.copy());
+      }
+      return isAdvertised;
     }
-    return isAdvertised;
   }
 
   /** Whether all of some commits are close ancestors of the tips. */

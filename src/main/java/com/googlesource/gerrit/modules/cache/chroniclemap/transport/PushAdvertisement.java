@@ -26,12 +26,10 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Predicate;
-import java.util.stream.Collectors;
 import org.eclipse.jgit.lib.Constants;
-import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
-import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.transport.AdvertiseRefsHook;
+import org.eclipse.jgit.transport.ConnectivityChecker.ConnectivityCheckInfo;
 import org.eclipse.jgit.transport.ReceivePack;
 import org.eclipse.jgit.transport.RefFilter;
 import org.eclipse.jgit.transport.ServiceMayNotContinueException;
@@ -43,10 +41,10 @@ import org.eclipse.jgit.transport.UploadPack;
  * nobody has set refs before, it reads all refs first and then removes these. This hook reads only
  * the refs that remain, through Gerrit's filter, and sets them; Gerrit's hook then uses these.
  *
- * <p>The cost grows with the advertised refs, not with the changes. Over HTTP, JGit and Gerrit do
- * not walk through the refs when they are set, and the second request of a push looks up refs by
- * name when they are needed. If a branch was rewound while the pack arrived, its earlier target is
- * no longer advertised; in JGit's own list it would be.
+ * <p>The cost grows with the advertised refs, not with the changes. JGit and Gerrit do not walk
+ * through the refs when they are set. The second request of a push over HTTP looks up refs by name
+ * when they are needed. If a branch was rewound while the pack arrived, its earlier target is no
+ * longer advertised; in JGit's own list it would be.
  *
  * <p>For the thread of the push.
  */
@@ -55,77 +53,60 @@ final class PushAdvertisement implements AdvertiseRefsHook {
   private static final Set<String> LEFT_OUT =
       Set.of(RefNames.REFS_CHANGES, RefNames.REFS_CACHE_AUTOMERGE);
 
+  private final ReceivePack push;
   private final AdvertiseRefsHook gerrits;
-  private final DelegateRepository repository;
+  private final PushView view;
   private final Predicate<String> isAdvertised;
   private final TransportCounts counts;
   private final ByName byName;
 
-  @Nullable private final PushView view;
+  /** Whether this is the second request of a push over HTTP, which lists no refs. */
+  boolean isSecond;
 
-  /** The push that gets {@link #byName}; or null. */
-  @Nullable private ReceivePack push;
-
-  /** Whether the request of {@link #push} is the one that lists the refs. */
-  private boolean isList;
-
-  /** The filter that this hook has set; null if another module has set one. */
+  /** The filter that this hook has set; or null. */
   @Nullable private RefFilter filter;
 
   /** Whether the refs are being set; {@link #byName} lists nothing then. */
   private boolean isSetting;
 
   /**
-   * Makes the hook of one push.
+   * Makes the hook of one push, whose present hook is called afterwards.
    *
-   * @param gerrits the hook to call afterwards
-   * @param repository filters refs; its delegate does not
-   * @param view has Gerrit's filter run for all refs at once; null if it can't
+   * @param view has Gerrit's filter run for all refs at once
    * @param isAdvertised whether a ref is to be advertised if the user may see it
    */
   PushAdvertisement(
-      AdvertiseRefsHook gerrits,
-      DelegateRepository repository,
-      @Nullable PushView view,
-      Predicate<String> isAdvertised,
-      TransportCounts counts) {
-    this.gerrits = gerrits;
-    this.repository = repository;
+      ReceivePack push, PushView view, Predicate<String> isAdvertised, TransportCounts counts) {
+    this.push = push;
+    this.gerrits = push.getAdvertiseRefsHook();
+    this.view = view;
     this.isAdvertised = isAdvertised;
     this.counts = counts;
-    byName = new ByName(repository);
-    this.view = view;
+    byName = new ByName(view.filtering);
   }
 
   /**
-   * Has the advertised refs of a request over HTTP looked up by name. A push is two requests: the
-   * first one lists the refs; in the second one, JGit looks up the refs that are pushed. Does
-   * nothing if another module filters the advertised refs, which takes all.
+   * Is told what JGit has received, before Gerrit looks at it.
+   *
+   * @return the advertised refs; null if JGit has the ids of all
    */
-  void lookUpByName(ReceivePack push, boolean isList) {
-    if (hasGerritsFilter(push)) {
-      this.push = push;
-      this.isList = isList;
-    }
+  @Nullable
+  RefsByName received(ConnectivityCheckInfo received) {
+    view.received(received);
+    return byName();
   }
 
-  private static boolean hasGerritsFilter(ReceivePack push) {
-    return Member.PUSH_FILTER.isOf(push.getRefFilter().getClass());
-  }
-
-  /**
-   * Whether JGit has the map of this hook that lists nothing, so that ids must be asked for here.
-   * Another module may have chosen other refs at any time.
-   */
-  boolean isByName() {
-    return push != null && push.getAdvertisedRefs() == byName;
+  /** Another module may choose other refs at any time. */
+  @Nullable
+  private RefsByName byName() {
+    return isSecond && push.getAdvertisedRefs() == byName ? byName : null;
   }
 
   /** A failure is one that git shows, as with Gerrit's hook, and not an error of the server. */
   @Override
   public void advertiseRefs(ReceivePack push) throws ServiceMayNotContinueException {
     try {
-      advertise(push);
+      advertise();
     } catch (IOException | UncheckedIOException e) {
       throw e instanceof ServiceMayNotContinueException why
           ? why
@@ -133,37 +114,29 @@ final class PushAdvertisement implements AdvertiseRefsHook {
     }
   }
 
-  private void advertise(ReceivePack push) throws IOException {
+  private void advertise() throws IOException {
     Map<String, Ref> before = push.getAdvertisedRefs();
     if (before == null) {
-      // Another module may have set a filter since.
-      boolean isByName = this.push != null && hasGerritsFilter(push);
-      runHooks(isByName ? byName : visibleRefs(), push);
-      if (isByName() && isList) {
-        readList(push); // if this fails, git shows why only if it does so here
-      }
-      (isByName() && !isList ? counts.pushesByName : counts.pushes).increment();
+      // Filters and checkers of other modules need all refs.
+      boolean canBeByName = hasGerritsFilter() && LocalConnectivityChecker.isInstalled(push);
+      runHooks(canBeByName ? byName : visibleRefs());
+      (byName() != null ? counts.pushesByName : counts.pushes).increment();
     } else if (before == byName) {
-      runHooks(push.getRefFilter() == filter ? byName : visibleRefs(), push);
+      runHooks(push.getRefFilter() == filter ? byName : visibleRefs());
     } else {
       gerrits.advertiseRefs(push);
     }
   }
 
-  private void readList(ReceivePack push) throws IOException {
-    boolean isKept = push.isCheckReferencedObjectsAreReachable();
-    for (Ref ref : byName.all().values()) {
-      if (isKept && ref.getObjectId() != null) {
-        push.getAdvertisedObjects().add(ref.getObjectId()); // for the second request, by Gerrit
-      }
-    }
+  private boolean hasGerritsFilter() {
+    return Member.PUSH_FILTER.isOf(push.getRefFilter().getClass());
   }
 
-  private void runHooks(Map<String, Ref> refs, ReceivePack push) throws IOException {
+  private void runHooks(Map<String, Ref> refs) throws IOException {
     isSetting = refs == byName;
     try {
       if (push.getAdvertisedRefs() != refs) {
-        set(refs, push);
+        set(refs);
       }
       gerrits.advertiseRefs(push);
     } finally {
@@ -171,34 +144,25 @@ final class PushAdvertisement implements AdvertiseRefsHook {
     }
     if (refs == byName && push.getAdvertisedRefs() != byName) {
       // A hook has copied the map, and the copy is empty. No hook of today's Gerrits does so.
-      runHooks(visibleRefs(), push);
+      runHooks(visibleRefs());
+    } else if (refs == byName && !isSecond) {
+      // JGit takes no ids from a map that lists none, and git shows a failure only here.
+      for (Ref ref : byName.all().values()) {
+        if (ref.getObjectId() != null) {
+          push.getAdvertisedObjects().add(ref.getObjectId());
+        }
+      }
     }
   }
 
-  private void set(Map<String, Ref> refs, ReceivePack push) throws IOException {
-    if (hasGerritsFilter(push)) {
+  private void set(Map<String, Ref> refs) throws IOException {
+    if (hasGerritsFilter()) {
       // It copies all refs each time they are set, to omit those that are omitted here.
       RefFilter gerrits = push.getRefFilter();
       filter = given -> given == refs ? given : gerrits.filter(given);
       push.setRefFilter(filter);
     }
     push.setAdvertisedRefs(refs, push.getAdvertisedObjects());
-  }
-
-  /** Whether any advertised ref has an id. */
-  boolean isTip(ObjectId id) throws IOException {
-    return byName.hasTip(id);
-  }
-
-  /** Whether the advertised ref of a name has an id. */
-  boolean isTip(String name, ObjectId id) {
-    Ref ref = byName.get(name);
-    return ref != null && id.equals(ref.getObjectId());
-  }
-
-  /** Returns the ids of all advertised refs. */
-  Set<ObjectId> ids() throws IOException {
-    return byName.all().values().stream().map(Ref::getObjectId).collect(Collectors.toSet());
   }
 
   @Override
@@ -211,12 +175,8 @@ final class PushAdvertisement implements AdvertiseRefsHook {
    * order, so that JGit sorts them quickly.
    */
   private Map<String, Ref> visibleRefs() throws IOException {
-    RefDatabase visible = repository.getRefDatabase();
     Map<String, Ref> refs = new LinkedHashMap<>();
-    for (Ref ref :
-        view == null
-            ? visible.getRefsByPrefixWithExclusions(RefDatabase.ALL, LEFT_OUT)
-            : view.visible(visible, LEFT_OUT)) {
+    for (Ref ref : view.visible(LEFT_OUT)) {
       String name = ref.getName();
       if (isAdvertised.test(name) && !MagicBranch.isMagicBranch(name)) {
         refs.put(name, ref);

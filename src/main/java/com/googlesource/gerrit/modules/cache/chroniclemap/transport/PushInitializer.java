@@ -26,6 +26,7 @@ import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import javax.servlet.http.HttpServletRequest;
 import org.aopalliance.intercept.MethodInvocation;
+import org.eclipse.jgit.http.server.ServletUtils;
 import org.eclipse.jgit.transport.AdvertiseRefsHook;
 import org.eclipse.jgit.transport.AdvertiseRefsHookChain;
 import org.eclipse.jgit.transport.ReceivePack;
@@ -43,17 +44,19 @@ record PushInitializer(TransportSettings settings, TransportCounts counts)
   @Override
   public void init(Project.NameKey project, ReceivePack push) {
     try {
-      AdvertiseRefsHook gerrits = push.getAdvertiseRefsHook();
-      if (!settings.everCached
-          && isGerrits(gerrits)
-          && push.getRepository() instanceof DelegateRepository repository) {
-        PushView view = PushView.below(repository);
-        LocalConnectivityChecker.install(push, counts, view);
-        push.setAdvertiseRefsHook(
-            new PushAdvertisement(gerrits, repository, view, settings::isAdvertised, counts));
-      } else {
+      PushView view =
+          !settings.everCached
+                  && isGerrits(push.getAdvertiseRefsHook())
+                  && push.getRepository() instanceof DelegateRepository repository
+              ? PushView.below(repository)
+              : null;
+      if (view == null) {
         LocalConnectivityChecker.install(push, counts, null);
         counts.pushesLeft.increment();
+      } else {
+        PushAdvertisement ours = new PushAdvertisement(push, view, settings::isAdvertised, counts);
+        LocalConnectivityChecker.install(push, counts, ours);
+        push.setAdvertiseRefsHook(ours);
       }
     } catch (RuntimeException | LinkageError e) {
       counts.pushesLeft.increment();
@@ -76,23 +79,16 @@ record PushInitializer(TransportSettings settings, TransportCounts counts)
   }
 
   /**
-   * Intercepts Gerrit's factory of pushes over HTTP, which makes one object for the list of refs
-   * and one for the push itself. No list has to be walked through when it is set, and the second
-   * one needs none.
+   * Intercepts Gerrit's filter of pushes over HTTP. A push is two requests: the first one lists the
+   * refs, as over SSH, and the second one needs no list.
    */
-  static Object created(MethodInvocation factory) throws Throwable {
-    Object made = factory.proceed();
-    try {
-      if (made instanceof ReceivePack push
-          && push.getAdvertiseRefsHook() instanceof PushAdvertisement advertisement
-          && factory.getArguments()[0] instanceof HttpServletRequest request) {
-        boolean isList = !request.getMethod().equals("POST");
-        LocalConnectivityChecker.lookUpByName(push, advertisement, isList);
-      }
-    } catch (RuntimeException | LinkageError e) {
-      logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
-          "Cannot look up the advertised refs of a push by name; all are read twice");
+  static Object requested(MethodInvocation filter) throws Throwable {
+    if (filter.getArguments()[0] instanceof HttpServletRequest request
+        && request.getMethod().equals("POST")
+        && request.getAttribute(ServletUtils.ATTRIBUTE_HANDLER) instanceof ReceivePack push
+        && push.getAdvertiseRefsHook() instanceof PushAdvertisement advertisement) {
+      advertisement.isSecond = true;
     }
-    return made;
+    return filter.proceed();
   }
 }

@@ -38,7 +38,6 @@ import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
-import org.eclipse.jgit.lib.Repository;
 import org.eclipse.jgit.transport.ConnectivityChecker.ConnectivityCheckInfo;
 
 /**
@@ -69,6 +68,9 @@ final class PushView extends DelegateRepository {
   /** The branches and refs of changes that are filtered one by one. */
   private static final int MAX_QUESTIONS = 64;
 
+  /** The push's repository above the filter. */
+  final DelegateRepository filtering;
+
   private final RefDatabase refs;
   private int questions;
 
@@ -88,10 +90,11 @@ final class PushView extends DelegateRepository {
 
   private final Map<String, Boolean> verdicts = new HashMap<>();
 
-  private PushView(Repository below) {
-    super(below);
+  private PushView(DelegateRepository filtering) {
+    super(filtering.delegate());
+    this.filtering = filtering;
     refs =
-        new DelegateRefDatabase(below) {
+        new DelegateRefDatabase(delegate) {
           @Override
           public Set<Ref> getTipsWithSha1(ObjectId id) throws IOException {
             Set<Ref> tips = super.getTipsWithSha1(id);
@@ -122,7 +125,7 @@ final class PushView extends DelegateRepository {
     if (BELOW == null || !(filtering.getRefDatabase() instanceof DelegateRefDatabase filter)) {
       return null;
     }
-    PushView view = new PushView(filtering.delegate());
+    PushView view = new PushView(filtering);
     BELOW.set(filter, view);
     return view;
   }
@@ -154,15 +157,11 @@ final class PushView extends DelegateRepository {
     }
   }
 
-  /**
-   * Returns the visible refs but those with some prefixes, by one run of the filter.
-   *
-   * @param filter of {@link #below}
-   */
-  List<Ref> visible(RefDatabase filter, Set<String> without) throws IOException {
+  /** Returns the visible refs but those with some prefixes, by one run of the filter. */
+  List<Ref> visible(Set<String> without) throws IOException {
     leftOut = without;
     try {
-      return filter.getRefsByPrefix(RefDatabase.ALL);
+      return filtering.getRefDatabase().getRefsByPrefix(RefDatabase.ALL);
     } finally {
       leftOut = Set.of();
     }
@@ -182,14 +181,13 @@ final class PushView extends DelegateRepository {
       visibleBranches = visibleBranches != null ? visibleBranches : filter.proceed();
       return visibleBranches;
     }
-    Ref one = asked.size() == 1 ? Iterables.getOnlyElement(asked) : null;
+    if (asked.size() != 1) {
+      return filter.proceed();
+    }
+    Ref one = Iterables.getOnlyElement(asked);
     String namespace =
-        one == null
-            ? null
-            : one.getName().startsWith(RefNames.REFS_CHANGES)
-                ? RefNames.REFS_CHANGES
-                : one.getName().startsWith(Constants.R_HEADS) ? Constants.R_HEADS : null;
-    if (namespace == null || ++questions <= MAX_QUESTIONS) {
+        one.getName().startsWith(Constants.R_HEADS) ? Constants.R_HEADS : RefNames.REFS_CHANGES;
+    if (!one.getName().startsWith(namespace) || ++questions <= MAX_QUESTIONS) {
       return filter.proceed();
     }
     if (namespaces.add(namespace)) {

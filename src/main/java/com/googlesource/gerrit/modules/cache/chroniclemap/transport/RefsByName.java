@@ -26,6 +26,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.SortedSet;
 import java.util.stream.Collectors;
@@ -151,11 +152,12 @@ abstract class RefsByName extends AbstractMap<String, Ref> {
   }
 
   /** Returns the ids and peeled ids of all refs, which are read the first time. */
-  private Set<ObjectId> ids() throws IOException {
+  final Set<ObjectId> ids() throws IOException {
     if (ids == null) {
       ids =
           all().values().stream()
               .flatMap(ref -> Stream.of(ref.getObjectId(), ref.getPeeledObjectId()))
+              .filter(Objects::nonNull)
               .collect(Collectors.toSet());
     }
     return ids;

@@ -51,15 +51,13 @@ public final class TransportModule extends AbstractModule {
   protected void configure() {
     TransportCounts counts = new TransportCounts();
     bind(TransportCounts.class).toInstance(counts);
-    PushInitializer pushes = new PushInitializer(settings, counts);
     RecentLists recent = new RecentLists();
-    FetchInitializer fetches = new FetchInitializer(counts, recent);
     whenMade(
         Key.get(new TypeLiteral<DynamicSet<ReceivePackInitializer>>() {}),
-        set -> set.add(PLUGIN, pushes));
+        set -> set.add(PLUGIN, new PushInitializer(settings, counts)));
     whenMade(
         Key.get(new TypeLiteral<DynamicSet<UploadPackInitializer>>() {}),
-        set -> set.add(PLUGIN, fetches));
+        set -> set.add(PLUGIN, new FetchInitializer(counts, recent)));
     whenMade(Key.get(Config.class, GerritServerConfig.class), settings::provided);
     whenMade(Key.get(ThreadLocalRequestContext.class), made -> recent.requests = made);
     intercept(
@@ -69,8 +67,7 @@ public final class TransportModule extends AbstractModule {
           call.getArguments()[1] = new TaggableRefs((Repository) call.getArguments()[1]);
           return BranchVisibilityCache.during(call, counts);
         });
-    intercept(Member.HTTP_PUSH_FACTORY, PushInitializer::created);
-    intercept(Member.HTTP_PUSH, FastGzip::filtered);
+    intercept(Member.HTTP_PUSH, PushInitializer::requested, FastGzip::filtered);
     intercept(Member.HTTP_FETCH, FastGzip::filtered);
     if (settings.groupsBranches) {
       intercept(Member.BRANCH_CHECK, BranchVisibilityCache::answer);

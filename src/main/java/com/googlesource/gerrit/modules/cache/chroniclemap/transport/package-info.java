@@ -21,8 +21,8 @@
  *
  * <p>Of what is not public in Gerrit and JGit, it sets the checker of a push and the repository
  * below Gerrit's filter, reads the hooks of a push and the access rules of a branch, intercepts
- * Gerrit's filters of refs, of branches and of requests over HTTP, and recognizes two of their
- * callers. All of these stand in the table {@link
+ * Gerrit's filters of refs, of branches and of requests over HTTP, and recognizes one filter and
+ * one caller. All of these stand in the table {@link
  * com.googlesource.gerrit.modules.cache.chroniclemap.members.Member}, which tests compare with each
  * Gerrit, and in no other place. Without one of them, something is slower.
  *

@@ -17,18 +17,23 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.transport;
 import static com.google.common.truth.Truth.assertThat;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import com.google.gerrit.server.git.DelegateRefDatabase;
 import com.google.gerrit.server.git.DelegateRepository;
 import java.io.IOException;
 import java.lang.reflect.Constructor;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Locale;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
+import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.Repository;
 import org.eclipse.jgit.transport.AdvertiseRefsHook;
 import org.eclipse.jgit.transport.ReceivePack;
 import org.eclipse.jgit.transport.RefFilter;
 import org.eclipse.jgit.transport.ServiceMayNotContinueException;
+import org.eclipse.jgit.transport.UploadPack;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -36,8 +41,16 @@ class PushAdvertisementTest {
   @TempDir Path folder;
 
   private static final class Delegating extends DelegateRepository {
+    private final RefDatabase refs;
+
     Delegating(Repository delegate) {
       super(delegate);
+      refs = new DelegateRefDatabase(delegate) {};
+    }
+
+    @Override
+    public RefDatabase getRefDatabase() {
+      return refs;
     }
   }
 
@@ -48,20 +61,21 @@ class PushAdvertisementTest {
       files.create(true);
       Files.writeString(folder.resolve("packed-refs"), "no line of a ref\n");
       DelegateRepository repository = new Delegating(files);
+      ReceivePack push = new ReceivePack(repository);
       PushAdvertisement hook =
           new PushAdvertisement(
-              AdvertiseRefsHook.DEFAULT, repository, null, name -> true, new TransportCounts());
+              push, PushView.below(repository), name -> true, new TransportCounts());
       ServiceMayNotContinueException refusal =
-          assertThrows(
-              ServiceMayNotContinueException.class,
-              () -> hook.advertiseRefs(new ReceivePack(repository)));
+          assertThrows(ServiceMayNotContinueException.class, () -> hook.advertiseRefs(push));
       assertThat(refusal).hasCauseThat().isInstanceOf(IOException.class);
     }
   }
 
-  /** JGit would put the id of each into a set, once for each hook. */
+  /**
+   * JGit would put the id of each into a set, once for each hook, and hooks run twice over HTTP.
+   */
   @Test
-  void refsThatAreListedOverHttpAreNotWalkedThroughBefore() throws Exception {
+  void refsAreNotWalkedThroughWhenTheyAreSet() throws Exception {
     StringBuilder text = new StringBuilder("# pack-refs with: peeled fully-peeled sorted \n");
     for (int i = 1000; i < 2000; i++) {
       text.append(String.format(Locale.ROOT, "%040x refs/heads/%d\n", i, i));
@@ -69,23 +83,44 @@ class PushAdvertisementTest {
     try (Repository files = new FileRepository(folder.toFile())) {
       files.create(true);
       Files.writeString(folder.resolve("packed-refs"), text);
-      for (boolean isKept : new boolean[] {false, true}) {
+      for (boolean isSecond : new boolean[] {false, true}) {
         ReceivePack push = new ReceivePack(new Delegating(files));
         push.setRefFilter(gerritsFilter());
-        push.setCheckReferencedObjectsAreReachable(isKept);
+        AtomicInteger walked = new AtomicInteger();
+        push.setAdvertiseRefsHook(gerrits(walked));
+        TransportCounts counts = new TransportCounts();
         PushAdvertisement hook =
             new PushAdvertisement(
-                AdvertiseRefsHook.DEFAULT,
-                (DelegateRepository) push.getRepository(),
-                null,
+                push,
+                PushView.below((DelegateRepository) push.getRepository()),
                 name -> true,
-                new TransportCounts());
-        hook.lookUpByName(push, true);
+                counts);
+        LocalConnectivityChecker.install(push, counts, hook);
+        hook.isSecond = isSecond;
         hook.advertiseRefs(push);
-        assertThat(push.getAdvertisedObjects()).hasSize(isKept ? 1000 : 0);
+        hook.advertiseRefs(push);
+        assertThat(walked.get()).isEqualTo(0);
+        assertThat(push.getAdvertisedObjects()).hasSize(isSecond ? 0 : 1000);
         assertThat(push.getAdvertisedRefs()).hasSize(1000);
+        assertThat(counts.pushesByName.sum()).isEqualTo(isSecond ? 1 : 0);
       }
     }
+  }
+
+  /** A hook that does as Gerrit's: it looks at all refs, and sets them with ids of its own. */
+  private static AdvertiseRefsHook gerrits(AtomicInteger walked) {
+    return new AdvertiseRefsHook() {
+      @Override
+      public void advertiseRefs(ReceivePack push) throws IOException {
+        push.getAdvertisedRefs().keySet().forEach(name -> walked.incrementAndGet());
+        push.setAdvertisedRefs(push.getAdvertisedRefs(), Set.of());
+      }
+
+      @Override
+      public void advertiseRefs(UploadPack fetch) {
+        throw new UnsupportedOperationException();
+      }
+    };
   }
 
   private static RefFilter gerritsFilter() throws ReflectiveOperationException {
