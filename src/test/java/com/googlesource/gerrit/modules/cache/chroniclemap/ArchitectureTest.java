@@ -125,7 +125,7 @@ class ArchitectureTest {
             current,
             Set.of(entrance, tables, writing, reading),
             "refs.lists",
-            Set.of(entrance, writing, reading, current)));
+            Set.of(entrance, tables, writing, reading, current)));
   }
 
   @Test
