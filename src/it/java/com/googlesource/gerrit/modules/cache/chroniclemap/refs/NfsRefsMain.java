@@ -31,13 +31,10 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import org.eclipse.jgit.internal.storage.file.FileRepository;
-import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.CoreConfig;
 import org.eclipse.jgit.lib.CoreConfig.TrustStat;
 import org.eclipse.jgit.lib.ObjectId;
@@ -69,11 +66,8 @@ final class NfsRefsMain {
   private NfsRefsMain(Path folder) throws IOException {
     model = new RefsModel(folder, List.of(REPOSITORY));
     repository = model.open(REPOSITORY);
-    FileRepository opened = repository.repository();
-    cache =
-        new PackedRefsCache(
-            new RefsSettings(64 << 20, 0, Optional.empty()), UpdateSettings.DEFAULT);
-    databases.put("module", cache.of(opened, (RefDirectory) opened.getRefDatabase()));
+    cache = TestRefs.cache(UpdateSettings.DEFAULT);
+    databases.put("module", repository.database(cache));
     databases.put("jgit", repository.peer());
   }
 

@@ -25,9 +25,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
-import java.util.Optional;
 import java.util.Random;
-import org.eclipse.jgit.internal.storage.file.RefDirectory;
+import org.eclipse.jgit.lib.RefDatabase;
 
 /**
  * A {@link RefsWriter} on a small disk that it has for itself, which is full most of the time, and
@@ -64,12 +63,8 @@ final class RefFaultsMain {
   }
 
   private void open() throws IOException {
-    cache =
-        new PackedRefsCache(
-            new RefsSettings(64 << 20, 0, Optional.empty()),
-            new UpdateSettings(UpdateSettings.By.OWN, maxLooseBatch, 0));
-    FileRefDatabase refs =
-        cache.of(test.repository(), (RefDirectory) test.repository().getRefDatabase());
+    cache = TestRefs.cache(new UpdateSettings(UpdateSettings.By.OWN, maxLooseBatch, 0));
+    RefDatabase refs = test.database(cache);
     writer = new RefsWriter(test, refs, model, model.sets(REPOSITORY), random, model::heed);
     writer.find();
   }

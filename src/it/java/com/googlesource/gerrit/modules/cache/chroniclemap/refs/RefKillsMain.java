@@ -18,9 +18,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSet
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Optional;
 import java.util.Random;
-import org.eclipse.jgit.internal.storage.file.RefDirectory;
 
 /** A process that {@link RefKillsIT} kills while its {@link RefsWriter}s work. */
 final class RefKillsMain {
@@ -53,12 +51,8 @@ final class RefKillsMain {
               UpdateSettings.By.OWN,
               random.nextBoolean() ? 1000 : 0,
               random.nextInt(3) == 0 ? 0 : MAX_LOOSE);
-      PackedRefsCache cache =
-          new PackedRefsCache(new RefsSettings(64 << 20, 0, Optional.empty()), updates);
       TestRefs repository = model.open(name);
-      FileRefDatabase refs =
-          cache.of(
-              repository.repository(), (RefDirectory) repository.repository().getRefDatabase());
+      FileRefDatabase refs = repository.database(TestRefs.cache(updates));
       for (int i = 0; i < WRITERS; i++) {
         int number = i;
         List<RefSet> sets =

@@ -34,7 +34,6 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
-import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
@@ -299,12 +298,9 @@ final class RefsModel {
   void check(String when) throws Exception {
     for (String name : repositories) {
       String what = name + " " + when;
-      try (PackedRefsCache cache =
-              new PackedRefsCache(
-                  new RefsSettings(64 << 20, 0, Optional.empty()), UpdateSettings.DEFAULT);
+      try (PackedRefsCache cache = TestRefs.cache(UpdateSettings.DEFAULT);
           TestRefs test = open(name)) {
-        RefDatabase refs =
-            cache.of(test.repository(), (RefDirectory) test.repository().getRefDatabase());
+        RefDatabase refs = test.database(cache);
         assertWithMessage(what).that(left(name)).isEmpty();
         checkGit(what, test, checkSets(what, name, refs));
         assertThat(cache.totals().failures()).isEqualTo(0);

@@ -107,7 +107,9 @@ final class RefsSoakMain {
   /** Makes the repositories that the processes use, one after the other. */
   static void makeRepositories(Path folder) throws IOException {
     RefsModel unused = RefsModel.make(folder, SHARED);
-    TestRefs.create(folder.resolve(ODD + ".git"), null).close();
+    try (TestRefs odd = TestRefs.create(folder.resolve(ODD + ".git"), null)) {
+      RefObjects.insert(odd.repository());
+    }
   }
 
   /** Folder, seed, whether JGit may delete single refs, milliseconds. */
@@ -274,12 +276,13 @@ final class RefsSoakMain {
 
   /** Odd names, symbolic refs, broken and edited files: compared after each step. */
   private void odd(PackedRefsCache cache, String settings) throws Exception {
-    FileRefDatabase refs =
-        cache.of(odd.repository(), (RefDirectory) odd.repository().getRefDatabase());
-    RefsOperations operations = new RefsOperations(odd, random);
+    FileRefDatabase refs = odd.database(cache);
+    RandomSteps steps = new RandomSteps(random);
     RefsComparison comparison = new RefsComparison(odd);
     for (int i = 0; i < ODD_STEPS; i++) {
-      String what = operations.operate(refs);
+      RefsSide side = new RefsSide(odd, random.nextBoolean() ? refs : odd.peer());
+      String what = steps.nextOrByHand(side.values());
+      RefsParity.script(what).on(side);
       comparison.compare("odd, " + settings + ": " + what, refs);
       comparison.compare("odd in a request, " + settings + ": " + what, refs.forRequest());
       comparisons++;

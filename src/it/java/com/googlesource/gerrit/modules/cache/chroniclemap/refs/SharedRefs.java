@@ -96,9 +96,7 @@ final class SharedRefs {
       this.current = () -> refs;
       this.forRequest = current;
     } else {
-      FileRefDatabase refs =
-          cache.of(
-              repository.repository(), (RefDirectory) repository.repository().getRefDatabase());
+      FileRefDatabase refs = repository.database(cache);
       this.current = () -> refs;
       this.forRequest = refs::forRequest;
     }

@@ -25,9 +25,8 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Locale;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
-import org.eclipse.jgit.api.PackRefsCommand;
-import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.RefUpdate;
@@ -88,9 +87,8 @@ class BackgroundPackingTest {
   /** Makes refs, and lists all after each. */
   private void make(RefDatabase refs, int count) throws IOException {
     for (int i = 0; i < count; i++) {
-      RefUpdate update = refs.newUpdate("refs/heads/" + made++, false);
-      update.setNewObjectId(test.commits().get(0));
-      assertThat(update.update()).isEqualTo(RefUpdate.Result.NEW);
+      assertThat(TestRefs.update(refs, "refs/heads/" + made++, test.id(0)))
+          .isEqualTo(RefUpdate.Result.NEW);
       assertThat(refs.getRefs()).isNotEmpty();
     }
   }
@@ -148,13 +146,11 @@ class BackgroundPackingTest {
   /** So what is written for one ref that is made is bounded. */
   @Test
   void besideALongListMoreMayBeLoose() throws IOException {
-    StringBuilder text = new StringBuilder("# pack-refs with: peeled fully-peeled sorted \n");
-    int packed = 3 * MAX_LOOSE * 1000;
-    for (int i = 0; i < packed; i++) {
-      text.append(ObjectId.toString(test.commits().get(0)))
-          .append(String.format(Locale.ROOT, " refs/changes/%08d\n", i));
-    }
-    Files.writeString(file("packed-refs"), text, UTF_8);
+    test.writePacked(
+        test.id(0),
+        IntStream.range(0, 3 * MAX_LOOSE * 1000)
+            .mapToObj(i -> String.format(Locale.ROOT, "refs/changes/%08d", i))
+            .toArray(String[]::new));
     RefDatabase refs = open();
     make(refs, 3 * MAX_LOOSE);
     assertThat(disk.tries).isEqualTo(0);
@@ -168,18 +164,15 @@ class BackgroundPackingTest {
   /** As with native git: it has happened, and it is said so. */
   @Test
   void aRefWhoseLogCantBeDeletedIsDeleted() throws IOException {
-    RefDisk brokenLogs =
-        new RefDisk() {
-          @Override
-          protected void about(String step, Path path) throws IOException {
-            if (path.startsWith(file("logs"))) {
-              throw new IOException("as the test wants it");
-            }
-          }
-        };
     open();
-    PackedRefsFile packed = test.packedRefs();
-    RefDatabase refs = test.database(packed, brokenLogs, UpdateSettings.DEFAULT);
+    RefDisk brokenLogs =
+        TestRefs.disk(
+            (step, path) -> {
+              if (path.startsWith(file("logs"))) {
+                throw new IOException("as the test wants it");
+              }
+            });
+    RefDatabase refs = test.database(test.packedRefs(), brokenLogs, UpdateSettings.DEFAULT);
     for (boolean isPacked : new boolean[] {false, true}) {
       RefUpdate create = refs.newUpdate("refs/heads/logged", false);
       create.setNewObjectId(test.commits().get(0));
@@ -188,12 +181,9 @@ class BackgroundPackingTest {
       assertThat(create.update()).isEqualTo(RefUpdate.Result.NEW);
       assertThat(Files.exists(file("logs/refs/heads/logged"))).isTrue();
       if (isPacked) {
-        refs.packRefs(
-            NullProgressMonitor.INSTANCE, new PackRefsCommand(test.repository()).setAll(true));
+        test.pack(refs);
       }
-      RefUpdate delete = refs.newUpdate("refs/heads/logged", false);
-      delete.setForceUpdate(true);
-      assertThat(delete.delete()).isEqualTo(RefUpdate.Result.FORCED);
+      assertThat(TestRefs.delete(refs, "refs/heads/logged")).isEqualTo(RefUpdate.Result.FORCED);
       assertThat(refs.exactRef("refs/heads/logged")).isNull();
       assertThat(test.peer().exactRef("refs/heads/logged")).isNull();
     }

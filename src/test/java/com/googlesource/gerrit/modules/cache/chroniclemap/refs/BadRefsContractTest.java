@@ -22,7 +22,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRef
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefName;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedRefsText;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.TableRefDatabase;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RefDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RepositoryWriter;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
@@ -39,10 +38,8 @@ import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.concurrent.atomic.LongAdder;
 import java.util.stream.Collectors;
 import org.eclipse.jgit.errors.MissingObjectException;
-import org.eclipse.jgit.internal.storage.file.FileReftableDatabase;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.internal.storage.file.GC;
 import org.eclipse.jgit.lib.ObjectId;
@@ -50,7 +47,7 @@ import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.transport.ReceiveCommand;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -65,9 +62,9 @@ class BadRefsContractTest {
   private static final int MAX_LOOSE = 10;
 
   @TempDir Path folder;
-  private TestRefs test;
+  @AutoClose private TestRefs test;
   private PackedRefsFile packed;
-  private RepositoryWriter writes;
+  @AutoClose private RepositoryWriter writes;
   private RefDatabase refs;
   private ObjectId older;
   private ObjectId newer;
@@ -84,12 +81,6 @@ class BadRefsContractTest {
         test.database(packed, writes, new UpdateSettings(UpdateSettings.By.OWN, 1000, MAX_LOOSE));
   }
 
-  @AfterEach
-  void close() {
-    writes.close();
-    test.close();
-  }
-
   private Path file(String name) {
     return test.folder().resolve(name);
   }
@@ -99,23 +90,9 @@ class BadRefsContractTest {
     Files.writeString(file(name), text);
   }
 
-  private void pack(String... names) throws IOException {
-    StringBuilder text = new StringBuilder(PackedRefsText.HEADER);
-    for (String name : names) {
-      text.append(older.name()).append(' ').append(name).append('\n');
-    }
-    write("packed-refs", text.toString());
-  }
-
-  private RefUpdate.Result update(String name, ObjectId id) throws IOException {
-    RefUpdate update = refs.newUpdate(name, false);
-    update.setNewObjectId(id);
-    return update.update();
-  }
-
   private void makeManyRefs() throws IOException {
     for (int i = 0; i <= MAX_LOOSE; i++) {
-      assertThat(update("refs/tags/" + i, newer)).isEqualTo(RefUpdate.Result.NEW);
+      assertThat(TestRefs.update(refs, "refs/tags/" + i, newer)).isEqualTo(RefUpdate.Result.NEW);
     }
     assertThat(Files.readString(file("packed-refs"))).contains("refs/tags/");
   }
@@ -162,7 +139,7 @@ class BadRefsContractTest {
   @SuppressWarnings("deprecation")
   private void assertIsThatRefsAlone(String content, String why) throws Exception {
     String other = "refs/heads/other";
-    pack("refs/changes/01/1/1", A, other);
+    test.writePacked(older, "refs/changes/01/1/1", A, other);
     write(A, content);
     write("refs/changes/99/99/1", content); // has no packed value
     write("refs/heads/master", newer.name() + "\n");
@@ -216,8 +193,8 @@ class BadRefsContractTest {
     assertThat(packed.badRefs()).hasSize(2);
     assertThat(packed.badRefs().get(0)).startsWith("refs/changes/99/99/1: " + why);
     assertThat(packed.badRefs().get(1)).startsWith(A + ": " + why);
-    assertThat(update(A + "/x", newer)).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
-    assertThat(update("refs/heads/b", newer)).isEqualTo(RefUpdate.Result.NEW);
+    assertThat(TestRefs.update(refs, A + "/x", newer)).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
+    assertThat(TestRefs.update(refs, "refs/heads/b", newer)).isEqualTo(RefUpdate.Result.NEW);
     assertThat(
             TestRefs.batch(
                 test.repository(),
@@ -257,7 +234,7 @@ class BadRefsContractTest {
   @ParameterizedTest
   @ValueSource(strings = {"", "[.ShellClassInfo]\r\n"})
   void noGarbageIsCollectedWhereAPackedRefIsHidden(String content) throws Exception {
-    pack(A);
+    test.writePacked(older, A);
     write("refs/heads/master", newer.name() + "\n");
     write(A, content);
     Exception e = assertThrows(Exception.class, this::collectGarbage);
@@ -274,7 +251,7 @@ class BadRefsContractTest {
   /** Where {@code packed-refs} has a ref twice, JGit answers. It would serve the older value. */
   @Test
   void noOlderValueIsServedByJGit() throws Exception {
-    pack("refs/heads/other", "refs/heads/other", A);
+    test.writePacked(older, "refs/heads/other", "refs/heads/other", A);
     write("refs/heads/desktop.ini", "[.ShellClassInfo] and more than forty characters\r\n");
     assertThat(names(refs.getRefsByPrefix("refs/"))).containsExactly(A, "refs/heads/other");
     write(A, "");
@@ -296,10 +273,10 @@ class BadRefsContractTest {
   @Test
   void aRefAboveAForeignFileIsRefusedAsByJGit() throws Exception {
     write("refs/heads/x/README", "to read\n");
-    RefUpdate update = test.peer().newUpdate("refs/heads/x", false);
-    update.setNewObjectId(newer);
-    assertThat(update.update()).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
-    assertThat(update("refs/heads/x", newer)).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
+    assertThat(TestRefs.update(test.peer(), "refs/heads/x", newer))
+        .isEqualTo(RefUpdate.Result.LOCK_FAILURE);
+    assertThat(TestRefs.update(refs, "refs/heads/x", newer))
+        .isEqualTo(RefUpdate.Result.LOCK_FAILURE);
     assertThat(isDone(new ReceiveCommand(ObjectId.zeroId(), newer, "refs/heads/x"))).isFalse();
     assertThat(test.lockFiles()).isEmpty();
   }
@@ -307,7 +284,7 @@ class BadRefsContractTest {
   @ParameterizedTest
   @ValueSource(strings = {"", "\0\0\0\0", "0000000000000000000000000000000000000000", "HEAD?"})
   void aBrokenHeadIsReplaced(String content) throws Exception {
-    pack(A);
+    test.writePacked(older, A);
     for (boolean detach : new boolean[] {false, true}) {
       write("HEAD", content);
       assertThat(refs.exactRef("HEAD")).isNull();
@@ -315,7 +292,8 @@ class BadRefsContractTest {
       assertThat(names(refs.getRefs())).contains(A);
       assertThat(names(refs.getRefs())).doesNotContain("HEAD");
       assertThat(packed.badRefs().get(0)).startsWith("HEAD: ");
-      assertThat(update("refs/heads/" + detach, newer)).isEqualTo(RefUpdate.Result.NEW);
+      assertThat(TestRefs.update(refs, "refs/heads/" + detach, newer))
+          .isEqualTo(RefUpdate.Result.NEW);
       assertThat(refs.newUpdate("HEAD", detach).link(A)).isEqualTo(RefUpdate.Result.NEW);
       assertThat(Files.readString(file("HEAD"))).isEqualTo("ref: " + A + "\n");
       assertThat(refs.exactRef("HEAD").getObjectId()).isEqualTo(older);
@@ -330,12 +308,12 @@ class BadRefsContractTest {
   /** HEAD itself can be read. */
   @Test
   void aHeadThatLeadsToABrokenRefIsReplaced() throws Exception {
-    pack(A, "refs/heads/b");
+    test.writePacked(older, A, "refs/heads/b");
     write(A, "");
     write("HEAD", "ref: " + A + "\n");
     assertThat(refs.exactRef("HEAD").getObjectId()).isNull();
     assertThat(refs.exactRef("HEAD").getTarget().getName()).isEqualTo(A);
-    assertThrows(FileSystemException.class, () -> update("HEAD", newer));
+    assertThrows(FileSystemException.class, () -> TestRefs.update(refs, "HEAD", newer));
     assertThat(refs.newUpdate("HEAD", true).link("refs/heads/b"))
         .isEqualTo(RefUpdate.Result.FORCED);
     assertThat(refs.exactRef("HEAD").getObjectId()).isEqualTo(older);
@@ -344,7 +322,7 @@ class BadRefsContractTest {
   @ParameterizedTest
   @ValueSource(strings = {"ref:%s", "ref:\t%s", "ref:   %s  \n\n", "ref:\n%s\r\n", "ref: %s"})
   void aSymbolicRefIsReadAsByGit(String content) throws Exception {
-    pack(A);
+    test.writePacked(older, A);
     write("refs/heads/symbolic", String.format(Locale.ROOT, content, A));
     assertThat(refs.exactRef("refs/heads/symbolic").getLeaf().getName()).isEqualTo(A);
     assertThat(names(refs.getRefsByPrefix("refs/"))).isEqualTo(test.refsOfGit().keySet());
@@ -354,15 +332,8 @@ class BadRefsContractTest {
   @Test
   void inAReftableNoFileIsRead() throws Exception {
     try (TestRefs tables = TestRefs.createReftable(folder.resolve("t.git"), Map.of())) {
-      RefDatabase ours =
-          new TableRefDatabase(
-              tables.repository(),
-              (FileReftableDatabase) tables.repository().getRefDatabase(),
-              new LongAdder(),
-              new JGitFallbacks());
-      RefUpdate update = ours.newUpdate(A, false);
-      update.setNewObjectId(newer);
-      assertThat(update.update()).isEqualTo(RefUpdate.Result.NEW);
+      RefDatabase ours = tables.tables(new JGitFallbacks());
+      assertThat(TestRefs.update(ours, A, newer)).isEqualTo(RefUpdate.Result.NEW);
       assertThat(ours.newUpdate("HEAD", true).link(A)).isNotNull();
       Path heads = tables.folder().resolve("refs/heads");
       if (!Files.isRegularFile(heads)) {
@@ -477,15 +448,13 @@ class BadRefsContractTest {
   void noRefOfSuchANameIsMade() throws Exception {
     for (String name :
         List.of("refs/heads/.nfs1", "refs/heads/a~", "refs/heads/a.lock/b", "refs/heads/a\tb")) {
-      assertThrows(IOException.class, () -> update(name, newer));
+      assertThrows(IOException.class, () -> TestRefs.update(refs, name, newer));
       assertThrows(IOException.class, () -> refs.newUpdate(name, false).link("refs/heads/b"));
       ReceiveCommand bad = new ReceiveCommand(ObjectId.zeroId(), newer, name);
       ReceiveCommand good = new ReceiveCommand(ObjectId.zeroId(), newer, "refs/heads/good");
       assertThat(isDone(good, bad)).isFalse();
     }
-    RefUpdate delete = refs.newUpdate("refs/heads/a.lock/b", false);
-    delete.setForceUpdate(true);
-    assertThrows(IOException.class, delete::delete);
+    assertThrows(IOException.class, () -> TestRefs.delete(refs, "refs/heads/a.lock/b"));
     assertThat(refs.getRefsByPrefix("refs/heads/")).isEmpty();
     assertThat(test.lockFiles()).isEmpty();
   }
@@ -502,13 +471,11 @@ class BadRefsContractTest {
   @Test
   void aPackedOneIsReadAsByJGitAndCanBeDeleted() throws Exception {
     String bad = "refs/heads/.nfs00000000000ab12300000001";
-    pack(bad, A);
+    test.writePacked(older, bad, A);
     write(bad, newer.name() + "\n");
     assertThat(refs.exactRef(bad).getObjectId()).isEqualTo(older);
     assertThat(refs.getRefsByPrefix("refs/heads/")).hasSize(2);
-    RefUpdate delete = refs.newUpdate(bad, false);
-    delete.setForceUpdate(true);
-    assertThat(delete.delete()).isEqualTo(RefUpdate.Result.FORCED);
+    assertThat(TestRefs.delete(refs, bad)).isEqualTo(RefUpdate.Result.FORCED);
     assertThat(refs.exactRef(bad)).isNull();
     assertThat(Files.readString(file("packed-refs"))).doesNotContain("nfs");
   }

@@ -21,9 +21,11 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects
 import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.ZERO;
 
 import java.nio.file.Files;
+import java.util.List;
 import org.eclipse.jgit.transport.ReceiveCommand;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.FieldSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a batch refuses as a whole, and what locks it needs. */
@@ -31,40 +33,88 @@ class BatchLimitsContractTest extends RefsParity {
   private static final String ONE = "refs/heads/one";
   private static final String TWO = "refs/heads/two";
 
+  static final List<RefsScript> LIMITS =
+      RefsScript.of(
+          """
+          deletions of packed refs need the lock of packed-refs
+            packed one A; packed two B; lock packed-refs; batch atomic: one A>0, two B>0;
+            unlock packed-refs; exists refs/heads/one.lock; batch atomic: one A>0, two B>0
+          of one at a time while packed-refs is locked
+            packed one A; packed two A; lock packed-refs; batch each: one A>B, two A>0, three 0>C;
+            unlock packed-refs
+          empty folders are not in the way of an atomic one
+            mkdir one/x/y; batch atomic: one 0>A, two 0>A; update one B
+          empty folders are not in the way of one at a time
+            mkdir one/x/y; batch each: one 0>A, two 0>A; update one B
+          an atomic one does the same where refs are synced
+            config core.fsyncRefFiles true; batch atomic: one 0>A, two 0>A;
+            batch atomic: one A>B, two A>0
+          one at a time does the same where refs are synced
+            config core.fsyncRefFiles true; batch each: one 0>A, two 0>A; batch each: one A>B, two A>0
+          """);
+
+  @ParameterizedTest
+  @FieldSource("LIMITS")
+  void doesWhatJGitDoes(RefsScript script) throws Exception {
+    both(script);
+  }
+
+  /** One at a time the current branch is protected, in an atomic batch it is not. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void inANonBareRepository(boolean atomic) throws Exception {
+    open(false, null);
+    both(
+        script(
+                """
+                update master A; batch: master A>B, two 0>B; batch: master B>0, two B>C;
+                batch: two C>0
+                """)
+            .with(RefsScript.Stored.LOOSE, atomic));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"always", "after_open", "never"})
+  void doesTheSameWhateverIsTrusted(String trust) throws Exception {
+    open(true, trust);
+    both(
+        script(
+            """
+            batch: one 0>A, two 0>A; git update-ref refs/heads/one B; batch: one A>C, two A>B;
+            batch: one B>C, two A>B; git pack-refs --all; batch: one C>0, two B>0
+            """));
+  }
+
+  @Test
+  void aRefIsReplacedByOneBelowIt() throws Exception {
+    both(
+        side -> {
+          script("update x A; batch atomic: x A>0, x/y/z 0>B").on(side);
+          assertThat(side.values()).containsExactly("refs/heads/x/y/z", B);
+        });
+  }
+
+  @Test
+  void aRefIsNotReplacedByOneAboveIt() throws Exception {
+    both(
+        side -> {
+          script("update x/y A; batch atomic: x/y A>0, x 0>B").on(side);
+          assertThat(side.values()).containsExactly("refs/heads/x/y", A);
+        });
+  }
+
   @Test
   void anAtomicOneTakesNoSymbolicRef() throws Exception {
     both(
         side -> {
           side.update(ONE, A);
-          side.batch(
-              true,
-              new ReceiveCommand(ZERO, A, TWO),
-              ReceiveCommand.link(ZERO, ONE, "refs/heads/link"));
+          ReceiveCommand link = ReceiveCommand.link(ZERO, ONE, "refs/heads/link");
+          side.batch(true, new ReceiveCommand(ZERO, A, TWO), link);
           side.link("refs/heads/link", ONE);
-          side.batch(
-              true,
-              new ReceiveCommand(ZERO, A, TWO),
-              ReceiveCommand.unlink(ONE, ZERO, "refs/heads/link"));
-          side.batch(
-              true,
-              ReceiveCommand.link(ONE, TWO, "refs/heads/link"),
-              new ReceiveCommand(ZERO, A, TWO));
-        });
-  }
-
-  @Test
-  void deletionsOfPackedRefsNeedTheLockOfPackedRefs() throws Exception {
-    both(
-        side -> {
-          side.packed(ONE, A);
-          side.packed(TWO, B);
-          side.whileLocked(
-              "packed-refs",
-              () ->
-                  side.batch(
-                      true, new ReceiveCommand(A, ZERO, ONE), new ReceiveCommand(B, ZERO, TWO)));
-          side.see("locks", Files.exists(side.file(ONE + ".lock")));
-          side.batch(true, new ReceiveCommand(A, ZERO, ONE), new ReceiveCommand(B, ZERO, TWO));
+          ReceiveCommand unlink = ReceiveCommand.unlink(ONE, ZERO, "refs/heads/link");
+          side.batch(true, new ReceiveCommand(ZERO, A, TWO), unlink);
+          ReceiveCommand other = ReceiveCommand.link(ONE, TWO, "refs/heads/link");
+          side.batch(true, other, new ReceiveCommand(ZERO, A, TWO));
         });
   }
 
@@ -76,91 +126,15 @@ class BatchLimitsContractTest extends RefsParity {
           side.packed(ONE, A);
           ReceiveCommand update = new ReceiveCommand(A, B, ONE);
           ReceiveCommand create = new ReceiveCommand(ZERO, C, TWO);
-          side.whileLocked("packed-refs", () -> side.batch(true, update, create));
+          side.lock("packed-refs");
+          side.batch(true, update, create);
+          side.unlock("packed-refs");
           boolean done = update.getResult() == ReceiveCommand.Result.OK;
           assertThat(create.getResult() == ReceiveCommand.Result.OK).isEqualTo(done);
           assertThat(side.values().get(ONE)).isEqualTo(done ? B : A);
           assertThat(side.values().get(TWO)).isEqualTo(done ? C : null);
           assertThat(Files.exists(side.file(ONE + ".lock"))).isFalse();
           assertThat(Files.exists(side.file(TWO + ".lock"))).isFalse();
-        });
-  }
-
-  @Test
-  void ofOneAtATimeWhilePackedRefsIsLocked() throws Exception {
-    both(
-        side -> {
-          side.packed(ONE, A);
-          side.packed(TWO, A);
-          side.whileLocked(
-              "packed-refs",
-              () ->
-                  side.batch(
-                      false,
-                      new ReceiveCommand(A, B, ONE),
-                      new ReceiveCommand(A, ZERO, TWO),
-                      new ReceiveCommand(ZERO, C, "refs/heads/three")));
-        });
-  }
-
-  @ParameterizedTest
-  @ValueSource(booleans = {true, false})
-  void inANonBareRepository(boolean atomic) throws Exception {
-    open(false, null);
-    both(
-        side -> {
-          side.update("refs/heads/master", A);
-          side.batch(
-              atomic,
-              new ReceiveCommand(A, B, "refs/heads/master"),
-              new ReceiveCommand(ZERO, B, TWO));
-          // One at a time it is protected, in an atomic batch it is not.
-          side.batch(
-              atomic,
-              new ReceiveCommand(B, ZERO, "refs/heads/master"),
-              new ReceiveCommand(B, C, TWO));
-          side.batch(atomic, new ReceiveCommand(C, ZERO, TWO));
-        });
-  }
-
-  @ParameterizedTest
-  @ValueSource(booleans = {true, false})
-  void emptyFoldersAreNotInTheWay(boolean atomic) throws Exception {
-    both(
-        side -> {
-          Files.createDirectories(side.file("refs/heads/one/x/y"));
-          side.batch(atomic, new ReceiveCommand(ZERO, A, ONE), new ReceiveCommand(ZERO, A, TWO));
-          side.update(ONE, B);
-        });
-  }
-
-  @ParameterizedTest
-  @ValueSource(booleans = {true, false})
-  void doesTheSameWhereRefsAreSynced(boolean atomic) throws Exception {
-    openBare();
-    for (RefsSide side : new RefsSide[] {ours(), jgit()}) {
-      side.repository().getConfig().setBoolean("core", null, "fsyncRefFiles", true);
-      side.repository().getConfig().save();
-    }
-    both(
-        side -> {
-          side.batch(atomic, new ReceiveCommand(ZERO, A, ONE), new ReceiveCommand(ZERO, A, TWO));
-          side.batch(atomic, new ReceiveCommand(A, B, ONE), new ReceiveCommand(A, ZERO, TWO));
-        });
-  }
-
-  @ParameterizedTest
-  @ValueSource(strings = {"always", "after_open", "never"})
-  void doesTheSameWhateverIsTrusted(String trust) throws Exception {
-    open(true, trust);
-    both(
-        side -> {
-          side.batch(true, new ReceiveCommand(ZERO, A, ONE), new ReceiveCommand(ZERO, A, TWO));
-          side.git("update-ref", ONE, B.name());
-          side.batch(true, new ReceiveCommand(A, C, ONE), new ReceiveCommand(A, B, TWO));
-          side.batch(true, new ReceiveCommand(B, C, ONE), new ReceiveCommand(A, B, TWO));
-          side.git("pack-refs", "--all");
-          side.batch(true, new ReceiveCommand(C, ZERO, ONE), new ReceiveCommand(B, ZERO, TWO));
         });
   }
 }

@@ -18,10 +18,7 @@ import static com.google.common.truth.Truth.assertThat;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.A;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.B;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.C;
-import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.D;
-import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.MISSING;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.TAG;
-import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.TAG_OF_TAG;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.ZERO;
 
 import java.nio.file.Files;
@@ -29,15 +26,16 @@ import java.util.List;
 import org.eclipse.jgit.lib.BatchRefUpdate;
 import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
-import org.eclipse.jgit.lib.Ref;
-import org.eclipse.jgit.revwalk.RevCommit;
 import org.eclipse.jgit.revwalk.RevWalk;
 import org.eclipse.jgit.transport.PushCertificate;
 import org.eclipse.jgit.transport.ReceiveCommand;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.FieldSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * A batch of updates, atomic or not, does what JGit's does, wherever the refs are stored. Where the
@@ -46,15 +44,140 @@ import org.junit.jupiter.params.provider.CsvSource;
 @ParameterizedClass
 @CsvSource({"true, LOOSE", "true, PACKED", "true, BOTH", "false, LOOSE", "false, PACKED"})
 class BatchUpdateContractTest extends RefsParity {
-  private static final String MASTER = "refs/heads/master";
-  private static final RefsSide.BatchSettings FORCE = batch -> batch.setAllowNonFastForwards(true);
+  private static final String THREE_REFS = "put one A; put two B; put refs/tags/t TAG";
+
+  /** What is tried where there are {@link #THREE_REFS}. */
+  static final List<RefsScript> OF_THREE_REFS =
+      RefsScript.of(
+          """
+          does all kinds at once
+            batch force: three 0>C, one A>B, refs/tags/t TAG>0, two B>D,
+            refs/changes/01/1/meta 0>A, refs/tags/new 0>TAG_OF_TAG
+          creates what a new change needs
+            batch: refs/changes/01/1/1 0>A, refs/changes/01/1/meta 0>D
+          deletes all
+            batch: one A>0, two B>0, refs/tags/t TAG>0
+          does one
+            batch: one A>C
+          creates one
+            batch: new 0>C
+          deletes one
+            batch: one A>0
+          does nothing if there is nothing to do
+            batch:
+          sets the same value
+            batch: one A>A, two B>C
+          sets the same value of one
+            batch: one A>A
+          # ---- fast-forward or not
+          refuses what is no fast-forward
+            batch: one A>B, two B>A
+          refuses a tag for a commit
+            batch: one A>B, two B>TAG
+          refuses one that is no fast-forward
+            batch: two B>A
+          does what is no fast-forward if told
+            batch force: one A>D, two B>TAG
+          # ---- one that can't be done
+          one expects another value
+            batch force: three 0>C, one D>B, two B>C
+          several expect other values
+            batch force: two A>C, three 0>C, one D>B, refs/tags/t A>0
+          a deletion expects another value
+            batch force: one D>0, two B>C
+          a creation of what is there
+            batch force: two B>C, one 0>B
+          an update of what is not there
+            batch force: none A>B, three 0>B
+          a deletion of what is not there
+            batch force: one A>B, none A>0
+          a new object that is missing
+            batch force: two B>C, one A>MISSING, three 0>B
+          a creation whose object is missing
+            batch: one A>B, three 0>MISSING
+          an old object that is missing
+            batch force: one MISSING>B, three 0>B
+          # ---- names against each other
+          a name below another of the batch
+            batch force: x 0>A, x/y 0>A
+          a name above another of the batch
+            batch force: one A>B, x/y/z 0>A, x 0>A
+          names that only look like conflicts
+            batch force: x 0>A, x-y 0>A, x.y 0>A, x0 0>A, xy/z 0>A
+          a name below a ref
+            batch force: two B>C, one/x 0>A, refs/heads 0>A
+          a name below one that is deleted
+            batch force: two B>C, one/x 0>A, one A>0
+          a deletion below a ref
+            batch force: one/x A>0, two B>C
+          a deletion below a creation
+            batch force: x 0>A, x/y A>0
+          """);
+
+  static final List<RefsScript> OTHERS =
+      RefsScript.of(
+          """
+          creates in an empty repository
+            batch: one 0>A, master 0>B
+          knows what tags lead to
+            put refs/tags/old TAG;
+            batch force: refs/tags/one 0>TAG, refs/tags/two 0>TAG_OF_TAG, refs/tags/old TAG>A; pack
+          one after another
+            put one A; batch: one A>B, x 0>A; batch: one B>C, x A>0; batch: x/y 0>A, z 0>A; pack;
+            batch force: z A>D, x/y A>0; batch: x 0>A, x-y 0>A; update x B; delete one
+          one alone that can't be done
+            put one A; batch: one 0>B; batch: one B>C; batch: none B>C; batch: one B>0;
+            batch: none B>0; batch: one A>MISSING; batch: one/two 0>B
+          reads what others have written since
+            put one A; read one; git update-ref refs/heads/one B; git update-ref refs/heads/x/y B;
+            batch: one A>C, z 0>A; batch: one B>C, x 0>A; git pack-refs --all; batch: x/y B>0, x 0>A
+          # ---- locks
+          one is locked
+            put one A; put two B; lock one; batch: two B>C, one A>B, three 0>A; unlock one
+          a new one is locked
+            put one A; lock deep/three; batch: deep/three 0>A, one A>B; unlock deep/three
+          # For one alone there is nothing to write into packed-refs.
+          packed-refs is locked but not needed
+            put one A; lock packed-refs; batch: one A>B; unlock packed-refs
+          # ---- names against each other
+          a name above a ref
+            put x/y/z A; batch: a 0>A, x 0>A; batch: x/y 0>A, b 0>A
+          a name above one that is deleted
+            put x/y/z A; put two B; batch: x 0>A, two B>C, x/y/z A>0
+          a name above several of which one is deleted
+            put x/y A; put x/z A; batch: x 0>A, x/y A>0
+          # ---- symbolic refs
+          through HEAD
+            put master A; batch: HEAD A>B
+          # An atomic one with a symbolic ref among others JGit takes for a lock that failed.
+          through HEAD among others
+            put master A; batch: HEAD A>B, x 0>A
+          through a link
+            put master A; link link master; batch: link A>B; batch: link B>0
+          a link among others
+            put master A; link link master; batch: link A>B, x 0>A
+          a link is no conflict
+            put master A; link link master; batch: link/x 0>A, x 0>A
+          """);
 
   private final boolean atomic;
-  private final RefUpdateContractTest.Stored stored;
+  private final RefsScript.Stored stored;
 
-  BatchUpdateContractTest(boolean atomic, RefUpdateContractTest.Stored stored) {
+  BatchUpdateContractTest(boolean atomic, RefsScript.Stored stored) {
     this.atomic = atomic;
     this.stored = stored;
+  }
+
+  @ParameterizedTest
+  @FieldSource("OF_THREE_REFS")
+  void doesWithThreeRefsWhatJGitDoes(RefsScript script) throws Exception {
+    both(script.after(THREE_REFS).with(stored, atomic));
+  }
+
+  @ParameterizedTest
+  @FieldSource("OTHERS")
+  void doesWhatJGitDoes(RefsScript script) throws Exception {
+    both(script.with(stored, atomic));
   }
 
   private static ReceiveCommand create(String name, ObjectId id) {
@@ -65,80 +188,23 @@ class BatchUpdateContractTest extends RefsParity {
     return new ReceiveCommand(from, to, name);
   }
 
-  private static ReceiveCommand delete(String name, ObjectId id) {
-    return new ReceiveCommand(id, ZERO, name);
-  }
-
-  private void put(RefsSide side, String name, ObjectId id) throws Exception {
-    stored.put(side, name, id);
-  }
-
-  /** Tries a batch on {@code refs/heads/one} at A, {@code .../two} at B, and a tag. */
-  private void tryBatch(RefsSide.BatchSettings settings, Commands commands) throws Exception {
-    both(
-        side -> {
-          put(side, "refs/heads/one", A);
-          put(side, "refs/heads/two", B);
-          put(side, "refs/tags/t", TAG);
-          side.batch(atomic, settings, commands.make().toArray(ReceiveCommand[]::new));
-        });
-  }
-
-  /** A command remembers its result, so each side needs its own. */
-  @FunctionalInterface
-  private interface Commands {
-    List<ReceiveCommand> make();
-  }
-
-  // ---- what is done
-
-  @Test
-  void doesAllKindsAtOnce() throws Exception {
-    tryBatch(
-        FORCE,
-        () ->
-            List.of(
-                create("refs/heads/three", C),
-                update("refs/heads/one", A, B),
-                delete("refs/tags/t", TAG),
-                update("refs/heads/two", B, D),
-                create("refs/changes/01/1/meta", A),
-                create("refs/tags/new", TAG_OF_TAG)));
-  }
-
-  @Test
-  void createsWhatANewChangeNeeds() throws Exception {
-    tryBatch(
-        batch -> {},
-        () -> List.of(create("refs/changes/01/1/1", A), create("refs/changes/01/1/meta", D)));
-  }
-
-  @Test
-  void createsInAnEmptyRepository() throws Exception {
-    both(side -> side.batch(atomic, create("refs/heads/one", A), create(MASTER, B)));
+  private void putThreeRefs(RefsSide side) throws Exception {
+    script(THREE_REFS).with(stored, atomic).on(side);
   }
 
   @Tag("locale")
   @Test
   void createsAnywhere() throws Exception {
-    tryBatch(
-        batch -> {},
-        () ->
-            List.of(
-                create("refs/meta/config", A),
-                create("refs/x", A),
-                create("refs/heads/\u00e9", A),
-                create("refs/heads/\uff5e", B),
-                create("refs/heads/\ud83d\ude00", C),
-                create("refs/heads/" + "l".repeat(240), C),
-                create("refs/heads/" + "d/".repeat(40) + 'd', D)));
+    String names = "refs/meta/config 0>A, refs/x 0>A, \u00e9 0>A, \uff5e 0>B, \ud83d\ude00 0>C";
+    String longNames = "l".repeat(240) + " 0>C, " + "d/".repeat(40) + "d 0>D";
+    both(script("batch: " + names + ", " + longNames).after(THREE_REFS).with(stored, atomic));
   }
 
   @Test
   void createsManyAtOnce() throws Exception {
     both(
         side -> {
-          put(side, "refs/heads/one", A);
+          stored.put(side, "refs/heads/one", A);
           ReceiveCommand[] commands = new ReceiveCommand[120];
           for (int i = 0; i < commands.length; i++) {
             commands[i] = create("refs/changes/" + i % 10 + "/" + i + "/1", i % 2 == 0 ? A : TAG);
@@ -147,62 +213,19 @@ class BatchUpdateContractTest extends RefsParity {
         });
   }
 
-  @Test
-  void knowsWhatTagsLeadTo() throws Exception {
-    both(
-        side -> {
-          put(side, "refs/tags/old", TAG);
-          side.batch(
-              atomic,
-              FORCE,
-              create("refs/tags/one", TAG),
-              create("refs/tags/two", TAG_OF_TAG),
-              update("refs/tags/old", TAG, A));
-          side.pack();
-        });
-  }
-
-  @Test
-  void deletesAll() throws Exception {
-    tryBatch(
-        batch -> {},
-        () ->
-            List.of(
-                delete("refs/heads/one", A),
-                delete("refs/heads/two", B),
-                delete("refs/tags/t", TAG)));
-  }
-
-  @Test
-  void doesOne() throws Exception {
-    tryBatch(batch -> {}, () -> List.of(update("refs/heads/one", A, C)));
-  }
-
-  @Test
-  void createsOne() throws Exception {
-    tryBatch(batch -> {}, () -> List.of(create("refs/heads/new", C)));
-  }
-
-  @Test
-  void deletesOne() throws Exception {
-    tryBatch(batch -> {}, () -> List.of(delete("refs/heads/one", A)));
-  }
-
-  @Test
-  void doesNothingIfThereIsNothingToDo() throws Exception {
-    tryBatch(batch -> {}, List::of);
-  }
+  // ---- commands as objects
 
   @Test
   void leavesCommandsThatHaveAResult() throws Exception {
-    tryBatch(
-        batch -> {},
-        () -> {
+    both(
+        side -> {
+          putThreeRefs(side);
           ReceiveCommand rejected = update("refs/heads/one", A, B);
           rejected.setResult(ReceiveCommand.Result.REJECTED_OTHER_REASON, "for a reason");
           ReceiveCommand done = create("refs/heads/done", B);
           done.setResult(ReceiveCommand.Result.OK);
-          return List.of(
+          side.batch(
+              atomic,
               rejected,
               create("refs/heads/three", C),
               done,
@@ -213,24 +236,13 @@ class BatchUpdateContractTest extends RefsParity {
 
   @Test
   void doesNothingIfAllHaveAResult() throws Exception {
-    tryBatch(
-        batch -> {},
-        () -> {
+    both(
+        side -> {
+          putThreeRefs(side);
           ReceiveCommand rejected = update("refs/heads/one", A, B);
           rejected.setResult(ReceiveCommand.Result.REJECTED_CURRENT_BRANCH);
-          return List.of(rejected);
+          side.batch(atomic, rejected);
         });
-  }
-
-  @Test
-  void setsTheSameValue() throws Exception {
-    tryBatch(
-        batch -> {}, () -> List.of(update("refs/heads/one", A, A), update("refs/heads/two", B, C)));
-  }
-
-  @Test
-  void setsTheSameValueOfOne() throws Exception {
-    tryBatch(batch -> {}, () -> List.of(update("refs/heads/one", A, A)));
   }
 
   /** The same command to the batch twice, as a caller that tries again may do. */
@@ -238,384 +250,53 @@ class BatchUpdateContractTest extends RefsParity {
   void isNotDoneTwice() throws Exception {
     both(
         side -> {
-          put(side, "refs/heads/one", A);
+          stored.put(side, "refs/heads/one", A);
           BatchRefUpdate batch = side.refs().newBatchUpdate();
           ReceiveCommand one = update("refs/heads/one", A, B);
           batch.setAtomic(atomic).addCommand(one, create("refs/heads/two", A));
           for (int i = 0; i < 2; i++) {
-            try (RevWalk walk = new RevWalk(side.repository())) {
-              batch.execute(walk, NullProgressMonitor.INSTANCE);
-            }
+            TestRefs.execute(side.repository(), batch);
             side.see("result", one.getResult());
           }
         });
   }
 
   @Test
-  void oneAfterAnother() throws Exception {
-    both(
-        side -> {
-          put(side, "refs/heads/one", A);
-          side.batch(atomic, update("refs/heads/one", A, B), create("refs/heads/x", A));
-          side.batch(atomic, update("refs/heads/one", B, C), delete("refs/heads/x", A));
-          side.batch(atomic, create("refs/heads/x/y", A), create("refs/heads/z", A));
-          side.pack();
-          side.batch(atomic, FORCE, update("refs/heads/z", A, D), delete("refs/heads/x/y", A));
-          side.batch(atomic, create("refs/heads/x", A), create("refs/heads/x-y", A));
-          side.update("refs/heads/x", B);
-          side.delete("refs/heads/one");
-        });
-  }
-
-  // ---- fast-forward or not
-
-  @Test
-  void refusesWhatIsNoFastForward() throws Exception {
-    tryBatch(
-        batch -> {}, () -> List.of(update("refs/heads/one", A, B), update("refs/heads/two", B, A)));
-  }
-
-  @Test
-  void refusesATagForACommit() throws Exception {
-    tryBatch(
-        batch -> {},
-        () -> List.of(update("refs/heads/one", A, B), update("refs/heads/two", B, TAG)));
-  }
-
-  @Test
-  void refusesOneThatIsNoFastForward() throws Exception {
-    tryBatch(batch -> {}, () -> List.of(update("refs/heads/two", B, A)));
-  }
-
-  @Test
-  void doesWhatIsNoFastForwardIfTold() throws Exception {
-    tryBatch(
-        FORCE, () -> List.of(update("refs/heads/one", A, D), update("refs/heads/two", B, TAG)));
-  }
-
-  @Test
   void looksForNoMergeWhereTheTypeIsTold() throws Exception {
     both(
         side -> {
-          put(side, "refs/heads/one", B);
-          put(side, "refs/heads/two", B);
+          stored.put(side, "refs/heads/one", B);
+          stored.put(side, "refs/heads/two", B);
           BatchRefUpdate batch = side.refs().newBatchUpdate();
           ReceiveCommand one =
               new ReceiveCommand(B, A, "refs/heads/one", ReceiveCommand.Type.UPDATE_NONFASTFORWARD);
           ReceiveCommand two =
               new ReceiveCommand(B, A, "refs/heads/two", ReceiveCommand.Type.UPDATE_NONFASTFORWARD);
           batch.setAtomic(atomic).setAllowNonFastForwards(true).addCommand(one, two);
-          try (RevWalk walk =
-              new RevWalk(side.repository()) {
-                @Override
-                public boolean isMergedInto(RevCommit base, RevCommit tip) {
-                  throw new AssertionError("asked for a merge");
-                }
-              }) {
+          try (RevWalk walk = new RefUpdateContractTest.NoMerges(side)) {
             batch.execute(walk, NullProgressMonitor.INSTANCE);
           }
           side.see("results", one.getResult() + " " + two.getResult());
         });
   }
 
-  // ---- one that can't be done
-
-  @Test
-  void oneExpectsAnotherValue() throws Exception {
-    tryBatch(
-        FORCE,
-        () ->
-            List.of(
-                create("refs/heads/three", C),
-                update("refs/heads/one", D, B),
-                update("refs/heads/two", B, C)));
-  }
-
-  @Test
-  void severalExpectOtherValues() throws Exception {
-    tryBatch(
-        FORCE,
-        () ->
-            List.of(
-                update("refs/heads/two", A, C),
-                create("refs/heads/three", C),
-                update("refs/heads/one", D, B),
-                delete("refs/tags/t", A)));
-  }
-
-  @Test
-  void aDeletionExpectsAnotherValue() throws Exception {
-    tryBatch(FORCE, () -> List.of(delete("refs/heads/one", D), update("refs/heads/two", B, C)));
-  }
-
-  @Test
-  void aCreationOfWhatIsThere() throws Exception {
-    tryBatch(FORCE, () -> List.of(update("refs/heads/two", B, C), create("refs/heads/one", B)));
-  }
-
-  @Test
-  void anUpdateOfWhatIsNotThere() throws Exception {
-    tryBatch(FORCE, () -> List.of(update("refs/heads/none", A, B), create("refs/heads/three", B)));
-  }
-
-  @Test
-  void aDeletionOfWhatIsNotThere() throws Exception {
-    tryBatch(FORCE, () -> List.of(update("refs/heads/one", A, B), delete("refs/heads/none", A)));
-  }
-
-  @Test
-  void oneAloneThatCantBeDone() throws Exception {
-    both(
-        side -> {
-          put(side, "refs/heads/one", A);
-          side.batch(atomic, create("refs/heads/one", B));
-          side.batch(atomic, update("refs/heads/one", B, C));
-          side.batch(atomic, update("refs/heads/none", B, C));
-          side.batch(atomic, delete("refs/heads/one", B));
-          side.batch(atomic, delete("refs/heads/none", B));
-          side.batch(atomic, update("refs/heads/one", A, MISSING));
-          side.batch(atomic, create("refs/heads/one/two", B));
-        });
-  }
-
-  @Test
-  void aNewObjectThatIsMissing() throws Exception {
-    tryBatch(
-        FORCE,
-        () ->
-            List.of(
-                update("refs/heads/two", B, C),
-                update("refs/heads/one", A, MISSING),
-                create("refs/heads/three", B)));
-  }
-
-  @Test
-  void aCreationWhoseObjectIsMissing() throws Exception {
-    tryBatch(
-        batch -> {},
-        () -> List.of(update("refs/heads/one", A, B), create("refs/heads/three", MISSING)));
-  }
-
-  @Test
-  void anOldObjectThatIsMissing() throws Exception {
-    tryBatch(
-        FORCE, () -> List.of(update("refs/heads/one", MISSING, B), create("refs/heads/three", B)));
-  }
-
-  @Test
-  void oneIsLocked() throws Exception {
-    both(
-        side -> {
-          put(side, "refs/heads/one", A);
-          put(side, "refs/heads/two", B);
-          side.whileLocked(
-              "refs/heads/one",
-              () ->
-                  side.batch(
-                      atomic,
-                      update("refs/heads/two", B, C),
-                      update("refs/heads/one", A, B),
-                      create("refs/heads/three", A)));
-        });
-  }
-
-  @Test
-  void aNewOneIsLocked() throws Exception {
-    both(
-        side -> {
-          put(side, "refs/heads/one", A);
-          side.whileLocked(
-              "refs/heads/deep/three",
-              () ->
-                  side.batch(
-                      atomic, create("refs/heads/deep/three", A), update("refs/heads/one", A, B)));
-        });
-  }
-
-  /** For one alone there is nothing to write into packed-refs. */
-  @Test
-  void packedRefsIsLockedButNotNeeded() throws Exception {
-    both(
-        side -> {
-          put(side, "refs/heads/one", A);
-          side.whileLocked("packed-refs", () -> side.batch(atomic, update("refs/heads/one", A, B)));
-        });
-  }
-
-  // ---- names against each other
-
-  @Test
-  void aNameBelowAnotherOfTheBatch() throws Exception {
-    tryBatch(FORCE, () -> List.of(create("refs/heads/x", A), create("refs/heads/x/y", A)));
-  }
-
-  @Test
-  void aNameAboveAnotherOfTheBatch() throws Exception {
-    tryBatch(
-        FORCE,
-        () ->
-            List.of(
-                update("refs/heads/one", A, B),
-                create("refs/heads/x/y/z", A),
-                create("refs/heads/x", A)));
-  }
-
-  @Test
-  void namesThatOnlyLookLikeConflicts() throws Exception {
-    tryBatch(
-        FORCE,
-        () ->
-            List.of(
-                create("refs/heads/x", A),
-                create("refs/heads/x-y", A),
-                create("refs/heads/x.y", A),
-                create("refs/heads/x0", A),
-                create("refs/heads/xy/z", A)));
-  }
-
-  @Test
-  void aNameBelowARef() throws Exception {
-    tryBatch(
-        FORCE,
-        () ->
-            List.of(
-                update("refs/heads/two", B, C),
-                create("refs/heads/one/x", A),
-                create("refs/heads", A)));
-  }
-
-  @Test
-  void aNameAboveARef() throws Exception {
-    both(
-        side -> {
-          put(side, "refs/heads/x/y/z", A);
-          side.batch(atomic, create("refs/heads/a", A), create("refs/heads/x", A));
-          side.batch(atomic, create("refs/heads/x/y", A), create("refs/heads/b", A));
-        });
-  }
-
-  @Test
-  void aNameBelowOneThatIsDeleted() throws Exception {
-    tryBatch(
-        FORCE,
-        () ->
-            List.of(
-                update("refs/heads/two", B, C),
-                create("refs/heads/one/x", A),
-                delete("refs/heads/one", A)));
-  }
-
-  @Test
-  void aNameAboveOneThatIsDeleted() throws Exception {
-    both(
-        side -> {
-          put(side, "refs/heads/x/y/z", A);
-          put(side, "refs/heads/two", B);
-          side.batch(
-              atomic,
-              create("refs/heads/x", A),
-              update("refs/heads/two", B, C),
-              delete("refs/heads/x/y/z", A));
-        });
-  }
-
-  @Test
-  void aNameAboveSeveralOfWhichOneIsDeleted() throws Exception {
-    both(
-        side -> {
-          put(side, "refs/heads/x/y", A);
-          put(side, "refs/heads/x/z", A);
-          side.batch(atomic, create("refs/heads/x", A), delete("refs/heads/x/y", A));
-        });
-  }
-
-  @Test
-  void aDeletionBelowARef() throws Exception {
-    tryBatch(FORCE, () -> List.of(delete("refs/heads/one/x", A), update("refs/heads/two", B, C)));
-  }
-
-  @Test
-  void aDeletionBelowACreation() throws Exception {
-    tryBatch(FORCE, () -> List.of(create("refs/heads/x", A), delete("refs/heads/x/y", A)));
-  }
-
-  @Test
-  void theSameNameTwice() throws Exception {
-    tryBatchOfOneNameTwice(
-        () ->
-            List.of(
-                update("refs/heads/one", A, B),
-                update("refs/heads/two", B, C),
-                update("refs/heads/one", B, C)));
-  }
-
-  @Test
-  void aDeletionAndACreationOfTheSameName() throws Exception {
-    tryBatchOfOneNameTwice(() -> List.of(delete("refs/heads/one", A), create("refs/heads/one", C)));
-  }
-
-  /** JGit says the same of an atomic one, but leaves a lock behind. */
-  private void tryBatchOfOneNameTwice(Commands commands) throws Exception {
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "batch force: one A>B, two B>C, one B>C",
+        "batch force: one A>0, one 0>C",
+      })
+  void theSameNameTwice(String batch) throws Exception {
+    RefsScript script = script(batch).with(stored, atomic);
     if (!atomic) {
-      tryBatch(FORCE, commands);
+      both(script.after(THREE_REFS));
       return;
     }
-    alike(side -> put(side, "refs/heads/one", A));
-    alike(side -> side.batch(true, FORCE, commands.make().toArray(ReceiveCommand[]::new)));
+    // JGit says the same of an atomic one, but leaves a lock behind.
+    alike(script("put one A").with(stored, atomic));
+    alike(script);
     assertThat(ours().values().get("refs/heads/one")).isEqualTo(A);
     assertThat(Files.exists(ours().file("refs/heads/one.lock"))).isFalse();
-  }
-
-  // ---- symbolic refs
-
-  @Test
-  void throughHead() throws Exception {
-    both(
-        side -> {
-          put(side, MASTER, A);
-          side.batch(atomic, update("HEAD", A, B));
-        });
-  }
-
-  /** An atomic one with a symbolic ref among others JGit takes for a lock that failed. */
-  @Test
-  void throughHeadAmongOthers() throws Exception {
-    both(
-        side -> {
-          put(side, MASTER, A);
-          side.batch(atomic, update("HEAD", A, B), create("refs/heads/x", A));
-        });
-  }
-
-  @Test
-  void throughALink() throws Exception {
-    both(
-        side -> {
-          put(side, MASTER, A);
-          side.link("refs/heads/link", MASTER);
-          side.batch(atomic, update("refs/heads/link", A, B));
-          side.batch(atomic, delete("refs/heads/link", B));
-        });
-  }
-
-  @Test
-  void aLinkAmongOthers() throws Exception {
-    both(
-        side -> {
-          put(side, MASTER, A);
-          side.link("refs/heads/link", MASTER);
-          side.batch(atomic, update("refs/heads/link", A, B), create("refs/heads/x", A));
-        });
-  }
-
-  @Test
-  void aLinkIsNoConflict() throws Exception {
-    both(
-        side -> {
-          put(side, MASTER, A);
-          side.link("refs/heads/link", MASTER);
-          side.batch(atomic, create("refs/heads/link/x", A), create("refs/heads/x", A));
-        });
   }
 
   /** JGit throws where an atomic one has to lock a ref below it. */
@@ -630,13 +311,11 @@ class BatchUpdateContractTest extends RefsParity {
         });
   }
 
-  // ---- what else a batch may carry
-
   @Test
   void pushOptions() throws Exception {
     both(
         side -> {
-          put(side, "refs/heads/one", A);
+          stored.put(side, "refs/heads/one", A);
           side.batch(
               atomic,
               batch -> {},
@@ -669,24 +348,5 @@ class BatchUpdateContractTest extends RefsParity {
           side.see("log disabled", batch.isRefLogDisabled());
           side.see("log message", batch.getRefLogMessage());
         });
-  }
-
-  @Test
-  void readsWhatOthersHaveWrittenSince() throws Exception {
-    both(
-        side -> {
-          put(side, "refs/heads/one", A);
-          side.see("before", show(side.refs().exactRef("refs/heads/one")));
-          side.git("update-ref", "refs/heads/one", B.name());
-          side.git("update-ref", "refs/heads/x/y", B.name());
-          side.batch(atomic, update("refs/heads/one", A, C), create("refs/heads/z", A));
-          side.batch(atomic, update("refs/heads/one", B, C), create("refs/heads/x", A));
-          side.git("pack-refs", "--all");
-          side.batch(atomic, delete("refs/heads/x/y", B), create("refs/heads/x", A));
-        });
-  }
-
-  private static String show(Ref ref) {
-    return ref.getName() + ' ' + ref.getObjectId();
   }
 }

@@ -23,11 +23,8 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermissions;
-import java.util.Optional;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.errors.LockFailedException;
-import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.RefUpdate;
 import org.junit.jupiter.api.AfterEach;
@@ -65,19 +62,11 @@ class DeletionBesideGitTest {
   @BeforeEach
   void open() throws Exception {
     test = TestRefs.create(folder.resolve("test.git"), null);
-    Path hook = test.folder().resolve("hooks/reference-transaction");
-    Files.createDirectories(hook.getParent());
-    Files.writeString(hook, HOOK, UTF_8);
-    Files.setPosixFilePermissions(hook, PosixFilePermissions.fromString("rwx------"));
-    Process fifo = new ProcessBuilder("mkfifo", goOn().toString()).inheritIO().start();
-    assertThat(fifo.waitFor()).isEqualTo(0);
-    cache =
-        new PackedRefsCache(new RefsSettings(1 << 20, 0, Optional.empty()), UpdateSettings.DEFAULT);
+    test.hook(HOOK);
+    cache = TestRefs.cache(UpdateSettings.DEFAULT);
     cache.start();
-    refs = cache.of(test.repository(), (RefDirectory) test.repository().getRefDatabase());
-    RefUpdate update = refs.newUpdate(NAME, false);
-    update.setNewObjectId(test.commits().get(0));
-    assertThat(update.update()).isEqualTo(RefUpdate.Result.NEW);
+    refs = test.database(cache);
+    assertThat(TestRefs.update(refs, NAME, test.id(0))).isEqualTo(RefUpdate.Result.NEW);
   }
 
   @AfterEach
@@ -90,14 +79,10 @@ class DeletionBesideGitTest {
     test.close();
   }
 
-  private Path goOn() {
-    return test.folder().resolve("go-on");
-  }
-
   /** Has git read all refs, and wait while it has the lock of packed-refs. */
   private void beginToPack() throws IOException {
     git =
-        new ProcessBuilder("git", "-c", "core.hooksPath=hooks", "pack-refs", "--all")
+        new ProcessBuilder("git", "-c", "core.hooksPath=waiting", "pack-refs", "--all")
             .directory(test.folder().toFile())
             .redirectErrorStream(true)
             .start();
@@ -106,16 +91,14 @@ class DeletionBesideGitTest {
   }
 
   private void endToPack() throws Exception {
-    Files.writeString(goOn(), "");
+    Files.writeString(test.folder().resolve("go-on"), "");
     assertThat(git.waitFor()).isEqualTo(0);
   }
 
   /** Returns whether the ref is deleted, which it is not while packed-refs is locked. */
   private static boolean isDeleted(RefDatabase by) throws IOException {
-    RefUpdate update = by.newUpdate(NAME, false);
-    update.setForceUpdate(true);
     try {
-      assertThat(update.delete()).isEqualTo(RefUpdate.Result.FORCED);
+      assertThat(TestRefs.delete(by, NAME)).isEqualTo(RefUpdate.Result.FORCED);
       return true;
     } catch (LockFailedException e) {
       return false;

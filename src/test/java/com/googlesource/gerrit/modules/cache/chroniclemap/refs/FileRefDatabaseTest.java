@@ -16,24 +16,13 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import static com.google.common.truth.Truth.assertThat;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.NfsRevalidation;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Lists;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Random;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.eclipse.jgit.annotations.Nullable;
-import org.eclipse.jgit.events.RefsChangedEvent;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.ObjectId;
@@ -55,7 +44,6 @@ class FileRefDatabaseTest {
   Path folder;
 
   private final Random random = new Random(Long.getLong("refs.seed", 11));
-  private final ListMemory memory = new ListMemory(1 << 30);
   private final JGitFallbacks failures = new JGitFallbacks();
 
   /** Null before {@link #open}. */
@@ -66,7 +54,7 @@ class FileRefDatabaseTest {
   private RefDatabase refs;
   private RefDirectory peer;
   private List<ObjectId> commits;
-  private RefsOperations operations;
+  private RandomSteps steps;
   private RefsComparison comparison;
 
   private void open(@Nullable String trust) throws IOException {
@@ -74,18 +62,10 @@ class FileRefDatabaseTest {
     repository = testRefs.repository();
     peer = testRefs.peer();
     commits = testRefs.commits();
-    operations = new RefsOperations(testRefs, random);
+    RefObjects.insert(repository);
+    steps = new RandomSteps(random);
     comparison = new RefsComparison(testRefs);
-    PackedRefsFile packed =
-        new PackedRefsFile(
-            testRefs.folder().resolve("packed-refs").toFile(),
-            Lists.tiers(memory),
-            used -> {},
-            NfsRevalidation.OF_SYSTEM);
-    RefDirectory jgit = (RefDirectory) repository.getRefDatabase();
-    database =
-        new FileRefDatabase(
-            repository, jgit, packed, TestRefs.writes(packed), UpdateSettings.DEFAULT, failures);
+    database = testRefs.database(failures);
     refs = database;
   }
 
@@ -95,8 +75,7 @@ class FileRefDatabaseTest {
     open(trust);
     compare("at first");
     for (int step = 0; step < STEPS; step++) {
-      String done = operations.operate(refs);
-      compare("step " + step + ": " + done);
+      compare("step " + step + ": " + operate());
     }
     assertThat(failures.count.sum()).isEqualTo(0);
   }
@@ -108,15 +87,24 @@ class FileRefDatabaseTest {
     for (int step = 0; step < STEPS; step++) {
       refs = database.forRequest();
       List<Ref> before = refs.getRefs();
-      String done = operations.operate(refs);
+      String done = operate();
       // A request that has begun sees what others do, or not.
       assertThat(before).isNotNull();
-      if (!operations.byOurs()) {
+      if (!done.matches("ours: (update|delete|detach|unlink|link|pack|rename|batch) .*")) {
         refs = database.forRequest();
       }
       compare("step " + step + ": " + done);
     }
     assertThat(failures.count.sum()).isEqualTo(0);
+  }
+
+  /** Changes something, here, by JGit elsewhere, by native git or by hand; says what. */
+  private String operate() throws Exception {
+    boolean byOurs = random.nextBoolean();
+    RefsSide side = new RefsSide(testRefs, byOurs ? refs : peer);
+    String step = steps.nextOrByHand(side.values());
+    RefsParity.script(step).on(side);
+    return (byOurs ? "ours: " : "JGit: ") + step;
   }
 
   private void compare(String after) {
@@ -140,59 +128,30 @@ class FileRefDatabaseTest {
     Files.writeString(file, commits.get(1).name() + " refs/heads/a\n");
     compare("mended");
     assertThat(refs.exactRef("refs/heads/a").getObjectId()).isEqualTo(commits.get(1));
+    assertThat(failures.count.sum()).isEqualTo(0);
   }
 
   @Test
   void aRefIsNeverMissingWhileItIsPacked() throws Exception {
     open(null);
-    AtomicBoolean done = new AtomicBoolean();
     RefUpdate create = peer.newUpdate("refs/heads/a", false);
     create.setNewObjectId(commits.get(0));
     create.update();
-    ExecutorService executor = Executors.newSingleThreadExecutor();
-    try {
-      Future<?> packing =
-          executor.submit(
-              () -> {
-                try {
-                  for (int i = 0; i < 60; i++) {
-                    peer.pack(List.of("refs/heads/a"));
-                    RefUpdate update = peer.newUpdate("refs/heads/a", false);
-                    update.setForceUpdate(true);
-                    update.setNewObjectId(commits.get(i % 5));
-                    update.update();
-                  }
-                } finally {
-                  done.set(true);
-                }
-                return null;
-              });
-      while (!done.get()) {
-        assertThat(refs.exactRef("refs/heads/a")).isNotNull();
-        assertThat(refs.getRefsByPrefix("refs/heads/")).hasSize(1);
-        assertThat(refs.isNameConflicting("refs/heads/a/b")).isTrue();
-      }
-      packing.get();
-    } finally {
-      executor.shutdownNow();
-    }
-  }
-
-  @Test
-  void listenersAreToldOfANewContent() throws Exception {
-    open(null);
-    AtomicInteger events = new AtomicInteger();
-    repository
-        .getListenerList()
-        .addRefsChangedListener((RefsChangedEvent event) -> events.incrementAndGet());
-    Path file = repository.getDirectory().toPath().resolve("packed-refs");
-    Files.writeString(file, commits.get(0).name() + " refs/heads/a\n");
-    refs.exactRef("refs/heads/a");
-    assertThat(events.get()).isEqualTo(0);
-    Files.writeString(file, commits.get(1).name() + " refs/heads/a\n");
-    refs.exactRef("refs/heads/a");
-    assertThat(events.get()).isEqualTo(1);
-    refs.exactRef("refs/heads/a");
-    assertThat(events.get()).isEqualTo(1);
+    Threads.meanwhile(
+        1,
+        thread -> {
+          assertThat(refs.exactRef("refs/heads/a")).isNotNull();
+          assertThat(refs.getRefsByPrefix("refs/heads/")).hasSize(1);
+          assertThat(refs.isNameConflicting("refs/heads/a/b")).isTrue();
+        },
+        () -> {
+          for (int i = 0; i < 60; i++) {
+            peer.pack(List.of("refs/heads/a"));
+            RefUpdate update = peer.newUpdate("refs/heads/a", false);
+            update.setForceUpdate(true);
+            update.setNewObjectId(commits.get(i % 5));
+            update.update();
+          }
+        });
   }
 }

@@ -18,22 +18,21 @@ import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 
 import com.google.common.util.concurrent.Uninterruptibles;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedRefsText;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.TableRefDatabase;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
-import java.util.List;
 import java.util.Map;
+import java.util.Random;
+import java.util.SortedMap;
 import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 import org.eclipse.jgit.internal.storage.file.FileReftableDatabase;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
-import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
@@ -120,19 +119,12 @@ class InterruptedReadersTest {
     try (TestRefs refs = TestRefs.create(folder.resolve("r.git"), "always")) {
       ObjectId id = refs.commits().get(0);
       Path file = folder.resolve("r.git/packed-refs");
-      List<String> lines =
-          List.of("# pack-refs with: peeled fully-peeled sorted ", id.name() + ' ' + NAME);
-      Files.write(file, lines);
-      PackedRefsFile packed = refs.packedRefs();
+      // So many that it takes several steps to read them.
+      SortedMap<String, String> lines = PackedRefsText.gerrit(new Random(1), 5_000);
+      lines.put(NAME, id.name() + ' ' + NAME + '\n');
+      Files.write(file, PackedRefsText.text(lines));
       JGitFallbacks failures = new JGitFallbacks();
-      FileRefDatabase files =
-          new FileRefDatabase(
-              refs.repository(),
-              (RefDirectory) refs.repository().getRefDatabase(),
-              packed,
-              TestRefs.writes(packed),
-              UpdateSettings.DEFAULT,
-              failures);
+      FileRefDatabase files = refs.database(failures);
       AtomicInteger time = new AtomicInteger(1_700_000_000);
       interrupt(
           () -> {
@@ -142,6 +134,7 @@ class InterruptedReadersTest {
           },
           id,
           failures);
+      assertThat(files.common.packedFile.counts.parses.sum()).isEqualTo(1);
     }
   }
 }

@@ -16,10 +16,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import static com.google.common.truth.Truth.assertThat;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.NfsRevalidation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Lists;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedRefsText;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
@@ -70,12 +68,7 @@ class JGitAnswersTest {
     repository = new FileRepository(folder.resolve("r.git").toFile());
     jgit = (RefDirectory) repository.getRefDatabase();
     memory = new ListMemory(1 << 30);
-    file =
-        new PackedRefsFile(
-            folder.resolve("r.git/packed-refs").toFile(),
-            Lists.tiers(memory),
-            used -> {},
-            NfsRevalidation.OF_SYSTEM);
+    file = TestRefs.packedRefs(folder.resolve("r.git"), memory);
     own =
         new FileRefDatabase(
             repository, jgit, file, TestRefs.writes(file), UpdateSettings.DEFAULT, failures);
@@ -216,12 +209,11 @@ class JGitAnswersTest {
   @ValueSource(strings = {"always", "after_open", "never"})
   void aRefThatIsPackedInTheMiddleOfARequestIsFound(String trust) throws Exception {
     trust(trust);
-    FileRefDatabase refs = own;
     pack("refs/heads/a");
     Path loose = repository.getDirectory().toPath().resolve("refs/heads/b");
     Files.createDirectories(loose.getParent());
     Files.writeString(loose, ID + "\n");
-    RefDatabase request = refs.forRequest();
+    RefDatabase request = own.forRequest();
     assertThat(names(request)).containsExactly("refs/heads/a", "refs/heads/b");
     pack("refs/heads/a", "refs/heads/b");
     Files.delete(loose);
@@ -244,11 +236,10 @@ class JGitAnswersTest {
   @Test
   void aRequestThatMayNotTrustAttributesReadsTheContentWhenItBegins() throws Exception {
     trust("never");
-    FileRefDatabase refs = own;
     packUnseen("refs/heads/a");
-    assertThat(names(refs.forRequest())).containsExactly("refs/heads/a");
+    assertThat(names(own.forRequest())).containsExactly("refs/heads/a");
     packUnseen("refs/heads/b");
-    RefDatabase request = refs.forRequest();
+    RefDatabase request = own.forRequest();
     assertThat(names(request)).containsExactly("refs/heads/b");
     long readings = file.counts.readings.sum();
     for (int i = 0; i < 5; i++) {
@@ -257,16 +248,15 @@ class JGitAnswersTest {
     }
     assertThat(file.counts.readings.sum()).isEqualTo(readings);
     // Each question of somebody else reads it.
-    assertThat(names(refs)).containsExactly("refs/heads/b");
+    assertThat(names(own)).containsExactly("refs/heads/b");
     assertThat(file.counts.readings.sum()).isEqualTo(readings + 1);
   }
 
   @Test
   void aRequestThatUpdatesReadsTheContentAgain() throws Exception {
     trust("never");
-    FileRefDatabase refs = own;
     packUnseen("refs/heads/a");
-    RefDatabase request = refs.forRequest();
+    RefDatabase request = own.forRequest();
     assertThat(names(request)).containsExactly("refs/heads/a");
     // Each try begins an update, so what it was refused for is seen by the next one.
     for (String name : List.of("refs/heads/b", "refs/heads/c")) {
@@ -291,9 +281,8 @@ class JGitAnswersTest {
   @ValueSource(strings = {"always", "after_open", "never"})
   void aRefreshReadsTheContentAgain(String trust) throws Exception {
     trust(trust);
-    FileRefDatabase refs = own;
     packUnseen("refs/heads/a");
-    for (RefDatabase database : List.of(refs, refs.forRequest())) {
+    for (RefDatabase database : List.of(own, own.forRequest())) {
       assertThat(names(database)).isNotEmpty();
       for (String name : List.of("refs/heads/b", "refs/heads/c")) {
         packUnseen(name);
@@ -306,9 +295,8 @@ class JGitAnswersTest {
   /** What was seen first is not what an update starts from. */
   @Test
   void anUpdateStartsFromWhatIsThere() throws Exception {
-    FileRefDatabase refs = own;
     pack("refs/heads/a");
-    RefDatabase request = refs.forRequest();
+    RefDatabase request = own.forRequest();
     assertThat(request.exactRef("refs/heads/b")).isNull();
     pack("refs/heads/a", "refs/heads/b");
     RefUpdate update = request.newUpdate("refs/heads/b", false);
@@ -320,26 +308,15 @@ class JGitAnswersTest {
   }
 
   @Test
-  void aRequestWithABrokenFileReadsItOnce() throws Exception {
+  void aRequestWithABrokenFileReadsItOnceUntilItIsRefreshed() throws Exception {
     trust("never");
-    FileRefDatabase refs = own;
     pack("refs/heads/a", "refs/heads/a");
-    RefDatabase request = refs.forRequest();
+    RefDatabase request = own.forRequest();
     assertThat(request.exactRef("refs/heads/a").getObjectId().name()).isEqualTo(ID);
     pack("refs/heads/b", "refs/heads/b");
     // As with JGit's own database of a request.
     assertThat(request.exactRef("refs/heads/a").getObjectId().name()).isEqualTo(ID);
-    assertThat(refs.exactRef("refs/heads/a")).isNull();
-  }
-
-  @Test
-  void aRefreshOfARequestWithABrokenFileReadsItAgain() throws Exception {
-    trust("never");
-    FileRefDatabase refs = own;
-    pack("refs/heads/a", "refs/heads/a");
-    RefDatabase request = refs.forRequest();
-    assertThat(request.exactRef("refs/heads/a")).isNotNull();
-    pack("refs/heads/b", "refs/heads/b");
+    assertThat(own.exactRef("refs/heads/a")).isNull();
     request.refresh();
     assertThat(request.exactRef("refs/heads/a")).isNull();
     assertThat(request.exactRef("refs/heads/b")).isNotNull();

@@ -16,16 +16,13 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedRefsText;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RefDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
-import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicReference;
-import org.eclipse.jgit.api.PackRefsCommand;
-import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.RefUpdate;
@@ -57,20 +54,8 @@ class LinkedPackedRefsTest {
     Files.createSymbolicLink(link, Path.of("../elsewhere/link"));
   }
 
-  private RefDatabase open(RefDisk disk, int maxLooseBatch) {
-    return test.database(
-        test.packedRefs(), disk, new UpdateSettings(UpdateSettings.By.OWN, maxLooseBatch, 1000));
-  }
-
-  private static RefUpdate.Result delete(RefDatabase refs, String name) throws IOException {
-    RefUpdate delete = refs.newUpdate(name, false);
-    delete.setForceUpdate(true);
-    return delete.delete();
-  }
-
   private void assertSame(RefDatabase refs, String... names) throws Exception {
-    Map<String, String> seen = new TreeMap<>();
-    refs.getRefsByPrefix("refs/").forEach(r -> seen.put(r.getName(), r.getObjectId().name()));
+    Map<String, String> seen = TestRefs.values(refs);
     assertThat(seen.keySet()).containsExactlyElementsIn(names);
     assertThat(seen).isEqualTo(test.refsOfGit());
     assertThat(Files.isSymbolicLink(link)).isTrue();
@@ -83,20 +68,17 @@ class LinkedPackedRefsTest {
   void isReadAndWrittenThroughTheLink(String trust) throws Exception {
     test.repository().getConfig().setString("core", null, "trustStat", trust);
     ObjectId one = test.commits().get(0);
-    RefDatabase refs = open(new RefDisk(), 1000);
+    RefDatabase refs = test.database(new RefDisk(), 1000, 1000);
     assertSame(refs);
     for (String name : new String[] {A, "refs/heads/b", "refs/heads/c"}) {
-      RefUpdate update = refs.newUpdate(name, false);
-      update.setNewObjectId(one);
-      assertThat(update.update()).isEqualTo(RefUpdate.Result.NEW);
+      assertThat(TestRefs.update(refs, name, one)).isEqualTo(RefUpdate.Result.NEW);
     }
-    refs.packRefs(
-        NullProgressMonitor.INSTANCE, new PackRefsCommand(test.repository()).setAll(true));
+    test.pack(refs);
     assertThat(Files.readString(target)).contains(A);
     assertThat(Files.exists(test.folder().resolve(A))).isFalse();
     assertSame(refs, A, "refs/heads/b", "refs/heads/c");
 
-    assertThat(delete(refs, A)).isEqualTo(RefUpdate.Result.FORCED);
+    assertThat(TestRefs.delete(refs, A)).isEqualTo(RefUpdate.Result.FORCED);
     assertSame(refs, "refs/heads/b", "refs/heads/c");
     assertThat(test.tryGit("update-ref", "-d", "refs/heads/b").status()).isEqualTo(0);
     assertSame(refs, "refs/heads/c");
@@ -108,22 +90,17 @@ class LinkedPackedRefsTest {
     Files.createSymbolicLink(link, other);
     assertSame(refs, "refs/heads/d");
     String before = Files.readString(target);
-    assertThat(delete(refs, "refs/heads/d")).isEqualTo(RefUpdate.Result.FORCED);
+    assertThat(TestRefs.delete(refs, "refs/heads/d")).isEqualTo(RefUpdate.Result.FORCED);
     assertSame(refs);
     assertThat(Files.readString(target)).isEqualTo(before);
   }
 
   @Test
   void batchesAreWrittenThroughTheLink() throws Exception {
-    RefDatabase refs = open(new RefDisk(), 0);
-    ObjectId one = test.commits().get(0);
-    assertThat(
-            TestRefs.batch(
-                test.repository(),
-                refs,
-                new ReceiveCommand(ObjectId.zeroId(), one, A),
-                new ReceiveCommand(ObjectId.zeroId(), one, "refs/heads/b")))
-        .isTrue();
+    RefDatabase refs = test.database(new RefDisk(), 0, 1000);
+    ReceiveCommand a = test.command(A, null, 0);
+    ReceiveCommand b = test.command("refs/heads/b", null, 0);
+    assertThat(TestRefs.batch(test.repository(), refs, a, b)).isTrue();
     assertSame(refs, A, "refs/heads/b");
     assertThat(Files.readString(target)).contains(A);
   }
@@ -131,34 +108,25 @@ class LinkedPackedRefsTest {
   /** Both lock what the link leads to. */
   @Test
   void excludesNativeGit() throws Exception {
-    Files.writeString(
-        target,
-        "# pack-refs with: peeled fully-peeled sorted \n" + test.commits().get(0).name() + " " + A);
-    Files.writeString(target, Files.readString(target) + "\n");
+    Files.writeString(target, PackedRefsText.HEADER + test.id(0).name() + " " + A + "\n");
     RefDisk disk =
-        new RefDisk() {
-          @Override
-          protected void about(String step, Path file) throws IOException {
-            if (step.equals("rename") && file.endsWith("refs.txt")) {
-              try {
+        TestRefs.disk(
+            (step, file) -> {
+              if (step.equals("rename") && file.endsWith("refs.txt")) {
                 deletion.set(test.tryGit("update-ref", "-d", A).text());
-              } catch (InterruptedException e) {
-                throw new IOException(e);
               }
-            }
-          }
-        };
+            });
     Path lock = Files.createFile(folder.resolve("elsewhere/refs.txt.lock"));
-    RefDatabase refs = open(disk, 1000);
+    RefDatabase refs = test.database(disk, 1000, 1000);
     try {
-      RefUpdate.Result result = delete(refs, A);
+      RefUpdate.Result result = TestRefs.delete(refs, A);
       assertThat(result).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
     } catch (IOException e) {
       assertThat(e).hasMessageThat().contains("packed-refs");
     }
     Files.delete(lock);
     assertSame(refs, A);
-    assertThat(delete(refs, A)).isEqualTo(RefUpdate.Result.FORCED);
+    assertThat(TestRefs.delete(refs, A)).isEqualTo(RefUpdate.Result.FORCED);
     assertWithMessage("native git meanwhile").that(deletion.get()).contains("File exists");
     assertSame(refs);
   }

@@ -20,7 +20,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.TableRefDatabase;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import com.sun.management.ThreadMXBean;
 import java.io.IOException;
@@ -30,8 +29,6 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.atomic.LongAdder;
-import org.eclipse.jgit.internal.storage.file.FileReftableDatabase;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
@@ -71,9 +68,7 @@ class LongNamesTest {
   void noneIsLookedForOnTheDisk() throws Exception {
     try (TestRefs refs = TestRefs.create(tmp.resolve("files.git"), null)) {
       ObjectId id = refs.commits().get(0);
-      Files.writeString(
-          tmp.resolve("files.git/packed-refs"),
-          "# pack-refs with: peeled fully-peeled sorted \n" + id.name() + ' ' + PACKED + '\n');
+      refs.writePacked(id, PACKED);
       RefDatabase database = database(refs);
       assertThat(database.exactRef(PACKED).getObjectId()).isEqualTo(id);
       // A loop fails as a broken disk does, so each question to it shows.
@@ -145,10 +140,7 @@ class LongNamesTest {
     try (TestRefs refs = TestRefs.create(tmp.resolve("files.git"), null);
         TestRefs tables = TestRefs.createReftable(tmp.resolve("tables.git"), Map.of())) {
       assertLinear(refs, database(refs));
-      FileReftableDatabase jgit = (FileReftableDatabase) tables.repository().getRefDatabase();
-      assertLinear(
-          tables,
-          new TableRefDatabase(tables.repository(), jgit, new LongAdder(), new JGitFallbacks()));
+      assertLinear(tables, tables.tables(new JGitFallbacks()));
     }
   }
 

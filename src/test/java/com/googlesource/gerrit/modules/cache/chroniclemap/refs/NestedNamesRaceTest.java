@@ -30,9 +30,7 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Arrays;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
@@ -40,14 +38,9 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import org.eclipse.jgit.api.PackRefsCommand;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
-import org.eclipse.jgit.lib.BatchRefUpdate;
-import org.eclipse.jgit.lib.NullProgressMonitor;
-import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefUpdate;
-import org.eclipse.jgit.revwalk.RevWalk;
 import org.eclipse.jgit.transport.ReceiveCommand;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -183,33 +176,22 @@ class NestedNamesRaceTest {
     }
 
     void pack() throws IOException {
-      loose.packRefs(
-          NullProgressMonitor.INSTANCE, new PackRefsCommand(test.repository()).setAll(true));
+      test.pack(loose);
     }
 
     private boolean single(String name) throws IOException {
-      RefUpdate update = loose.newUpdate(name, false);
-      update.setNewObjectId(test.commits().get(0));
-      return update.update() == RefUpdate.Result.NEW;
+      return TestRefs.update(loose, name, test.id(0)) == RefUpdate.Result.NEW;
     }
 
     private boolean batch(FileRefDatabase refs, String name) throws IOException {
-      BatchRefUpdate batch = refs.newBatchUpdate().setAtomic(true);
-      List<ReceiveCommand> commands =
-          Stream.of(name, name + "-2")
-              .map(n -> new ReceiveCommand(ObjectId.zeroId(), test.commits().get(0), n))
-              .toList();
-      batch.addCommand(commands);
-      try (RevWalk walk = new RevWalk(test.repository())) {
-        batch.execute(walk, NullProgressMonitor.INSTANCE);
-      }
-      Set<ReceiveCommand.Result> results =
-          commands.stream().map(ReceiveCommand::getResult).collect(Collectors.toSet());
-      if (results.contains(ReceiveCommand.Result.OK)) {
-        assertThat(results).hasSize(1);
-        return true;
-      }
-      return false;
+      ReceiveCommand one = test.command(name, null, 0);
+      ReceiveCommand two = test.command(name + "-2", null, 0);
+      boolean done = TestRefs.batch(test.repository(), refs, one, two);
+      boolean isPart =
+          one.getResult() == ReceiveCommand.Result.OK
+              || two.getResult() == ReceiveCommand.Result.OK;
+      assertThat(isPart).isEqualTo(done);
+      return done;
     }
 
     void close() {
@@ -220,12 +202,7 @@ class NestedNamesRaceTest {
   @BeforeEach
   void open() throws Exception {
     test = TestRefs.create(folder.resolve("test.git"), null);
-    Path hook = test.folder().resolve("waiting/reference-transaction");
-    Files.createDirectories(hook.getParent());
-    Files.writeString(hook, HOOK, UTF_8);
-    Files.setPosixFilePermissions(hook, PosixFilePermissions.fromString("rwx------"));
-    Process fifo = new ProcessBuilder("mkfifo", goOn().toString()).inheritIO().start();
-    assertThat(fifo.waitFor()).isEqualTo(0);
+    test.hook(HOOK);
   }
 
   @AfterEach
@@ -371,11 +348,7 @@ class NestedNamesRaceTest {
       assertWithMessage(when).that(there).isEqualTo(expected);
       assertWithMessage(when).that(there.size()).isIn(Range.closed(least, 1));
     }
-    try (Stream<Path> files = Files.walk(test.folder())) {
-      assertWithMessage(when)
-          .that(files.filter(file -> file.toString().endsWith(".lock")).toList())
-          .isEmpty();
-    }
+    assertWithMessage(when).that(test.lockFiles()).isEmpty();
   }
 
   private void deleteAll() throws IOException {

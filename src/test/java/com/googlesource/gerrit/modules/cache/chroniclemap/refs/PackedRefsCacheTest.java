@@ -16,15 +16,11 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import static com.google.common.truth.Truth.assertThat;
 import static java.nio.charset.StandardCharsets.UTF_8;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListTiers;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Lists;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedRefsText;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreDirectory;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -33,16 +29,11 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
-import org.apache.log4j.AppenderSkeleton;
-import org.apache.log4j.Logger;
-import org.apache.log4j.spi.LoggingEvent;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.BatchRefUpdate;
-import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.RefDatabase;
-import org.eclipse.jgit.revwalk.RevWalk;
 import org.eclipse.jgit.transport.ReceiveCommand;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
@@ -95,17 +86,21 @@ class PackedRefsCacheTest {
     assertThat(names).isNotEmpty();
   }
 
+  /** As when a project is deleted. Whoever has it still can use it. */
   @Test
   void whatIsForgottenAndUsedIsKnownAgain() throws Exception {
     FileRepository repository = create("a.git", Lists.text(1, REFS));
     RefDatabase refs = refs(repository);
     assertSame(refs, repository);
     long lookups = cache.totals().counts().lookups.sum();
+    cache.forget(folder.resolve("b.git").toFile());
+    assertThat(cache.reports()).hasSize(1);
     cache.forget(repository.getDirectory());
     assertThat(cache.reports()).isEmpty();
     assertThat(cache.totals().lists().size()).isEqualTo(0);
-    assertThat(cache.totals().counts().lookups.sum()).isEqualTo(lookups);
-    assertSame(refs, repository);
+    assertThat(cache.totals().counts().lookups.sum()).isEqualTo(lookups); // the count stays
+    write(repository, Lists.textWith(1, REFS, "refs/heads/new"));
+    assertThat(refs.exactRef("refs/heads/new")).isNotNull();
     assertThat(cache.reports()).hasSize(1);
     assertThat(cache.totals().lists().size()).isEqualTo(1);
     assertThat(cache.totals().counts().lookups.sum()).isEqualTo(lookups + 1);
@@ -239,11 +234,7 @@ class PackedRefsCacheTest {
   void aListLargerThanTheLimitMakesNobodyParseAgain() throws Exception {
     cache.close();
     cache = open(200_000, 0);
-    Logger log = Logger.getLogger(PackedRefsFile.class);
-    List<String> warnings = new ArrayList<>();
-    AppenderSkeleton collector = collector(warnings);
-    log.addAppender(collector);
-    try {
+    try (Warnings warnings = new Warnings("current.PackedRefsFile")) {
       List<FileRepository> all = new ArrayList<>();
       all.add(create("large.git", Lists.text(0, 10 * REFS)));
       for (int i = 1; i < 5; i++) {
@@ -272,46 +263,13 @@ class PackedRefsCacheTest {
       assertThat(cache.totals().counts().noMemory.sum()).isEqualTo(1);
       all.forEach(FileRepository::close);
       second.close();
-    } finally {
-      log.removeAppender(collector);
+      assertThat(warnings.texts).hasSize(2);
+      assertThat(warnings.texts.get(0))
+          .contains(folder.resolve("large.git/packed-refs").toString());
+      assertThat(warnings.texts.get(0)).contains("cache.packed_refs.memoryLimit");
+      assertThat(warnings.texts.get(1))
+          .contains(folder.resolve("second.git/packed-refs").toString());
     }
-    assertThat(warnings).hasSize(2);
-    assertThat(warnings.get(0)).contains(folder.resolve("large.git/packed-refs").toString());
-    assertThat(warnings.get(0)).contains("cache.packed_refs.memoryLimit");
-    assertThat(warnings.get(1)).contains(folder.resolve("second.git/packed-refs").toString());
-  }
-
-  private static AppenderSkeleton collector(List<String> messages) {
-    return new AppenderSkeleton() {
-      @Override
-      protected void append(LoggingEvent event) {
-        messages.add(event.getRenderedMessage());
-      }
-
-      @Override
-      public void close() {}
-
-      @Override
-      public boolean requiresLayout() {
-        return false;
-      }
-    };
-  }
-
-  @Test
-  void aDeletedRepositoryIsForgotten() throws Exception {
-    FileRepository a = create("a.git", Lists.text(1, REFS));
-    RefDatabase refs = refs(a);
-    assertSame(refs, a);
-    cache.forget(folder.resolve("b.git").toFile());
-    cache.forget(folder.resolve("a.git").toFile());
-    RefsTotals totals = cache.totals();
-    assertThat(totals.reports().size()).isEqualTo(0);
-    assertThat(totals.lists().size()).isEqualTo(0);
-    assertThat(totals.counts().parses.sum()).isEqualTo(1); // the count stays
-    // Whoever has it still can use it.
-    write(a, Lists.textWith(1, REFS, "refs/heads/new"));
-    assertThat(refs.exactRef("refs/heads/new")).isNotNull();
   }
 
   @Test
@@ -329,18 +287,6 @@ class PackedRefsCacheTest {
     assertThat(cache.reports()).hasSize(1);
     assertThat(cache.reports().get(0).folder().getName()).isEqualTo("a.git");
     assertThat(cache.totals().lists().size()).isEqualTo(1);
-  }
-
-  @Test
-  void anotherProcessThatHasTheFolderMeansMemoryOnly() throws Exception {
-    FileRepository a = create("a.git", Lists.text(1, REFS));
-    try (StoreDirectory other = StoreDirectory.open(folder.resolve("stores"))) {
-      assertThat(other.path).isNotNull();
-      cache.start();
-      assertSame(refs(a), a);
-      assertThat(cache.totals().memoryOnlyReason().get()).contains("in use");
-      assertThat(cache.totals().disk()).isEmpty();
-    }
   }
 
   @Test
@@ -406,9 +352,7 @@ class PackedRefsCacheTest {
         batch.addCommand(
             new ReceiveCommand(ObjectId.zeroId(), test.commits().get(0), "refs/changes/" + i));
       }
-      try (RevWalk walk = new RevWalk(test.repository())) {
-        batch.execute(walk, NullProgressMonitor.INSTANCE);
-      }
+      TestRefs.execute(test.repository(), batch);
       assertThat(refs(test.repository()).getRefsByPrefix("refs/changes/")).hasSize(1000);
       while (!isPacking() && !Files.exists(test.folder().resolve("packed-refs"))) {
         Thread.onSpinWait();
@@ -423,20 +367,5 @@ class PackedRefsCacheTest {
     return Thread.getAllStackTraces().values().stream()
         .flatMap(Arrays::stream)
         .anyMatch(frame -> frame.getClassName().endsWith(".RefPacker"));
-  }
-
-  @Test
-  void whatIsBrokenIsJGits() throws Exception {
-    FileRepository a = create("a.git", Lists.text(1, REFS));
-    write(a, (PackedRefsText.HEADER + "broken\n").getBytes(UTF_8));
-    RefDatabase refs = refs(a);
-    for (int i = 0; i < 3; i++) {
-      assertThrows(IOException.class, () -> refs.exactRef("refs/heads/a"));
-      assertThrows(IOException.class, () -> a.getRefDatabase().exactRef("refs/heads/a"));
-    }
-    assertThat(cache.totals().counts().notParsable.sum()).isAtLeast(1);
-    assertThat(cache.totals().failures()).isEqualTo(0);
-    write(a, Lists.text(2, REFS));
-    assertSame(refs, a);
   }
 }

@@ -26,8 +26,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import org.eclipse.jgit.api.PackRefsCommand;
-import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.junit.jupiter.api.AutoClose;
@@ -66,8 +64,7 @@ class PackingBesideAnotherMachineTest {
             used -> {},
             otherMachine);
     RefDatabase database = refs.database(packed, new RefDisk(), UpdateSettings.DEFAULT);
-    database.packRefs(
-        NullProgressMonitor.INSTANCE, new PackRefsCommand(refs.repository()).setAll(true));
+    refs.pack(database);
     return database;
   }
 

@@ -20,57 +20,85 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects
 import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.C;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.MISSING;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.TAG;
-import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.TAG_OF_TAG;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.JGitPackedRefs;
 import java.nio.file.Files;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import org.eclipse.jgit.api.PackRefsCommand;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.EmptyProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefUpdate;
-import org.eclipse.jgit.transport.ReceiveCommand;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.FieldSource;
 
 /** Packing leaves what JGit's leaves: no ref loose that can be packed, and each with its value. */
 class PackingContractTest extends RefsParity {
   private static final String NAME = "refs/heads/a";
   private static final String OTHER = "refs/heads/b";
 
-  private static void see(RefsSide side, String... names) throws Exception {
-    for (String name : names) {
-      side.see(name, (side.isLoose(name) ? "loose " : "") + (side.isPacked(name) ? "packed" : ""));
-    }
+  static final List<RefsScript> SCRIPTS =
+      RefsScript.of(
+          """
+          packs what is loose
+            update a A; update x/y/z B; update refs/changes/01/1/meta B; update refs/x C; pack;
+            stored a; stored x/y/z; stored refs/changes/01/1/meta; stored refs/x;
+            exists refs/heads/x/y
+          packs nothing
+            pack; exists packed-refs
+          packs a new value over an old one
+            packed a A; packed b A; update a B; pack; stored a; stored b; loose b A; pack; stored a;
+            stored b
+          packs only tags if not told
+            update a A; update refs/tags/t TAG; pack-tags; stored a; stored refs/tags/t
+          leaves symbolic refs loose
+            update HEAD A; link link master; link nowhere none; pack; stored HEAD; stored link;
+            stored nowhere; stored master
+          leaves a detached HEAD loose
+            detach HEAD A; update a A; pack; stored HEAD; stored a
+          leaves a locked ref loose
+            update a A; update b B; lock a; pack; unlock a; exists refs/heads/a; stored b; pack;
+            stored a; stored b
+          # A lock that its holder has taken before stays until the holder lets it go.
+          leaves the lock of a caller
+            update a A; lock a; pack; exists refs/heads/a.lock; update a B; unlock a
+          fails where packed-refs is locked
+            update a A; lock packed-refs; pack; unlock packed-refs; stored a
+          packs what a batch has made
+            batch: a 0>A, refs/tags/t 0>TAG; pack; stored a; stored refs/tags/t
+          updates and deletes what is packed
+            update a A; update b A; pack; update a B; delete b; stored b; pack; stored a; stored b;
+            delete a; stored a
+          # What JGit issue 281 tells of: JGit's batch holds its locks while it packs. Of ours no
+          # lock is let go before the batch is done, so that another's update in between is refused.
+          an atomic batch that packs is not disturbed
+            update a A; update b A; batch: a A>B, b A>0; exists refs/heads/a.lock;
+            exists refs/heads/b.lock; pack; stored a; stored b
+          """);
+
+  static final List<RefsScript> IF_NOT_BARE =
+      RefsScript.of(
+          """
+          packs the current branch
+            update HEAD A; update a B; pack; stored HEAD; stored master; stored a; delete master
+          leaves the reflog
+            update a A; update a B; pack
+          """);
+
+  @ParameterizedTest
+  @FieldSource("SCRIPTS")
+  void leavesWhatJGitLeaves(RefsScript script) throws Exception {
+    both(script);
   }
 
-  @Test
-  void packsWhatIsLoose() throws Exception {
-    both(
-        side -> {
-          side.update(NAME, A);
-          side.update("refs/heads/x/y/z", B);
-          side.update("refs/changes/01/1/meta", B);
-          side.update("refs/x", C);
-          side.pack();
-          see(side, NAME, "refs/heads/x/y/z", "refs/changes/01/1/meta", "refs/x");
-          side.see("folder", Files.exists(side.file("refs/heads/x/y")));
-        });
-  }
-
-  @Test
-  void packsNothing() throws Exception {
-    both(
-        side -> {
-          side.pack();
-          side.see("packed-refs", Files.exists(side.file("packed-refs")));
-        });
+  @ParameterizedTest
+  @FieldSource("IF_NOT_BARE")
+  void leavesTheSameInANonBareRepository(RefsScript script) throws Exception {
+    open(false, null);
+    both(script);
   }
 
   @Test
@@ -83,33 +111,6 @@ class PackingContractTest extends RefsParity {
           side.pack();
           Object after = Files.readAttributes(side.file("packed-refs"), "unix:ino").get("ino");
           side.see("the same file", key.equals(after));
-          see(side, NAME);
-        });
-  }
-
-  @Test
-  void packsANewValueOverAnOldOne() throws Exception {
-    both(
-        side -> {
-          side.packed(NAME, A);
-          side.packed(OTHER, A);
-          side.update(NAME, B);
-          side.pack();
-          see(side, NAME, OTHER);
-          side.loose(OTHER, A);
-          side.pack();
-          see(side, NAME, OTHER);
-        });
-  }
-
-  @Test
-  void packsOnlyTagsIfNotTold() throws Exception {
-    both(
-        side -> {
-          side.update(NAME, A);
-          side.update("refs/tags/t", TAG);
-          side.pack(false);
-          see(side, NAME, "refs/tags/t");
         });
   }
 
@@ -117,11 +118,12 @@ class PackingContractTest extends RefsParity {
   void packsWhatTagsLeadTo() throws Exception {
     both(
         side -> {
-          side.update("refs/tags/one", TAG);
-          side.update("refs/tags/two", TAG_OF_TAG);
-          side.update("refs/tags/light", A);
-          side.update("refs/heads/tag", TAG);
-          side.pack();
+          script(
+                  """
+                  update refs/tags/one TAG; update refs/tags/two TAG_OF_TAG;
+                  update refs/tags/light A; update tag TAG; pack
+                  """)
+              .on(side);
           // Not its header: what JGit writes there depends on its version.
           side.see(
               "packed-refs",
@@ -164,77 +166,13 @@ class PackingContractTest extends RefsParity {
   }
 
   private static void packWhatSortsDifferently(RefsSide side) throws Exception {
-    side.update("refs/heads/\uff5e", A);
-    side.update("refs/heads/\ud83d\ude00", B);
-    side.update("refs/heads/z", C);
-    side.pack();
-    side.delete("refs/heads/z");
+    script("update \uff5e A; update \ud83d\ude00 B; update z C; pack; delete z").on(side);
     if (side.refs() instanceof FileRefDatabase) {
       for (String name : List.of("refs/heads/\uff5e", "refs/heads/\ud83d\ude00")) {
         assertThat(side.testRefs().tryGit("show-ref", "--verify", name).status())
             .isEqualTo(TestRefs.canName(name) ? 0 : 128);
       }
     }
-  }
-
-  @Test
-  void leavesSymbolicRefsLoose() throws Exception {
-    both(
-        side -> {
-          side.update("HEAD", A);
-          side.link("refs/heads/link", "refs/heads/master");
-          side.link("refs/heads/nowhere", "refs/heads/none");
-          side.pack();
-          see(side, "HEAD", "refs/heads/link", "refs/heads/nowhere", "refs/heads/master");
-        });
-  }
-
-  @Test
-  void leavesADetachedHeadLoose() throws Exception {
-    both(
-        side -> {
-          side.detach("HEAD", A);
-          side.update(NAME, A);
-          side.pack();
-          see(side, "HEAD", NAME);
-        });
-  }
-
-  @Test
-  void doesTheSameInANonBareRepository() throws Exception {
-    open(false, null);
-    both(
-        side -> {
-          side.update("HEAD", A);
-          side.update(NAME, B);
-          side.pack();
-          see(side, "HEAD", "refs/heads/master", NAME);
-          side.delete("refs/heads/master");
-        });
-  }
-
-  @Test
-  void leavesALockedRefLoose() throws Exception {
-    both(
-        side -> {
-          side.update(NAME, A);
-          side.update(OTHER, B);
-          side.whileLocked(NAME, side::pack);
-          side.see("loose", side.isLoose(NAME));
-          see(side, OTHER);
-          side.pack();
-          see(side, NAME, OTHER);
-        });
-  }
-
-  @Test
-  void failsWherePackedRefsIsLocked() throws Exception {
-    both(
-        side -> {
-          side.update(NAME, A);
-          side.whileLocked("packed-refs", side::pack);
-          see(side, NAME);
-        });
   }
 
   /** JGit packs nothing then, for ever. */
@@ -251,51 +189,10 @@ class PackingContractTest extends RefsParity {
         });
   }
 
-  @Test
-  void packsWhatABatchHasMade() throws Exception {
-    both(
-        side -> {
-          side.batch(
-              true,
-              new ReceiveCommand(ObjectId.zeroId(), A, NAME),
-              new ReceiveCommand(ObjectId.zeroId(), TAG, "refs/tags/t"));
-          side.pack();
-          see(side, NAME, "refs/tags/t");
-        });
-  }
-
-  @Test
-  void updatesAndDeletesWhatIsPacked() throws Exception {
-    both(
-        side -> {
-          side.update(NAME, A);
-          side.update(OTHER, A);
-          side.pack();
-          side.update(NAME, B);
-          side.delete(OTHER);
-          see(side, OTHER);
-          side.pack();
-          see(side, NAME, OTHER);
-          side.delete(NAME);
-          see(side, NAME);
-        });
-  }
-
-  @Test
-  void leavesTheReflog() throws Exception {
-    open(false, null);
-    both(
-        side -> {
-          side.update(NAME, A);
-          side.update(NAME, B);
-          side.pack();
-        });
-  }
-
   // ---- while others write
 
   /** Changes a ref when packing has listed the refs, and before it packs them. */
-  private static void packAfter(RefsSide side, RefsSide.Attempt act) {
+  private static void packAfter(RefsSide side, String steps) {
     PackRefsCommand command = new PackRefsCommand(side.repository()).setAll(true);
     side.attempt(
         "pack",
@@ -309,7 +206,12 @@ class PackingContractTest extends RefsParity {
                     public void update(int completed) {
                       if (!acted) {
                         acted = true;
-                        side.attempt("meanwhile", act);
+                        side.attempt(
+                            "meanwhile",
+                            () -> {
+                              script(steps).on(side);
+                              return null;
+                            });
                       }
                     }
                   },
@@ -322,14 +224,8 @@ class PackingContractTest extends RefsParity {
   void keepsWhatIsUpdatedMeanwhile() throws Exception {
     both(
         side -> {
-          side.update(NAME, A);
-          side.update(OTHER, A);
-          packAfter(
-              side,
-              () -> {
-                side.git("update-ref", NAME, B.name());
-                return null;
-              });
+          script("update a A; update b A").on(side);
+          packAfter(side, "git update-ref refs/heads/a B");
           side.delete(OTHER);
         });
   }
@@ -338,15 +234,9 @@ class PackingContractTest extends RefsParity {
   void bringsBackNothingThatIsDeletedMeanwhile() throws Exception {
     both(
         side -> {
-          side.update(NAME, A);
-          side.update(OTHER, A);
-          packAfter(
-              side,
-              () -> {
-                side.git("update-ref", "-d", NAME);
-                return null;
-              });
-          see(side, NAME, OTHER);
+          script("update a A; update b A").on(side);
+          packAfter(side, "git update-ref -d refs/heads/a");
+          script("stored a; stored b").on(side);
         });
   }
 
@@ -354,51 +244,8 @@ class PackingContractTest extends RefsParity {
   void losesNothingToAnotherThatPacksMeanwhile() throws Exception {
     both(
         side -> {
-          side.update(NAME, A);
-          side.update(OTHER, A);
-          packAfter(
-              side,
-              () -> {
-                side.git("pack-refs", "--all");
-                side.git("update-ref", NAME, B.name());
-                return null;
-              });
-        });
-  }
-
-  /** A lock that its holder has taken before stays until the holder lets it go. */
-  @Test
-  void leavesTheLockOfACaller() throws Exception {
-    both(
-        side -> {
-          side.update(NAME, A);
-          side.whileLocked(
-              NAME,
-              () -> {
-                side.pack();
-                side.see("lock is there", Files.exists(side.file(NAME + ".lock")));
-                side.update(NAME, B);
-              });
-        });
-  }
-
-  /**
-   * What JGit issue 281 tells of: JGit's batch holds its locks while it packs. Of ours no lock is
-   * let go before the batch is done, so that another's update in between is refused.
-   */
-  @Test
-  void anAtomicBatchThatPacksIsNotDisturbed() throws Exception {
-    both(
-        side -> {
-          side.update(NAME, A);
-          side.update(OTHER, A);
-          side.batch(
-              true,
-              new ReceiveCommand(A, B, NAME),
-              new ReceiveCommand(A, ObjectId.zeroId(), OTHER));
-          side.see("locks", side.isLoose(NAME + ".lock") || side.isLoose(OTHER + ".lock"));
-          side.pack();
-          see(side, NAME, OTHER);
+          script("update a A; update b A").on(side);
+          packAfter(side, "git pack-refs --all; git update-ref refs/heads/a B");
         });
   }
 
@@ -411,23 +258,7 @@ class PackingContractTest extends RefsParity {
         RefUpdate update = side.newUpdate("refs/heads/" + i, false, i % 2 == 0 ? A : B);
         assertThat(update.update()).isEqualTo(RefUpdate.Result.NEW);
       }
-      ExecutorService threads = Executors.newFixedThreadPool(2);
-      try {
-        List<Future<?>> packing = new ArrayList<>();
-        for (int i = 0; i < 2; i++) {
-          packing.add(
-              threads.submit(
-                  () -> {
-                    side.pack(true);
-                    return null;
-                  }));
-        }
-        for (Future<?> one : packing) {
-          one.get();
-        }
-      } finally {
-        threads.shutdownNow();
-      }
+      Threads.together(2, thread -> side.pack(true));
       for (int i = 0; i < 20; i++) {
         assertThat(side.isPacked("refs/heads/" + i)).isTrue();
         assertThat(side.isLoose("refs/heads/" + i)).isFalse();
@@ -440,38 +271,28 @@ class PackingContractTest extends RefsParity {
   @Test
   void updatesGoOnWhileItPacks() throws Exception {
     openBare();
+    ObjectId[] values = {A, B, C};
     for (RefsSide side : new RefsSide[] {ours(), jgit()}) {
-      ObjectId[] values = {A, B, C};
-      ExecutorService thread = Executors.newSingleThreadExecutor();
-      try {
-        Future<?> updates =
-            thread.submit(
-                () -> {
-                  ObjectId expected = ObjectId.zeroId();
-                  for (int i = 0; i < 30; i++) {
-                    ObjectId next = values[i % 3];
-                    RefUpdate.Result result;
-                    do {
-                      RefUpdate update = side.newUpdate(NAME, false, next);
-                      update.setExpectedOldObjectId(expected);
-                      update.setForceUpdate(true);
-                      result = update.update();
-                      // Packing may hold the lock for a moment; the value is as it was then.
-                    } while (result == RefUpdate.Result.LOCK_FAILURE
-                        && (expected.equals(ObjectId.zeroId())
-                            || side.refs().exactRef(NAME).getObjectId().equals(expected)));
-                    assertThat(result).isAnyOf(RefUpdate.Result.NEW, RefUpdate.Result.FORCED);
-                    expected = next;
-                  }
-                  return null;
-                });
-        while (!updates.isDone()) {
-          side.pack(true);
-        }
-        updates.get();
-      } finally {
-        thread.shutdownNow();
-      }
+      Threads.meanwhile(
+          1,
+          thread -> side.pack(true),
+          () -> {
+            ObjectId expected = ObjectId.zeroId();
+            for (int i = 0; i < 30; i++) {
+              RefUpdate.Result result;
+              do {
+                RefUpdate update = side.newUpdate(NAME, false, values[i % 3]);
+                update.setExpectedOldObjectId(expected);
+                update.setForceUpdate(true);
+                result = update.update();
+                // Packing may hold the lock for a moment; the value is as it was then.
+              } while (result == RefUpdate.Result.LOCK_FAILURE
+                  && (expected.equals(ObjectId.zeroId())
+                      || side.refs().exactRef(NAME).getObjectId().equals(expected)));
+              assertThat(result).isAnyOf(RefUpdate.Result.NEW, RefUpdate.Result.FORCED);
+              expected = values[i % 3];
+            }
+          });
       // Whether the last value was packed in time is by chance.
       side.pack(true);
       assertThat(side.values()).containsExactly(NAME, values[29 % 3]);

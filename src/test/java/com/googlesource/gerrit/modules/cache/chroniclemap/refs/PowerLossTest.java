@@ -19,9 +19,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RefDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -35,10 +33,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.Stream;
 import org.eclipse.jgit.annotations.Nullable;
-import org.eclipse.jgit.api.PackRefsCommand;
-import org.eclipse.jgit.lib.NullProgressMonitor;
-import org.eclipse.jgit.lib.ObjectId;
-import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.transport.ReceiveCommand;
@@ -92,11 +86,9 @@ class PowerLossTest {
     test = TestRefs.create(folder.resolve("a.git"), null);
     test.repository().getConfig().setBoolean("core", null, "fsyncRefFiles", durable);
     test.repository().getConfig().save();
-    Files.writeString(
-        test.folder().resolve("packed-refs"),
-        "# pack-refs with: peeled fully-peeled sorted \n" + id(0).name() + " " + PACKED + "\n");
+    test.writePacked(test.id(0), PACKED);
     disk = new UnsyncedDisk(test.folder(), step -> lose(step, false));
-    refs = open(test, disk);
+    refs = test.database(disk, maxLooseBatch, 0);
   }
 
   private void lose(String before, boolean isAcknowledged) {
@@ -115,23 +107,6 @@ class PowerLossTest {
     Set<Map<Path, UnsyncedDisk.Left>> seen =
         known.computeIfAbsent(isAcknowledged, key -> ConcurrentHashMap.newKeySet());
     left.add(new Left(before, isAcknowledged, disks.stream().filter(seen::add).toList()));
-  }
-
-  private ObjectId id(Integer number) {
-    return number == null ? ObjectId.zeroId() : test.commits().get(number);
-  }
-
-  private RefDatabase open(TestRefs test, RefDisk disk) {
-    PackedRefsFile packed = test.packedRefs();
-    return test.database(packed, disk, new UpdateSettings(UpdateSettings.By.OWN, maxLooseBatch, 0));
-  }
-
-  private static Map<String, String> values(RefDatabase refs) throws IOException {
-    Map<String, String> values = new TreeMap<>();
-    for (Ref ref : refs.getRefsByPrefix("refs/")) {
-      values.put(ref.getName(), ref.getObjectId().name());
-    }
-    return values;
   }
 
   private interface Change {
@@ -205,17 +180,18 @@ class PowerLossTest {
    */
   private void change(String what, @Nullable Map<String, String> instead, Change change)
       throws Exception {
-    Map<String, String> before = values(refs);
+    Map<String, String> before = TestRefs.values(refs);
     make(
         what,
         change,
         (when, after, copy) -> {
           try (TestRefs opened = TestRefs.open(copy)) {
-            Map<String, String> found = values(open(opened, new RefDisk()));
+            Map<String, String> found =
+                TestRefs.values(opened.database(new RefDisk(), maxLooseBatch, 0));
             if (instead == null && after.isAcknowledged) {
-              assertWithMessage(when).that(found).isEqualTo(values(refs));
+              assertWithMessage(when).that(found).isEqualTo(TestRefs.values(refs));
             } else {
-              assertWithMessage(when).that(found).isAnyOf(before, values(refs), instead);
+              assertWithMessage(when).that(found).isAnyOf(before, TestRefs.values(refs), instead);
             }
           }
         });
@@ -229,9 +205,9 @@ class PowerLossTest {
         (when, after, copy) -> {
           Map<String, String> before = files(copy);
           try (TestRefs opened = TestRefs.open(copy)) {
-            RefDatabase database = open(opened, new RefDisk());
+            RefDatabase database = opened.database(new RefDisk(), maxLooseBatch, 0);
             try {
-              values(database);
+              TestRefs.values(database);
             } catch (IOException e) {
               // A ref's file that is empty, as git and JGit leave one too.
             }
@@ -262,19 +238,15 @@ class PowerLossTest {
     }
   }
 
-  private ReceiveCommand command(String name, Integer from, Integer to) {
-    return new ReceiveCommand(id(from), id(to), name);
-  }
-
   private void update(String name, Integer from, Integer to) throws IOException {
     RefUpdate update = refs.newUpdate(name, false);
     update.setForceUpdate(true);
-    update.setExpectedOldObjectId(id(from));
+    update.setExpectedOldObjectId(test.id(from));
     if (to == null) {
       assertThat(update.delete()).isEqualTo(RefUpdate.Result.FORCED);
       return;
     }
-    update.setNewObjectId(id(to));
+    update.setNewObjectId(test.id(to));
     assertThat(update.update()).isAnyOf(RefUpdate.Result.NEW, RefUpdate.Result.FORCED);
   }
 
@@ -283,27 +255,28 @@ class PowerLossTest {
   }
 
   private void makeChanges(Changes changes) throws Exception {
-    changes.change("batch", () -> batch(command(A, null, 2), command(B, null, 2)));
+    changes.change("batch", () -> batch(test.command(A, null, 2), test.command(B, null, 2)));
     changes.change("update", () -> update(A, 2, 3));
-    changes.change("batch again", () -> batch(command(A, 3, 1), command(B, 2, 1)));
-    changes.change("batch once more", () -> batch(command(A, 1, 2), command(B, 1, 3)));
+    changes.change("batch again", () -> batch(test.command(A, 3, 1), test.command(B, 2, 1)));
+    changes.change("batch once more", () -> batch(test.command(A, 1, 2), test.command(B, 1, 3)));
     changes.change("update again", () -> update(B, 3, 4));
     changes.change("create", () -> update(C, null, 4));
-    changes.change("new folders", () -> batch(command(CHANGE, null, 1), command(META, null, 2)));
+    changes.change(
+        "new folders", () -> batch(test.command(CHANGE, null, 1), test.command(META, null, 2)));
     changes.change(
         "all kinds",
         () ->
             batch(
-                command(A, 2, 1), command(B, 4, null), command(C, 4, 0), command(PACKED, 0, null)));
+                test.command(A, 2, 1),
+                test.command(B, 4, null),
+                test.command(C, 4, 0),
+                test.command(PACKED, 0, null)));
     changes.change("update after a deletion", () -> update(A, 1, 3));
     changes.change("create what was deleted", () -> update(B, null, 3));
-    changes.change(
-        "pack",
-        () ->
-            refs.packRefs(
-                NullProgressMonitor.INSTANCE, new PackRefsCommand(test.repository()).setAll(true)));
+    changes.change("pack", () -> test.pack(refs));
     changes.change("delete a packed ref", () -> update(C, 0, null));
-    changes.change("batch of packed ones", () -> batch(command(A, 3, 4), command(B, 3, 4)));
+    changes.change(
+        "batch of packed ones", () -> batch(test.command(A, 3, 4), test.command(B, 3, 4)));
   }
 
   @Test
@@ -319,8 +292,8 @@ class PowerLossTest {
     make(true);
     change("create a", () -> update(A, null, 2));
     change("create b", () -> update(B, null, 2));
-    change("batch", () -> batch(command(A, 2, 3), command(B, 2, 3)));
-    change("delete", () -> batch(command(A, 3, null), command(B, 3, null)));
+    change("batch", () -> batch(test.command(A, 2, 3), test.command(B, 2, 3)));
+    change("delete", () -> batch(test.command(A, 3, null), test.command(B, 3, null)));
   }
 
   /** What was decided and not synced must not be put over what came after it. */
@@ -334,18 +307,18 @@ class PowerLossTest {
   @Test
   void aBatchWhoseSyncFailsIsAllOldOrAllNew() throws Exception {
     make(true);
-    change("before", () -> batch(command(A, null, 2), command(B, null, 2)));
+    change("before", () -> batch(test.command(A, null, 2), test.command(B, null, 2)));
     for (String broken : List.of(".1", "cache-chroniclemap", "heads")) {
-      Map<String, String> failed = values(refs);
-      failed.put(A, id(3).name());
-      failed.put(B, id(3).name());
+      Map<String, String> failed = TestRefs.values(refs);
+      failed.put(A, test.id(3).name());
+      failed.put(B, test.id(3).name());
       change(
           broken + " can't be synced",
           failed,
           () -> {
             disk.broken = broken;
             try {
-              batch(command(A, 2, 3), command(B, 2, 3));
+              batch(test.command(A, 2, 3), test.command(B, 2, 3));
               throw new AssertionError("done all the same");
             } catch (IOException e) {
               assertThat(e).hasMessageThat().contains("broken");

@@ -18,8 +18,6 @@ import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.A;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.B;
-import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.C;
-import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.ZERO;
 
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -28,10 +26,11 @@ import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.eclipse.jgit.events.RefsChangedEvent;
 import org.eclipse.jgit.lib.RefUpdate;
-import org.eclipse.jgit.transport.ReceiveCommand;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.FieldSource;
 
 /**
  * Listeners are told of own writes as often as by JGit: once for each, but not for the first change
@@ -59,29 +58,65 @@ class RefEventsContractTest extends RefsParity {
     this.before = before;
   }
 
-  /** Something that is done to refs. */
-  @FunctionalInterface
-  private interface Step {
-    void on(RefsSide side) throws Exception;
+  /** Each step is one write, but for what stands in the repository before anything is read. */
+  static final List<RefsScript> WRITES =
+      RefsScript.of(
+          """
+          of the first updates of a fresh repository
+            update one A; update one B; update one C; update two A
+          of updates and deletions of loose refs
+            loose one A; loose two A; update one B; delete one; delete two; update one B
+          of updates and deletions of packed refs
+            packed one A; packed two A; packed refs/tags/t A; delete two; update one B; delete one;
+            delete refs/tags/t
+          of what changes nothing
+            packed one A; update two A; update two A; update one A; delete none;
+            update one B expect C
+          of links
+            packed one A; link HEAD one; link HEAD one; update HEAD B; link link one; detach HEAD A;
+            unlink link
+          of atomic batches
+            packed one A; batch: two 0>A, three 0>A; batch: four 0>A, one A>B; batch: two A>0, one B>0
+          of an atomic batch in a fresh repository
+            batch: one 0>A, two 0>A; batch: one A>B, two A>B
+          of batches that are not atomic
+            packed one A; batch each: two 0>A, three 0>A; batch each: one A>B, two A>0; batch: one B>C
+          of a batch that is refused
+            packed one A; batch: one 0>A, two 0>A; batch: one/x 0>A, two 0>A
+          of packing
+            packed one A; update two A; pack; update one B; pack; pack; delete two
+          """);
+
+  @ParameterizedTest
+  @FieldSource("WRITES")
+  void areFiredAsByJGit(RefsScript script) throws Exception {
+    List<RefsScript> steps = script.single();
+    int writes =
+        (int) steps.stream().filter(step -> !step.steps().matches("(loose|packed) .*")).count();
+    int given = steps.size() - writes;
+    fires(steps.subList(0, given), steps.subList(given, steps.size()));
   }
 
   /**
-   * Compares what is told of each step.
+   * Compares how many events each step has fired.
    *
    * @param given what stands in the repository before anything is read
    */
-  private void tells(Step given, Step... steps) throws Exception {
+  private void fires(List<? extends Scenario> given, List<? extends Scenario> steps)
+      throws Exception {
     Map<RefsSide, List<Integer>> again = new HashMap<>();
     both(
         side -> {
           again.put(side, new ArrayList<>());
-          given.on(side);
+          for (Scenario step : given) {
+            step.on(side);
+          }
           switch (before) {
             case NOTHING -> {}
             case ALL -> side.see("read", side.refs().getRefs().size());
           }
           side.see("events of the first look", side.takeEvents());
-          for (Step step : steps) {
+          for (Scenario step : steps) {
             step.on(side);
             side.see("events of the write", side.takeEvents());
             side.see("read", side.refs().exactRef(ONE) != null);
@@ -90,134 +125,24 @@ class RefEventsContractTest extends RefsParity {
           }
         });
     // JGit also tells of loose refs that it had not looked at before: of more than was changed.
-    for (int i = 0; i < steps.length; i++) {
+    for (int i = 0; i < steps.size(); i++) {
       assertWithMessage("told again by reading after step %s", i)
           .that(again.get(ours()).get(i))
           .isAtMost(again.get(jgit()).get(i));
     }
   }
 
-  private static ReceiveCommand create(String name) {
-    return new ReceiveCommand(ZERO, A, name);
-  }
-
-  @Test
-  void ofTheFirstUpdatesOfAFreshRepository() throws Exception {
-    tells(
-        side -> {},
-        side -> side.update(ONE, A),
-        side -> side.update(ONE, B),
-        side -> side.update(ONE, C),
-        side -> side.update(TWO, A));
-  }
-
-  @Test
-  void ofUpdatesAndDeletionsOfLooseRefs() throws Exception {
-    tells(
-        side -> {
-          side.loose(ONE, A);
-          side.loose(TWO, A);
-        },
-        side -> side.update(ONE, B),
-        side -> side.delete(ONE),
-        side -> side.delete(TWO),
-        side -> side.update(ONE, B));
-  }
-
-  @Test
-  void ofUpdatesAndDeletionsOfPackedRefs() throws Exception {
-    tells(
-        side -> {
-          side.packed(ONE, A);
-          side.packed(TWO, A);
-          side.packed("refs/tags/t", A);
-        },
-        side -> side.delete(TWO),
-        side -> side.update(ONE, B),
-        side -> side.delete(ONE),
-        side -> side.delete("refs/tags/t"));
-  }
-
-  @Test
-  void ofWhatChangesNothing() throws Exception {
-    tells(
-        side -> side.packed(ONE, A),
-        side -> side.update(TWO, A),
-        side -> side.update(TWO, A),
-        side -> side.update(ONE, A),
-        side -> side.delete("refs/heads/none"),
-        side -> side.update(ONE, B, update -> update.setExpectedOldObjectId(C)));
-  }
-
-  @Test
-  void ofLinks() throws Exception {
-    tells(
-        side -> side.packed(ONE, A),
-        side -> side.link("HEAD", ONE),
-        side -> side.link("HEAD", ONE),
-        side -> side.update("HEAD", B),
-        side -> side.link("refs/heads/link", ONE),
-        side -> side.detach("HEAD", A),
-        side -> side.deleteDetached("refs/heads/link"));
-  }
-
-  @Test
-  void ofAtomicBatches() throws Exception {
-    tells(
-        side -> side.packed(ONE, A),
-        side -> side.batch(true, create(TWO), create("refs/heads/three")),
-        side -> side.batch(true, create("refs/heads/four"), new ReceiveCommand(A, B, ONE)),
-        side ->
-            side.batch(true, new ReceiveCommand(A, ZERO, TWO), new ReceiveCommand(B, ZERO, ONE)));
-  }
-
-  @Test
-  void ofAnAtomicBatchInAFreshRepository() throws Exception {
-    tells(
-        side -> {},
-        side -> side.batch(true, create(ONE), create(TWO)),
-        side -> side.batch(true, new ReceiveCommand(A, B, ONE), new ReceiveCommand(A, B, TWO)));
-  }
-
-  @Test
-  void ofBatchesThatAreNotAtomic() throws Exception {
-    tells(
-        side -> side.packed(ONE, A),
-        side -> side.batch(false, create(TWO), create("refs/heads/three")),
-        side -> side.batch(false, new ReceiveCommand(A, B, ONE), new ReceiveCommand(A, ZERO, TWO)),
-        side -> side.batch(true, new ReceiveCommand(B, C, ONE)));
-  }
-
-  @Test
-  void ofABatchThatIsRefused() throws Exception {
-    tells(
-        side -> side.packed(ONE, A),
-        side -> side.batch(true, create(ONE), create(TWO)),
-        side -> side.batch(true, create("refs/heads/one/x"), create(TWO)));
-  }
-
-  @Test
-  void ofPacking() throws Exception {
-    tells(
-        side -> side.packed(ONE, A),
-        side -> side.update(TWO, A),
-        RefsSide::pack,
-        side -> side.update(ONE, B),
-        RefsSide::pack,
-        RefsSide::pack,
-        side -> side.delete(TWO));
-  }
-
   /** In how many steps it renames is its own affair. */
   @Test
   void ofARename() throws Exception {
-    tells(
-        side -> side.packed(ONE, A),
-        side -> side.update(TWO, A),
-        side -> {
-          side.rename(TWO, "refs/heads/three");
-          side.see("told", side.takeEvents() > 0);
-        });
+    fires(
+        List.of(script("packed one A")),
+        List.<Scenario>of(
+            script("update two A"),
+            side -> {
+              side.rename(TWO, "refs/heads/three");
+              side.see("told", side.takeEvents() > 0);
+            }));
   }
 
   /** A change by others is told when it is seen, once. */

@@ -31,11 +31,7 @@ import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
 import java.util.stream.Stream;
-import org.eclipse.jgit.lib.NullProgressMonitor;
-import org.eclipse.jgit.lib.ObjectId;
-import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.transport.ReceiveCommand;
 import org.junit.jupiter.api.io.TempDir;
@@ -108,14 +104,10 @@ class RefStepsTest {
         cases,
         "pack",
         r -> {
-          r.refs.packRefs(NullProgressMonitor.INSTANCE, packAll(r));
+          r.test.pack(r.refs);
           return true;
         });
     return cases.stream();
-  }
-
-  private static org.eclipse.jgit.api.PackRefsCommand packAll(Repository repository) {
-    return new org.eclipse.jgit.api.PackRefsCommand(repository.test.repository()).setAll(true);
   }
 
   private static void add(List<Case> cases, String name, Change change) {
@@ -159,12 +151,8 @@ class RefStepsTest {
       writes.close();
     }
 
-    private ObjectId id(Integer number) {
-      return number == null ? ObjectId.zeroId() : test.commits().get(number);
-    }
-
     ReceiveCommand command(String name, Integer from, Integer to) {
-      return new ReceiveCommand(id(from), id(to), name);
+      return test.command(name, from, to);
     }
 
     boolean batch(ReceiveCommand... commands) throws IOException {
@@ -174,23 +162,19 @@ class RefStepsTest {
     boolean update(String name, Integer from, Integer to) throws IOException {
       RefUpdate update = refs.newUpdate(name, false);
       update.setForceUpdate(true);
-      update.setExpectedOldObjectId(id(from));
+      update.setExpectedOldObjectId(test.id(from));
       RefUpdate.Result result;
       if (to == null) {
         result = update.delete();
       } else {
-        update.setNewObjectId(id(to));
+        update.setNewObjectId(test.id(to));
         result = update.update();
       }
       return result == RefUpdate.Result.NEW || result == RefUpdate.Result.FORCED;
     }
 
     Map<String, String> values() throws IOException {
-      Map<String, String> values = new TreeMap<>();
-      for (Ref ref : refs.getRefsByPrefix("refs/")) {
-        values.put(ref.getName(), ref.getObjectId().name());
-      }
-      return values;
+      return TestRefs.values(refs);
     }
 
     @Override
@@ -219,11 +203,7 @@ class RefStepsTest {
       test.repository().getConfig().setBoolean("core", null, "fsyncRefFiles", durable);
       test.repository().getConfig().save();
     }
-    StringBuilder packed = new StringBuilder("# pack-refs with: peeled fully-peeled sorted \n");
-    for (String name : List.of(BOTH, PACKED, PACKED2)) {
-      packed.append(test.commits().get(0).name()).append(' ').append(name).append('\n');
-    }
-    Files.writeString(test.folder().resolve("packed-refs"), packed);
+    test.writePacked(test.id(0), BOTH, PACKED, PACKED2);
     for (String name : List.of(BOTH, LOOSE, LOOSE2)) {
       Files.writeString(
           test.folder().resolve(name), test.commits().get(name.equals(BOTH) ? 1 : 0).name() + "\n");

@@ -17,12 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 import static com.google.common.truth.Truth.assertThat;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.A;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.B;
-import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.C;
-import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.D;
-import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.MISSING;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.TAG;
-import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.TAG_OF_TAG;
-import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.ZERO;
 
 import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
@@ -30,42 +25,199 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import org.eclipse.jgit.lib.ObjectId;
+import java.util.List;
 import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.revwalk.RevCommit;
 import org.eclipse.jgit.revwalk.RevWalk;
-import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.FieldSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** An update of one ref does what JGit's does, wherever the ref is stored. */
 class RefUpdateContractTest extends RefsParity {
   private static final String NAME = "refs/heads/a";
-  private static final String MASTER = "refs/heads/master";
 
-  /** Where a ref is. */
-  enum Stored {
-    LOOSE,
-    PACKED,
-    /** Loose, with another value in packed-refs. */
-    BOTH;
+  static final List<RefsScript> CREATIONS =
+      RefsScript.wherever(
+          """
+          creates only if it is expected to be new
+            put a A; update a B expect 0; update b B expect 0; update c B expect A
+          creates tags
+            update refs/tags/one TAG; update refs/tags/two TAG_OF_TAG; update refs/tags/light A
+          needs a value
+            update a -
+          """);
 
-    void put(RefsSide side, String name, ObjectId id) throws Exception {
-      switch (this) {
-        case LOOSE -> side.loose(name, id);
-        case PACKED -> side.packed(name, id);
-        case BOTH -> {
-          side.packed(name, D);
-          side.loose(name, id);
-        }
-      }
-    }
+  static final List<RefsScript> UPDATES =
+      RefsScript.wherever(
+          """
+          moves forward
+            put a A; update a B; update a C
+          moves elsewhere only by force
+            put a B; update a A; update a D; update a TAG; force a A; force a TAG; update a C; force a D
+          changes nothing for the same value
+            put a A; update a A; force a A; update a A expect A; update a A expect B
+          updates only the expected value
+            put a A; update a B expect C; update a B expect MISSING; update a B expect A
+          refuses a missing object
+            put a A; update a MISSING; force a MISSING; update b MISSING; detach a MISSING
+          leaves a missing object
+            loose a MISSING; update a A; force a A; loose b MISSING; delete b
+          """);
+
+  static final List<RefsScript> DELETIONS =
+      RefsScript.wherever(
+          """
+          deletes
+            put a A; put b B; put refs/tags/t TAG; delete a; delete a; delete refs/tags/t; update a C
+          deletes the last one
+            put a A; delete a
+          deletes without force
+            put a A; delete a unforced; delete a unforced to B; put b B; delete b unforced to B
+          deletes only the expected value
+            put a A; delete a expect B; delete a expect 0; delete a expect MISSING; delete a expect A
+          deletes what is not there
+            delete none/there; delete none expect 0; delete none unforced expect A
+          deletes the folders of a loose ref
+            update one/two/three/four A; update one/other A; update refs/changes/01/1/meta A;
+            delete one/two/three/four; delete refs/changes/01/1/meta; exists refs/heads/one/two;
+            exists refs/changes/01; exists refs/changes; exists refs/heads
+          deletes the branch that HEAD leads to in a bare repository, which has no current one
+            update master A; delete HEAD; update HEAD A; delete master
+          """);
+
+  static final List<RefsScript> DELETIONS_IF_NOT_BARE =
+      RefsScript.wherever(
+          """
+          does not delete the current branch
+            put master A; delete master; delete HEAD; update a A; delete a
+          does not delete what HEAD leads to by the way
+            update master A; link link master; link HEAD link; delete master; delete link; unlink link
+          deletes any branch where HEAD is detached
+            update master A; detach HEAD B; delete master; delete HEAD
+          # Native git takes it for no repository meanwhile.
+          deletes a branch without a HEAD
+            update master A; rm HEAD; delete master; symbolic HEAD master
+          """);
+
+  static final List<RefsScript> SYMBOLIC_REFS =
+      RefsScript.wherever(
+          """
+          updates what a symbolic ref leads to
+            put master A; update HEAD B; update HEAD D; force HEAD D; update HEAD D;
+            update HEAD A expect A
+          detaches a symbolic ref
+            put master A; detach HEAD A; detach HEAD B; update HEAD C; link HEAD master;
+            link link master; detach link B; update link C
+          detaches an unborn HEAD
+            detach HEAD A
+          detaches without force
+            update master B; detach HEAD A unforced; detach HEAD B unforced
+          creates the target of an unborn symbolic ref
+            update HEAD A; link link deep/target; update link A
+          deletes what a symbolic ref leads to, or itself
+            put a A; put b A; link link a; link other b; delete link; unlink other; unlink link; unlink b
+          links over a ref
+            put a A; put b B; link a b; link a b; link a none; link c b; link HEAD b
+          links only where no other name is in the way
+            update a A; packed b/c A; link a/link a; link b a
+          follows five links and no more
+            update 0 A; link 1 0; link 2 1; link 3 2; link 4 3; link 5 4; link 6 5; link 7 6;
+            force 1 B; force 2 A; force 3 B; force 4 A; force 5 B; force 6 A; force 7 B
+          does not follow a circle
+            symbolic x y; symbolic y x; update x A; delete y; detach y A
+          """);
+
+  static final List<RefsScript> NAMES =
+      RefsScript.wherever(
+          """
+          refuses a name below a ref
+            put a A; update a/b B; update a/b/c B; force a/b B; update a-b B; update ab B
+          refuses a name above a ref
+            put a/b/c A; update a B; update a/b B; update refs/heads B; delete a
+          # For callers that know better; the file system may still refuse.
+          looks for no conflict if told
+            put a/b A; update c B unchecked
+          a name is free once the other is deleted
+            put a/b/c A; delete a/b/c; update a B; delete a; update a/b B
+          empty folders are not in the way
+            mkdir a/b/c; update a A
+          """);
+
+  static final List<RefsScript> LOCKS =
+      RefsScript.wherever(
+          """
+          a lock of others is respected
+            put a A; lock a; update a B; force a B; delete a; link a master; detach a B; update b B;
+            unlock a; update a B
+          a locked target is respected
+            update master A; lock master; update HEAD B; detach HEAD B; unlock master
+          a lock on packed-refs holds up deletions only
+            put a A; lock packed-refs; update a B; update b B; unlock packed-refs
+          # JGit refuses for a loose ref as well, for want of a look; what is packed can't go.
+          a packed ref is not deleted while packed-refs is locked
+            packed a A; lock packed-refs; delete a; unlock packed-refs; delete a
+          """);
+
+  static final List<RefsScript> OTHER_WRITERS =
+      RefsScript.wherever(
+          """
+          reads the old value under the lock
+            put a A; prepare one: update a C expect A; prepare two: update a C;
+            git update-ref refs/heads/a B; run one; run two
+          sees what others packed or deleted meanwhile
+            put a A; put b A; prepare packed: update a B; prepare deleted: update b B;
+            git pack-refs --all; git update-ref -d refs/heads/b; run packed; run deleted
+          sees what others created meanwhile
+            prepare create: update a B expect 0; prepare move: update a B;
+            git update-ref refs/heads/a A; run create; run move
+          deletes what others packed meanwhile
+            loose a A; prepare one: delete a; git pack-refs --all; run one
+          """);
+
+  @ParameterizedTest
+  @FieldSource({"CREATIONS", "UPDATES", "DELETIONS", "SYMBOLIC_REFS", "NAMES", "OTHER_WRITERS"})
+  void doesWhatJGitDoes(RefsScript script) throws Exception {
+    both(script);
   }
 
-  // ---- creating
+  @ParameterizedTest
+  @FieldSource("DELETIONS_IF_NOT_BARE")
+  void protectsTheCurrentBranch(RefsScript script) throws Exception {
+    open(false, null);
+    both(script);
+  }
+
+  @ParameterizedTest
+  @FieldSource("LOCKS")
+  void locksOfOthersAreRespected(RefsScript script) throws Exception {
+    both(script);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"always", "after_open", "never"})
+  void doesTheSameWhateverIsTrusted(String trust) throws Exception {
+    open(true, trust);
+    both(
+        script(
+            """
+            update a A; pack; update a B; git update-ref refs/heads/a C; update a C expect B;
+            update a C expect C; delete a; update a/b A
+            """));
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void syncsToDiskIfTold(boolean sync) throws Exception {
+    both(
+        script(
+            "config core.fsyncRefFiles %s; update a A; update a B; link HEAD a; pack; delete a"
+                .formatted(sync)));
+  }
+
+  // ---- names
 
   @Tag("locale")
   @ParameterizedTest
@@ -85,7 +237,7 @@ class RefUpdateContractTest extends RefsParity {
         "FETCH_HEAD"
       })
   void creates(String name) throws Exception {
-    both(side -> side.update(name, A));
+    both(script("update " + name + " A"));
   }
 
   /**
@@ -95,20 +247,13 @@ class RefUpdateContractTest extends RefsParity {
   @Tag("locale")
   @Test
   void readsWhatGitHasMade() throws Exception {
-    String name = "refs/heads/\u00e9";
     alike(
-        side -> {
-          side.attempt("none", () -> side.refs().exactRef(name));
-          side.testRefs()
-              .tryGitWith("create " + name + ' ' + A.name() + '\n', "update-ref", "--stdin");
-          side.attempt("loose", () -> side.refs().exactRef(name).getObjectId());
-          side.git("pack-refs", "--all");
-          side.attempt("packed", () -> side.refs().exactRef(name).getObjectId());
-          side.testRefs()
-              .tryGitWith("update " + name + ' ' + B.name() + '\n', "update-ref", "--stdin");
-          side.attempt("both", () -> side.refs().exactRef(name).getObjectId());
-          side.update(name, C);
-        });
+        script(
+            """
+            read \u00e9; update-ref create refs/heads/\u00e9 A; read \u00e9;
+            git pack-refs --all; read \u00e9; update-ref update refs/heads/\u00e9 B; read \u00e9;
+            update \u00e9 C
+            """));
     if (RefPaths.limitsOfNames().isEmpty()) {
       compareState("at the end");
     }
@@ -117,125 +262,41 @@ class RefUpdateContractTest extends RefsParity {
   @Test
   void createsOneWithALongName() throws Exception {
     String part = "p".repeat(200);
-    both(side -> side.update("refs/heads/" + (part + '/').repeat(5) + part, A));
+    both(script("update " + (part + '/').repeat(5) + part + " A"));
   }
 
   /** The file system refuses it; nothing is left of the attempt. */
   @Test
   void createsNoneWithATooLongName() throws Exception {
-    both(side -> side.update("refs/heads/" + "p".repeat(300), A));
+    both(script("update " + "p".repeat(300) + " A"));
   }
 
+  @Tag("locale")
   @Test
-  void createsTags() throws Exception {
+  void deletesAllPackedRefs() throws Exception {
     both(
         side -> {
-          side.update("refs/tags/one", TAG);
-          side.update("refs/tags/two", TAG_OF_TAG);
-          side.update("refs/tags/light", A);
-        });
-  }
-
-  @ParameterizedTest
-  @EnumSource
-  void createsOnlyIfItIsExpectedToBeNew(Stored stored) throws Exception {
-    both(
-        side -> {
-          stored.put(side, NAME, A);
-          side.update(NAME, B, update -> update.setExpectedOldObjectId(ZERO));
-          side.update("refs/heads/b", B, update -> update.setExpectedOldObjectId(ZERO));
-          side.update("refs/heads/c", B, update -> update.setExpectedOldObjectId(A));
+          for (String name : List.of("a", "a-b", "a/b", "\uff5e", "\ud83d\ude00")) {
+            side.packed("refs/heads/" + name, A);
+          }
+          side.packed("refs/tags/t", TAG);
+          for (String name : side.values().keySet()) {
+            side.delete(name);
+          }
+          side.see("packed-refs is there", Files.exists(side.file("packed-refs")));
         });
   }
 
   @Test
-  void needsAValue() throws Exception {
+  void linksOnlyToFullNames() throws Exception {
     both(
         side -> {
-          RefUpdate update = side.newUpdate(NAME, false, null);
-          side.run("without value", update, RefUpdate::update);
+          side.link("HEAD", "master");
+          side.link("HEAD", "HEAD");
         });
   }
 
-  // ---- updating
-
-  @ParameterizedTest
-  @EnumSource
-  void movesForward(Stored stored) throws Exception {
-    both(
-        side -> {
-          stored.put(side, NAME, A);
-          side.update(NAME, B);
-          side.update(NAME, C);
-        });
-  }
-
-  @ParameterizedTest
-  @EnumSource
-  void movesElsewhereOnlyByForce(Stored stored) throws Exception {
-    both(
-        side -> {
-          stored.put(side, NAME, B);
-          side.update(NAME, A);
-          side.update(NAME, D);
-          side.update(NAME, TAG);
-          side.force(NAME, A);
-          side.force(NAME, TAG);
-          side.update(NAME, C);
-          side.force(NAME, D);
-        });
-  }
-
-  @ParameterizedTest
-  @EnumSource
-  void changesNothingForTheSameValue(Stored stored) throws Exception {
-    both(
-        side -> {
-          stored.put(side, NAME, A);
-          side.update(NAME, A);
-          side.force(NAME, A);
-          side.update(NAME, A, update -> update.setExpectedOldObjectId(A));
-          side.update(NAME, A, update -> update.setExpectedOldObjectId(B));
-        });
-  }
-
-  @ParameterizedTest
-  @EnumSource
-  void updatesOnlyTheExpectedValue(Stored stored) throws Exception {
-    both(
-        side -> {
-          stored.put(side, NAME, A);
-          side.update(NAME, B, update -> update.setExpectedOldObjectId(C));
-          side.update(NAME, B, update -> update.setExpectedOldObjectId(MISSING));
-          side.update(NAME, B, update -> update.setExpectedOldObjectId(A));
-        });
-  }
-
-  @ParameterizedTest
-  @EnumSource
-  void refusesAMissingObject(Stored stored) throws Exception {
-    both(
-        side -> {
-          stored.put(side, NAME, A);
-          side.update(NAME, MISSING);
-          side.force(NAME, MISSING);
-          side.update("refs/heads/b", MISSING);
-          side.detach(NAME, MISSING);
-        });
-  }
-
-  /** A ref whose object is gone may be moved away from it. */
-  @Test
-  void leavesAMissingObject() throws Exception {
-    both(
-        side -> {
-          side.loose(NAME, MISSING);
-          side.update(NAME, A);
-          side.force(NAME, A);
-          side.loose("refs/heads/b", MISSING);
-          side.delete("refs/heads/b");
-        });
-  }
+  // ---- updates as objects
 
   @Test
   void doesNotLookForAMergeWhereItIsForced() throws Exception {
@@ -244,13 +305,7 @@ class RefUpdateContractTest extends RefsParity {
           side.loose(NAME, B);
           RefUpdate update = side.newUpdate(NAME, false, A);
           update.setForceUpdate(true);
-          try (RevWalk walk =
-              new RevWalk(side.repository()) {
-                @Override
-                public boolean isMergedInto(RevCommit base, RevCommit tip) {
-                  throw new AssertionError("asked for a merge");
-                }
-              }) {
+          try (RevWalk walk = new NoMerges(side)) {
             side.run("force", update, forced -> forced.update(walk));
           }
         });
@@ -297,503 +352,12 @@ class RefUpdateContractTest extends RefsParity {
   void anUpdateThatHasDeletedARefCanMakeIt() throws Exception {
     both(
         side -> {
-          Stored.LOOSE.put(side, NAME, A);
+          side.loose(NAME, A);
           RefUpdate update = side.newUpdate(NAME, false, A);
           update.setForceUpdate(true);
           side.run("first", update, RefUpdate::delete);
           update.setNewObjectId(B);
           side.run("second", update, RefUpdate::update);
-        });
-  }
-
-  // ---- deleting
-
-  @ParameterizedTest
-  @EnumSource
-  void deletes(Stored stored) throws Exception {
-    both(
-        side -> {
-          stored.put(side, NAME, A);
-          stored.put(side, "refs/heads/b", B);
-          stored.put(side, "refs/tags/t", TAG);
-          side.delete(NAME);
-          side.delete(NAME);
-          side.delete("refs/tags/t");
-          side.update(NAME, C);
-        });
-  }
-
-  @ParameterizedTest
-  @EnumSource
-  void deletesTheLastOne(Stored stored) throws Exception {
-    both(
-        side -> {
-          stored.put(side, NAME, A);
-          side.delete(NAME);
-        });
-  }
-
-  @ParameterizedTest
-  @EnumSource
-  void deletesWithoutForce(Stored stored) throws Exception {
-    both(
-        side -> {
-          stored.put(side, NAME, A);
-          side.delete(NAME, update -> {});
-          side.delete(NAME, update -> update.setNewObjectId(B));
-          stored.put(side, "refs/heads/b", B);
-          side.delete("refs/heads/b", update -> update.setNewObjectId(B));
-        });
-  }
-
-  @ParameterizedTest
-  @EnumSource
-  void deletesOnlyTheExpectedValue(Stored stored) throws Exception {
-    both(
-        side -> {
-          stored.put(side, NAME, A);
-          for (ObjectId expected : new ObjectId[] {B, ZERO, MISSING, A}) {
-            side.delete(
-                NAME,
-                update -> {
-                  update.setForceUpdate(true);
-                  update.setExpectedOldObjectId(expected);
-                });
-          }
-        });
-  }
-
-  @Test
-  void deletesWhatIsNotThere() throws Exception {
-    both(
-        side -> {
-          side.delete("refs/heads/none/there");
-          side.delete(
-              "refs/heads/none",
-              update -> {
-                update.setForceUpdate(true);
-                update.setExpectedOldObjectId(ZERO);
-              });
-          side.delete("refs/heads/none", update -> update.setExpectedOldObjectId(A));
-        });
-  }
-
-  @Test
-  void deletesTheFoldersOfALooseRef() throws Exception {
-    both(
-        side -> {
-          side.update("refs/heads/one/two/three/four", A);
-          side.update("refs/heads/one/other", A);
-          side.update("refs/changes/01/1/meta", A);
-          side.delete("refs/heads/one/two/three/four");
-          side.delete("refs/changes/01/1/meta");
-          side.see("one/two", Files.exists(side.file("refs/heads/one/two")));
-          side.see("changes/01", Files.exists(side.file("refs/changes/01")));
-          side.see("changes", Files.exists(side.file("refs/changes")));
-          side.see("heads", Files.exists(side.file("refs/heads")));
-        });
-  }
-
-  @Tag("locale")
-  @Test
-  void deletesAllPackedRefs() throws Exception {
-    both(
-        side -> {
-          side.packed(NAME, A);
-          side.packed("refs/heads/a-b", A);
-          side.packed("refs/heads/a/b", A);
-          side.packed("refs/tags/t", TAG);
-          side.packed("refs/heads/\uff5e", A);
-          side.packed("refs/heads/\ud83d\ude00", A);
-          for (String name : side.values().keySet()) {
-            side.delete(name);
-          }
-          side.see("packed-refs is there", Files.exists(side.file("packed-refs")));
-        });
-  }
-
-  @Nested
-  class InANonBareRepository {
-    @ParameterizedTest
-    @EnumSource
-    void doesNotDeleteTheCurrentBranch(Stored stored) throws Exception {
-      open(false, null);
-      both(
-          side -> {
-            stored.put(side, MASTER, A);
-            side.delete(MASTER);
-            side.delete("HEAD");
-            side.update(NAME, A);
-            side.delete(NAME);
-          });
-    }
-
-    @Test
-    void doesNotDeleteWhatHeadLeadsToByTheWay() throws Exception {
-      open(false, null);
-      both(
-          side -> {
-            side.update(MASTER, A);
-            side.link("refs/heads/link", MASTER);
-            side.link("HEAD", "refs/heads/link");
-            side.delete(MASTER);
-            side.delete("refs/heads/link");
-            side.deleteDetached("refs/heads/link");
-          });
-    }
-
-    @Test
-    void deletesAnyBranchWhereHeadIsDetached() throws Exception {
-      open(false, null);
-      both(
-          side -> {
-            side.update(MASTER, A);
-            side.detach("HEAD", B);
-            side.delete(MASTER);
-            side.delete("HEAD");
-          });
-    }
-
-    @Test
-    void deletesABranchWithoutAHead() throws Exception {
-      open(false, null);
-      both(
-          side -> {
-            side.update(MASTER, A);
-            Files.delete(side.file("HEAD"));
-            // Native git takes it for no repository any more.
-            side.delete(MASTER);
-            side.loose("HEAD", "ref: " + MASTER);
-          });
-    }
-  }
-
-  /** A bare one has no current branch to protect. */
-  @Test
-  void deletesTheBranchThatHeadLeadsToInABareRepository() throws Exception {
-    both(
-        side -> {
-          side.update(MASTER, A);
-          side.delete("HEAD");
-          side.update("HEAD", A);
-          side.delete(MASTER);
-        });
-  }
-
-  // ---- symbolic refs
-
-  @ParameterizedTest
-  @EnumSource
-  void updatesWhatASymbolicRefLeadsTo(Stored stored) throws Exception {
-    both(
-        side -> {
-          stored.put(side, MASTER, A);
-          side.update("HEAD", B);
-          side.update("HEAD", D);
-          side.force("HEAD", D);
-          side.update("HEAD", D);
-          side.update("HEAD", A, update -> update.setExpectedOldObjectId(A));
-        });
-  }
-
-  @ParameterizedTest
-  @EnumSource
-  void detachesASymbolicRef(Stored stored) throws Exception {
-    both(
-        side -> {
-          stored.put(side, MASTER, A);
-          side.detach("HEAD", A);
-          side.detach("HEAD", B);
-          side.update("HEAD", C);
-          side.link("HEAD", MASTER);
-          side.link("refs/heads/link", MASTER);
-          side.detach("refs/heads/link", B);
-          side.update("refs/heads/link", C);
-        });
-  }
-
-  @Test
-  void detachesAnUnbornHead() throws Exception {
-    both(side -> side.detach("HEAD", A));
-  }
-
-  @Test
-  void detachesWithoutForce() throws Exception {
-    both(
-        side -> {
-          side.update(MASTER, B);
-          RefUpdate update = side.newUpdate("HEAD", true, A);
-          side.run("detach", update, RefUpdate::update);
-          RefUpdate same = side.newUpdate("HEAD", true, B);
-          side.run("detach", same, RefUpdate::update);
-        });
-  }
-
-  @Test
-  void createsTheTargetOfAnUnbornSymbolicRef() throws Exception {
-    both(
-        side -> {
-          side.update("HEAD", A);
-          side.link("refs/heads/link", "refs/heads/deep/target");
-          side.update("refs/heads/link", A);
-        });
-  }
-
-  @ParameterizedTest
-  @EnumSource
-  void deletesWhatASymbolicRefLeadsToOrItself(Stored stored) throws Exception {
-    both(
-        side -> {
-          stored.put(side, NAME, A);
-          stored.put(side, "refs/heads/b", A);
-          side.link("refs/heads/link", NAME);
-          side.link("refs/heads/other", "refs/heads/b");
-          side.delete("refs/heads/link");
-          side.deleteDetached("refs/heads/other");
-          side.deleteDetached("refs/heads/link");
-          side.deleteDetached("refs/heads/b");
-        });
-  }
-
-  @ParameterizedTest
-  @EnumSource
-  void linksOverARef(Stored stored) throws Exception {
-    both(
-        side -> {
-          stored.put(side, NAME, A);
-          stored.put(side, "refs/heads/b", B);
-          side.link(NAME, "refs/heads/b");
-          side.link(NAME, "refs/heads/b");
-          side.link(NAME, "refs/heads/none");
-          side.link("refs/heads/c", "refs/heads/b");
-          side.link("HEAD", "refs/heads/b");
-        });
-  }
-
-  @Test
-  void linksOnlyToFullNames() throws Exception {
-    both(
-        side -> {
-          side.link("HEAD", "master");
-          side.link("HEAD", "HEAD");
-        });
-  }
-
-  @Test
-  void linksOnlyWhereNoOtherNameIsInTheWay() throws Exception {
-    both(
-        side -> {
-          side.update(NAME, A);
-          side.packed("refs/heads/b/c", A);
-          side.link("refs/heads/a/link", NAME);
-          side.link("refs/heads/b", NAME);
-        });
-  }
-
-  @Test
-  void followsFiveLinksAndNoMore() throws Exception {
-    both(
-        side -> {
-          side.update("refs/heads/0", A);
-          for (int i = 1; i < 8; i++) {
-            side.link("refs/heads/" + i, "refs/heads/" + (i - 1));
-          }
-          for (int i = 1; i < 8; i++) {
-            side.force("refs/heads/" + i, i % 2 == 0 ? A : B);
-          }
-        });
-  }
-
-  @Test
-  void doesNotFollowACircle() throws Exception {
-    both(
-        side -> {
-          side.loose("refs/heads/x", "ref: refs/heads/y");
-          side.loose("refs/heads/y", "ref: refs/heads/x");
-          side.update("refs/heads/x", A);
-          side.delete("refs/heads/y");
-          side.detach("refs/heads/y", A);
-        });
-  }
-
-  // ---- conflicts of names
-
-  @ParameterizedTest
-  @EnumSource
-  void refusesANameBelowARef(Stored stored) throws Exception {
-    both(
-        side -> {
-          stored.put(side, NAME, A);
-          side.update("refs/heads/a/b", B);
-          side.update("refs/heads/a/b/c", B);
-          side.force("refs/heads/a/b", B);
-          side.update("refs/heads/a-b", B);
-          side.update("refs/heads/ab", B);
-        });
-  }
-
-  @ParameterizedTest
-  @EnumSource
-  void refusesANameAboveARef(Stored stored) throws Exception {
-    both(
-        side -> {
-          stored.put(side, "refs/heads/a/b/c", A);
-          side.update(NAME, B);
-          side.update("refs/heads/a/b", B);
-          side.update("refs/heads", B);
-          side.delete(NAME);
-        });
-  }
-
-  /** For callers that know better; the file system may still refuse. */
-  @ParameterizedTest
-  @EnumSource
-  void looksForNoConflictIfTold(Stored stored) throws Exception {
-    alike(
-        side -> {
-          stored.put(side, "refs/heads/a/b", A);
-          side.update("refs/heads/c", B, update -> update.setCheckConflicting(false));
-        });
-    compareState("at the end");
-  }
-
-  @ParameterizedTest
-  @EnumSource
-  void aNameIsFreeOnceTheOtherIsDeleted(Stored stored) throws Exception {
-    both(
-        side -> {
-          stored.put(side, "refs/heads/a/b/c", A);
-          side.delete("refs/heads/a/b/c");
-          side.update(NAME, B);
-          side.delete(NAME);
-          side.update("refs/heads/a/b", B);
-        });
-  }
-
-  @Test
-  void emptyFoldersAreNotInTheWay() throws Exception {
-    both(
-        side -> {
-          Files.createDirectories(side.file("refs/heads/a/b/c"));
-          side.update(NAME, A);
-        });
-  }
-
-  // ---- locks and other writers
-
-  @ParameterizedTest
-  @EnumSource
-  void aLockOfOthersIsRespected(Stored stored) throws Exception {
-    both(
-        side -> {
-          stored.put(side, NAME, A);
-          side.whileLocked(
-              NAME,
-              () -> {
-                side.update(NAME, B);
-                side.force(NAME, B);
-                side.delete(NAME);
-                side.link(NAME, MASTER);
-                side.detach(NAME, B);
-                side.update("refs/heads/b", B);
-              });
-          side.update(NAME, B);
-        });
-  }
-
-  @Test
-  void aLockedTargetIsRespected() throws Exception {
-    both(
-        side -> {
-          side.update(MASTER, A);
-          side.whileLocked(
-              MASTER,
-              () -> {
-                side.update("HEAD", B);
-                side.detach("HEAD", B);
-              });
-        });
-  }
-
-  @ParameterizedTest
-  @EnumSource
-  void aLockOnPackedRefsHoldsUpDeletionsOnly(Stored stored) throws Exception {
-    both(
-        side -> {
-          stored.put(side, NAME, A);
-          side.whileLocked(
-              "packed-refs",
-              () -> {
-                side.update(NAME, B);
-                side.update("refs/heads/b", B);
-              });
-        });
-  }
-
-  /** JGit refuses for a loose ref as well, for want of a look; what is packed can't go. */
-  @Test
-  void aPackedRefIsNotDeletedWhilePackedRefsIsLocked() throws Exception {
-    both(
-        side -> {
-          side.packed(NAME, A);
-          side.whileLocked("packed-refs", () -> side.delete(NAME));
-          side.delete(NAME);
-        });
-  }
-
-  @ParameterizedTest
-  @EnumSource
-  void readsTheOldValueUnderTheLock(Stored stored) throws Exception {
-    both(
-        side -> {
-          stored.put(side, NAME, A);
-          RefUpdate expecting = side.newUpdate(NAME, false, C);
-          expecting.setExpectedOldObjectId(A);
-          RefUpdate late = side.newUpdate(NAME, false, C);
-          side.git("update-ref", NAME, B.name());
-          side.run("expecting another", expecting, RefUpdate::update);
-          side.run("late", late, RefUpdate::update);
-        });
-  }
-
-  @ParameterizedTest
-  @EnumSource
-  void seesWhatOthersPackedOrDeletedMeanwhile(Stored stored) throws Exception {
-    both(
-        side -> {
-          stored.put(side, NAME, A);
-          stored.put(side, "refs/heads/b", A);
-          RefUpdate packed = side.newUpdate(NAME, false, B);
-          RefUpdate deleted = side.newUpdate("refs/heads/b", false, B);
-          side.git("pack-refs", "--all");
-          side.git("update-ref", "-d", "refs/heads/b");
-          side.run("packed meanwhile", packed, RefUpdate::update);
-          side.run("deleted meanwhile", deleted, RefUpdate::update);
-        });
-  }
-
-  @Test
-  void seesWhatOthersCreatedMeanwhile() throws Exception {
-    both(
-        side -> {
-          RefUpdate create = side.newUpdate(NAME, false, B);
-          create.setExpectedOldObjectId(ZERO);
-          RefUpdate move = side.newUpdate(NAME, false, B);
-          side.git("update-ref", NAME, A.name());
-          side.run("create", create, RefUpdate::update);
-          side.run("move", move, RefUpdate::update);
-        });
-  }
-
-  @Test
-  void deletesWhatOthersPackedMeanwhile() throws Exception {
-    both(
-        side -> {
-          side.loose(NAME, A);
-          RefUpdate delete = side.newUpdate(NAME, false, null);
-          delete.setForceUpdate(true);
-          side.git("pack-refs", "--all");
-          side.run("delete", delete, RefUpdate::delete);
         });
   }
 
@@ -818,19 +382,11 @@ class RefUpdateContractTest extends RefsParity {
   void aRepositoryThatIsGoneFailsUpdatesAndAnswers() throws Exception {
     alike(
         side -> {
-          side.update(NAME, A);
-          side.update("refs/heads/other", A);
-          side.pack();
-          side.update(NAME, B);
-          side.see("before", side.refs().exactRef(NAME));
+          script("update a A; update other A; pack; update a B; read a").on(side);
           MoreFiles.deleteRecursively(
               side.testRefs().folder(), RecursiveDeleteOption.ALLOW_INSECURE);
-          side.see("after", side.refs().exactRef(NAME));
           side.see("all", side.refs().getRefs());
-          side.delete(NAME);
-          side.delete("refs/heads/other");
-          side.link("HEAD", NAME);
-          side.see("HEAD", side.refs().exactRef("HEAD"));
+          script("read a; delete a; delete other; link HEAD a; read HEAD").on(side);
         });
   }
 
@@ -839,60 +395,26 @@ class RefUpdateContractTest extends RefsParity {
   void itsOwnFolderMayBeDeletedAtAnyTime() throws Exception {
     both(
         side -> {
-          side.update(NAME, A);
-          deleteTransactions(side);
-          side.update(NAME, B);
-          deleteTransactions(side);
-          side.pack();
-          deleteTransactions(side);
-          side.update("refs/heads/other", A);
-          side.delete(NAME);
+          for (String steps :
+              List.of("update a A", "update a B", "pack", "update other A; delete a")) {
+            Path folder = side.file("cache-chroniclemap");
+            if (Files.exists(folder)) {
+              MoreFiles.deleteRecursively(folder, RecursiveDeleteOption.ALLOW_INSECURE);
+            }
+            script(steps).on(side);
+          }
         });
   }
 
-  private static void deleteTransactions(RefsSide side) throws IOException {
-    Path folder = side.file("cache-chroniclemap");
-    if (Files.exists(folder)) {
-      MoreFiles.deleteRecursively(folder, RecursiveDeleteOption.ALLOW_INSECURE);
+  /** Fails where somebody looks whether an update is a fast-forward. */
+  static final class NoMerges extends RevWalk {
+    NoMerges(RefsSide side) {
+      super(side.repository());
     }
-  }
 
-  @ParameterizedTest
-  @ValueSource(booleans = {false, true})
-  void syncsToDiskIfTold(boolean sync) throws Exception {
-    openBare();
-    for (RefsSide side : new RefsSide[] {ours(), jgit()}) {
-      setFsync(side, sync);
+    @Override
+    public boolean isMergedInto(RevCommit base, RevCommit tip) throws IOException {
+      throw new AssertionError("asked for a merge");
     }
-    both(
-        side -> {
-          side.update(NAME, A);
-          side.update(NAME, B);
-          side.link("HEAD", NAME);
-          side.pack();
-          side.delete(NAME);
-        });
-  }
-
-  private static void setFsync(RefsSide side, boolean sync) throws IOException {
-    side.repository().getConfig().setBoolean("core", null, "fsyncRefFiles", sync);
-    side.repository().getConfig().save();
-  }
-
-  @ParameterizedTest
-  @ValueSource(strings = {"always", "after_open", "never"})
-  void doesTheSameWhateverIsTrusted(String trust) throws Exception {
-    open(true, trust);
-    both(
-        side -> {
-          side.update(NAME, A);
-          side.pack();
-          side.update(NAME, B);
-          side.git("update-ref", NAME, C.name());
-          side.update(NAME, C, update -> update.setExpectedOldObjectId(B));
-          side.update(NAME, C, update -> update.setExpectedOldObjectId(C));
-          side.delete(NAME);
-          side.update("refs/heads/a/b", A);
-        });
   }
 }

@@ -16,20 +16,19 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.A;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.B;
-import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.C;
-import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.D;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.ZERO;
 
-import java.io.IOException;
-import java.nio.file.Files;
+import java.util.List;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.Ref;
-import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.lib.ReflogEntry;
 import org.eclipse.jgit.transport.ReceiveCommand;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.FieldSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Reflogs are written where JGit writes them, with the same entries. The comparison of states holds
@@ -41,7 +40,46 @@ import org.junit.jupiter.params.provider.CsvSource;
 @CsvSource({"true, ''", "false, ''", "true, true", "true, always", "false, false"})
 class ReflogContractTest extends RefsParity {
   private static final String NAME = "refs/heads/a";
-  private static final String MASTER = "refs/heads/master";
+
+  static final List<RefsScript> SCRIPTS =
+      RefsScript.of(
+          """
+          of single updates
+            update a A; update a B message; update a C result; force a D; update a D message;
+            update a A message; delete a; update a A result-only
+          of refs of all folders
+            update refs/tags/t A message; update refs/changes/01/1/meta A message;
+            update refs/notes/n A message; update refs/remotes/r/n A message;
+            update refs/meta/config A message; update ORIG_HEAD A message
+          of one that wants none
+            update a A unlogged; update a B; update a C unlogged
+          of one that must have it
+            update a A logged; update a B; update refs/changes/01/1/meta A logged;
+            update refs/changes/01/1/meta B
+          by who is named
+            update a A by-another; update HEAD A by-another
+          that is there already
+            touch logs/refs/x/y; update refs/x/y A message
+          through HEAD
+            update HEAD A message; update HEAD B result; update master C message;
+            link HEAD a message; detach HEAD D; link HEAD master result
+          of a deletion
+            update x/y/z A logged; update a A logged; delete x/y/z; exists logs/refs/heads/x;
+            update x A logged; pack; delete x; update x/y A logged
+          of what fails
+            update a B message; update a A message; update a/b A message; lock a;
+            update a C message; unlock a; batch atomic result: a A>C, master 0>C
+          of a name below one that is deleted with it
+            update a A logged; batch atomic message logged: a A>0, a/b 0>A
+          of a name below one that is deleted behind it
+            update a A logged; batch atomic message logged: a/b/c 0>A, a A>0
+          of a name below a packed one that is deleted with it
+            update a A logged; git pack-refs --all; batch atomic message logged: a/b/c 0>A, a A>0
+          of fast-forwards in a batch
+            update a A logged; update master A logged; batch atomic result-only: a A>B, master A>C
+          of fast-forwards, one at a time
+            update a A logged; update master A logged; batch each result-only: a A>B, master A>C
+          """);
 
   private final boolean bare;
   private final String logAllRefUpdates;
@@ -51,269 +89,75 @@ class ReflogContractTest extends RefsParity {
     this.logAllRefUpdates = logAllRefUpdates;
   }
 
-  private void openConfigured() throws IOException {
+  private void logs(Scenario scenario) throws Exception {
     open(bare, null);
     if (!logAllRefUpdates.isEmpty()) {
-      for (RefsSide side : new RefsSide[] {ours(), jgit()}) {
-        side.repository().getConfig().setString("core", null, "logAllRefUpdates", logAllRefUpdates);
-        side.repository().getConfig().save();
-      }
+      alike(script("config core.logAllRefUpdates " + logAllRefUpdates));
     }
-  }
-
-  private void logs(Scenario scenario) throws Exception {
-    openConfigured();
     both(scenario);
   }
 
-  private static void message(RefUpdate update) {
-    update.setRefLogMessage("a message\nof two lines", false);
-  }
-
-  private static void result(RefUpdate update) {
-    update.setRefLogMessage("a message", true);
-  }
-
-  private static void resultOnly(RefUpdate update) {
-    update.setRefLogMessage("", true);
-  }
-
-  private static void nothing(RefUpdate update) {
-    update.disableRefLog();
-  }
-
-  private static void forced(RefUpdate update) {
-    update.setForceRefLog(true);
-  }
-
-  private static void byAnother(RefUpdate update) {
-    update.setRefLogIdent(RefObjects.person(7));
-    update.setRefLogMessage("by another", false);
-  }
-
-  @Test
-  void ofSingleUpdates() throws Exception {
-    logs(
-        side -> {
-          side.update(NAME, A);
-          side.update(NAME, B, ReflogContractTest::message);
-          side.update(NAME, C, ReflogContractTest::result);
-          side.force(NAME, D);
-          side.update(NAME, D, ReflogContractTest::message);
-          side.update(NAME, A, ReflogContractTest::message);
-          side.delete(NAME);
-          side.update(NAME, A, ReflogContractTest::resultOnly);
-        });
-  }
-
-  @Test
-  void ofRefsOfAllFolders() throws Exception {
-    logs(
-        side -> {
-          side.update("refs/tags/t", A, ReflogContractTest::message);
-          side.update("refs/changes/01/1/meta", A, ReflogContractTest::message);
-          side.update("refs/notes/n", A, ReflogContractTest::message);
-          side.update("refs/remotes/r/n", A, ReflogContractTest::message);
-          side.update("refs/meta/config", A, ReflogContractTest::message);
-          side.update("ORIG_HEAD", A, ReflogContractTest::message);
-        });
-  }
-
-  @Test
-  void ofOneThatWantsNone() throws Exception {
-    logs(
-        side -> {
-          side.update(NAME, A, ReflogContractTest::nothing);
-          side.update(NAME, B);
-          side.update(NAME, C, ReflogContractTest::nothing);
-        });
-  }
-
-  @Test
-  void ofOneThatMustHaveIt() throws Exception {
-    logs(
-        side -> {
-          side.update(NAME, A, ReflogContractTest::forced);
-          side.update(NAME, B);
-          side.update("refs/changes/01/1/meta", A, ReflogContractTest::forced);
-          side.update("refs/changes/01/1/meta", B);
-        });
-  }
-
-  @Test
-  void byWhoIsNamed() throws Exception {
-    logs(
-        side -> {
-          side.update(NAME, A, ReflogContractTest::byAnother);
-          side.update("HEAD", A, ReflogContractTest::byAnother);
-        });
-  }
-
-  @Test
-  void thatIsThereAlready() throws Exception {
-    logs(
-        side -> {
-          Files.createDirectories(side.file("logs/refs/x"));
-          Files.createFile(side.file("logs/refs/x/y"));
-          side.update("refs/x/y", A, ReflogContractTest::message);
-        });
-  }
-
-  @Test
-  void throughHead() throws Exception {
-    logs(
-        side -> {
-          side.update("HEAD", A, ReflogContractTest::message);
-          side.update("HEAD", B, ReflogContractTest::result);
-          side.update(MASTER, C, ReflogContractTest::message);
-          side.link("HEAD", NAME, ReflogContractTest::message);
-          side.detach("HEAD", D);
-          side.link("HEAD", MASTER, ReflogContractTest::result);
-        });
-  }
-
-  @Test
-  void ofADeletion() throws Exception {
-    logs(
-        side -> {
-          side.update("refs/heads/x/y/z", A, ReflogContractTest::forced);
-          side.update(NAME, A, ReflogContractTest::forced);
-          side.delete("refs/heads/x/y/z");
-          side.see("folder", Files.exists(side.file("logs/refs/heads/x")));
-          side.update("refs/heads/x", A, ReflogContractTest::forced);
-          side.pack();
-          side.delete("refs/heads/x");
-          side.update("refs/heads/x/y", A, ReflogContractTest::forced);
-        });
-  }
-
-  @Test
-  void ofWhatFails() throws Exception {
-    logs(
-        side -> {
-          side.update(NAME, B, ReflogContractTest::message);
-          side.update(NAME, A, ReflogContractTest::message);
-          side.update("refs/heads/a/b", A, ReflogContractTest::message);
-          side.whileLocked(NAME, () -> side.update(NAME, C, ReflogContractTest::message));
-          side.batch(
-              true,
-              batch -> batch.setRefLogMessage("a batch", true),
-              new ReceiveCommand(A, C, NAME),
-              new ReceiveCommand(ZERO, C, MASTER));
-        });
+  @ParameterizedTest
+  @FieldSource("SCRIPTS")
+  void areThoseOfJGit(RefsScript script) throws Exception {
+    logs(script);
   }
 
   // ---- of batches
 
-  private static ReceiveCommand[] commands() {
-    return new ReceiveCommand[] {
-      new ReceiveCommand(A, B, NAME),
-      new ReceiveCommand(B, A, "refs/heads/back"),
-      new ReceiveCommand(ZERO, A, "refs/heads/new"),
-      new ReceiveCommand(A, ZERO, "refs/heads/gone"),
-      new ReceiveCommand(ZERO, A, "refs/changes/01/1/meta")
-    };
-  }
+  /** Some of its refs have a log, and some have none. */
+  private static final String LOGGED_AND_NOT =
+      "update a A logged; update back B unlogged; update gone A logged";
 
-  /** The same atomic and not; each begins with refs that have a log and such that have none. */
-  private void ofBatches(RefsSide.BatchSettings settings) throws Exception {
+  /** The same atomic and not, with each of these options. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "",
+        "message",
+        "result",
+        "result-only",
+        "result unlogged",
+        "result logged",
+        "by-another message logged"
+      })
+  void ofABatch(String options) throws Exception {
     for (boolean atomic : new boolean[] {true, false}) {
       logs(
-          side -> {
-            side.update(NAME, A, ReflogContractTest::forced);
-            side.update("refs/heads/back", B, ReflogContractTest::nothing);
-            side.update("refs/heads/gone", A, ReflogContractTest::forced);
-            side.batch(
-                atomic,
-                batch -> {
-                  batch.setAllowNonFastForwards(true);
-                  settings.set(batch);
-                },
-                commands());
-          });
+          script(
+                  """
+                  batch force %s: a A>B, back B>A, new 0>A, gone A>0, refs/changes/01/1/meta 0>A
+                  """
+                      .formatted(options))
+              .after(LOGGED_AND_NOT)
+              .with(RefsScript.Stored.LOOSE, atomic));
       folder = folder.resolve("next");
     }
   }
 
-  @Test
-  void ofABatchThatSaysNothing() throws Exception {
-    ofBatches(batch -> {});
-  }
-
-  @Test
-  void ofABatchWithAMessage() throws Exception {
-    ofBatches(batch -> batch.setRefLogMessage("a\nmessage", false));
-  }
-
-  @Test
-  void ofABatchWithItsResults() throws Exception {
-    ofBatches(batch -> batch.setRefLogMessage("a message", true));
-  }
-
-  @Test
-  void ofABatchWithItsResultsOnly() throws Exception {
-    ofBatches(batch -> batch.setRefLogMessage(null, true));
-  }
-
-  @Test
-  void ofABatchThatWantsNone() throws Exception {
-    ofBatches(batch -> batch.setRefLogMessage("a message", true).disableRefLog());
-  }
-
-  @Test
-  void ofABatchThatMustHaveThem() throws Exception {
-    ofBatches(batch -> batch.setRefLogMessage("a message", true).setForceRefLog(true));
-  }
-
-  @Test
-  void ofABatchBySomebody() throws Exception {
-    ofBatches(
-        batch ->
-            batch
-                .setRefLogIdent(RefObjects.person(9))
-                .setRefLogMessage("by somebody", false)
-                .setForceRefLog(true));
-  }
-
-  @Test
-  void ofABatchWhoseCommandsSayForThemselves() throws Exception {
-    ofBatches(
-        batch -> {
-          batch.setRefLogMessage("a message", true);
-          batch.getCommands().get(0).setRefLogMessage("its own", false);
-          batch.getCommands().get(1).disableRefLog();
-          batch.getCommands().get(2).setRefLogMessage("its own", true);
-          batch.getCommands().get(4).setForceRefLog(true);
-        });
-  }
-
-  @Test
-  void ofFastForwards() throws Exception {
-    for (boolean atomic : new boolean[] {true, false}) {
-      logs(
-          side -> {
-            side.update(NAME, A, ReflogContractTest::forced);
-            side.update(MASTER, A, ReflogContractTest::forced);
-            side.batch(
-                atomic,
-                batch -> batch.setRefLogMessage(null, true),
-                new ReceiveCommand(A, B, NAME),
-                new ReceiveCommand(A, C, MASTER));
-          });
-      folder = folder.resolve("next");
-    }
-  }
-
-  @Test
-  void ofANameBelowOneThatIsDeletedWithIt() throws Exception {
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void ofABatchWhoseCommandsSayForThemselves(boolean atomic) throws Exception {
     logs(
         side -> {
-          side.update(NAME, A, ReflogContractTest::forced);
+          script(LOGGED_AND_NOT).on(side);
+          ReceiveCommand a = new ReceiveCommand(A, B, NAME);
+          ReceiveCommand back = new ReceiveCommand(B, A, "refs/heads/back");
+          ReceiveCommand made = new ReceiveCommand(ZERO, A, "refs/heads/new");
+          ReceiveCommand gone = new ReceiveCommand(A, ZERO, "refs/heads/gone");
+          ReceiveCommand meta = new ReceiveCommand(ZERO, A, "refs/changes/01/1/meta");
+          a.setRefLogMessage("its own", false);
+          back.disableRefLog();
+          made.setRefLogMessage("its own", true);
+          meta.setForceRefLog(true);
           side.batch(
-              true,
-              batch -> batch.setRefLogMessage("a message", false).setForceRefLog(true),
-              new ReceiveCommand(A, ZERO, NAME),
-              new ReceiveCommand(ZERO, A, "refs/heads/a/b"));
+              atomic,
+              batch -> batch.setAllowNonFastForwards(true).setRefLogMessage("a message", true),
+              a,
+              back,
+              made,
+              gone,
+              meta);
         });
   }
 
@@ -336,8 +180,7 @@ class ReflogContractTest extends RefsParity {
   void areRead() throws Exception {
     logs(
         side -> {
-          side.update(NAME, A, ReflogContractTest::byAnother);
-          side.update(NAME, B, ReflogContractTest::byAnother);
+          script("update a A by-another; update a B by-another").on(side);
           for (String name : new String[] {NAME, "HEAD", "refs/heads/none"}) {
             Ref ref = side.refs().exactRef(name);
             if (ref != null) {

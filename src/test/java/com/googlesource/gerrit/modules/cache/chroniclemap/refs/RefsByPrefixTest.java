@@ -18,13 +18,8 @@ import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.NfsRevalidation;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Lists;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedRefsText;
+import com.google.common.base.Splitter;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -32,11 +27,12 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
-import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * What prefixes of all shapes are answered with, by JGit's RefDirectory and by ours. The former
@@ -84,25 +80,9 @@ class RefsByPrefixTest {
     }
   }
 
-  private static RefDatabase ours(TestRefs repository, JGitFallbacks failures) throws IOException {
-    PackedRefsFile packed =
-        new PackedRefsFile(
-            repository.folder().resolve("packed-refs").toFile(),
-            Lists.tiers(new ListMemory(1 << 20)),
-            used -> {},
-            NfsRevalidation.OF_SYSTEM);
-    return new FileRefDatabase(
-        repository.repository(),
-        (RefDirectory) repository.repository().getRefDatabase(),
-        packed,
-        TestRefs.writes(packed),
-        UpdateSettings.DEFAULT,
-        failures);
-  }
-
   private void compare(TestRefs repository) throws IOException {
     JGitFallbacks failures = new JGitFallbacks();
-    RefDatabase ours = ours(repository, failures);
+    RefDatabase ours = repository.database(failures);
     // Twice: with what was remembered of the first time.
     for (int i = 0; i < 2; i++) {
       for (String prefix : PREFIXES) {
@@ -123,46 +103,29 @@ class RefsByPrefixTest {
     Files.writeString(file, repository.commits().get(commit).name() + "\n");
   }
 
-  private static void pack(TestRefs repository, String... names) throws IOException {
-    StringBuilder text = new StringBuilder(PackedRefsText.HEADER);
-    for (String name : names) {
-      text.append(repository.commits().get(0).name()).append(' ').append(name).append('\n');
-    }
-    Files.writeString(repository.folder().resolve("packed-refs"), text);
-  }
-
-  @Test
-  void nothing() throws Exception {
+  /** Names of packed refs, and of loose ones with an equals sign where they are symbolic. */
+  @ParameterizedTest
+  @CsvSource({
+    "'', ''",
+    "'', refs/heads/a refs/heads/b/c refs/heads/master",
+    "HEADS foo/bar refs/heads/a refs/heads/ab refs/heads/b/c, ''",
+    "foo/bar refs/heads/ab refs/heads/b/c refs/heads/master, "
+        + "refs/heads/a refs/heads/b/c refs/heads/s=refs/heads/ab",
+  })
+  void answersAreThoseOfJGit(String packed, String loose) throws Exception {
+    Splitter words = Splitter.on(' ').omitEmptyStrings();
     try (TestRefs repository = TestRefs.create(folder.resolve("r.git"), null)) {
-      compare(repository);
-    }
-  }
-
-  @Test
-  void looseRefs() throws Exception {
-    try (TestRefs repository = TestRefs.create(folder.resolve("r.git"), null)) {
-      loose(repository, "refs/heads/a", 0);
-      loose(repository, "refs/heads/b/c", 1);
-      loose(repository, "refs/heads/master", 1);
-      compare(repository);
-    }
-  }
-
-  @Test
-  void packedRefs() throws Exception {
-    try (TestRefs repository = TestRefs.create(folder.resolve("r.git"), null)) {
-      pack(repository, "HEADS", "foo/bar", "refs/heads/a", "refs/heads/ab", "refs/heads/b/c");
-      compare(repository);
-    }
-  }
-
-  @Test
-  void both() throws Exception {
-    try (TestRefs repository = TestRefs.create(folder.resolve("r.git"), null)) {
-      pack(repository, "foo/bar", "refs/heads/ab", "refs/heads/b/c", "refs/heads/master");
-      loose(repository, "refs/heads/a", 0);
-      loose(repository, "refs/heads/b/c", 1);
-      Files.writeString(repository.folder().resolve("refs/heads/s"), "ref: refs/heads/ab\n");
+      if (!packed.isEmpty()) {
+        repository.writePacked(
+            repository.id(0), words.splitToStream(packed).toArray(String[]::new));
+      }
+      for (String name : words.split(loose)) {
+        List<String> link = Splitter.on('=').splitToList(name);
+        loose(repository, link.get(0), 1);
+        if (link.size() > 1) {
+          Files.writeString(repository.folder().resolve(link.get(0)), "ref: " + link.get(1) + "\n");
+        }
+      }
       compare(repository);
     }
   }
@@ -194,7 +157,7 @@ class RefsByPrefixTest {
           loose(repository, names.get(i), 1);
         }
         JGitFallbacks failures = new JGitFallbacks();
-        RefDatabase ours = ours(repository, failures);
+        RefDatabase ours = repository.database(failures);
         RefDatabase peer = repository.peer();
         for (String part : parts) {
           String in = "refs/heads/" + part;
@@ -225,7 +188,7 @@ class RefsByPrefixTest {
     try (TestRefs repository = TestRefs.create(folder.resolve("r.git"), null)) {
       loose(repository, "refs/heads/a", 0);
       loose(repository, "refs/meta/config", 1);
-      RefDatabase ours = ours(repository, new JGitFallbacks());
+      RefDatabase ours = repository.database(new JGitFallbacks());
       for (String prefix : List.of("refs//", "refs/heads//", "refs/heads/../meta/")) {
         assertThat(ours.getRefsByPrefix(prefix)).isEmpty();
         assertThat(ours.getRefs(prefix)).isEmpty();

@@ -143,13 +143,10 @@ public final class RefsComparison {
     return answer;
   }
 
-  private static void same(String when, Answer ours, Answer jgits) {
-    Object expected = of(() -> show(jgits.get()));
-    Object actual = of(() -> show(ours.get()));
-    // In a locale that lacks a name, some answers of JGit take its file for none.
-    if (RefPaths.limitsOfNames().isEmpty() || !CANNOT_NAME.equals(actual)) {
-      assertWithMessage("%s", when).that(actual).isEqualTo(expected);
-    }
+  /** A question that both answer. */
+  private interface Question {
+    @Nullable
+    Object of(RefDatabase refs) throws IOException;
   }
 
   /** Compares at a moment when nobody changes refs. */
@@ -161,64 +158,47 @@ public final class RefsComparison {
     repository.repository().getRefDatabase().refresh();
     for (String name : NAMES) {
       String when = after + "; " + name;
-      same(when, () -> refs.exactRef(name), () -> peer.exactRef(name));
-      same(when, () -> refs.isNameConflicting(name), () -> peer.isNameConflicting(name));
-      same(when, () -> refs.getConflictingNames(name), () -> peer.getConflictingNames(name));
-      same(
-          when,
-          () -> refs.getConflictingNames(name + "/x"),
-          () -> peer.getConflictingNames(name + "/x"));
-      String shortName = name.substring(name.lastIndexOf('/') + 1);
-      same(when, () -> refs.findRef(shortName), () -> peer.findRef(shortName));
-      same(when, () -> peel(refs, name), () -> peel(peer, name));
+      same(when, refs, of -> of.exactRef(name));
+      same(when, refs, of -> of.isNameConflicting(name));
+      same(when, refs, of -> of.getConflictingNames(name));
+      same(when, refs, of -> of.getConflictingNames(name + "/x"));
+      same(when, refs, of -> of.findRef(name.substring(name.lastIndexOf('/') + 1)));
+      same(when, refs, of -> peel(of, name));
     }
     for (String prefix : PREFIXES) {
       String when = after + "; prefix " + prefix;
-      same(when, () -> refs.getRefsByPrefix(prefix), () -> peer.getRefsByPrefix(prefix));
+      same(when, refs, of -> of.getRefsByPrefix(prefix));
       if (prefix.isEmpty() || (prefix.startsWith("refs/") && prefix.endsWith("/"))) {
-        same(when, () -> refs.getRefs(prefix), () -> peer.getRefs(prefix));
+        same(when, refs, of -> of.getRefs(prefix));
         Set<String> excluded = Set.of("refs/heads/a", "refs/changes/01/1/m");
-        same(
-            when,
-            () -> refs.getRefsByPrefixWithExclusions(prefix, excluded),
-            () -> peer.getRefsByPrefixWithExclusions(prefix, excluded));
+        same(when, refs, of -> of.getRefsByPrefixWithExclusions(prefix, excluded));
       }
     }
-    same(after, refs::getRefs, peer::getRefs);
-    same(after, () -> elements(refs.getRefs()), peer::getRefs);
+    same(after, refs, RefDatabase::getRefs);
+    same(after, refs, of -> of == refs ? elements(of.getRefs()) : of.getRefs());
+    same(after, refs, of -> of.getRefsByPrefix("refs/tags/", "refs/heads/a", "refs/heads/", "HE"));
+    same(after, refs, of -> of.getRefsByPrefix("refs/sym/", "refs/heads/"));
     same(
         after,
-        () -> refs.getRefsByPrefix("refs/tags/", "refs/heads/a", "refs/heads/", "HE"),
-        () -> peer.getRefsByPrefix("refs/tags/", "refs/heads/a", "refs/heads/", "HE"));
-    same(
-        after,
-        () -> refs.getRefsByPrefix("refs/sym/", "refs/heads/"),
-        () -> peer.getRefsByPrefix("refs/sym/", "refs/heads/"));
-    same(
-        after,
-        () -> refs.getRefsByPrefix("refs/heads/a", "HEAD", "refs/heads/a/b", "refs/tags/"),
-        () -> peer.getRefsByPrefix("refs/heads/a", "HEAD", "refs/heads/a/b", "refs/tags/"));
-    same(
-        after,
-        () -> refs.getRefsByPrefix(new String[0]),
-        () -> peer.getRefsByPrefix(new String[0]));
-    String[] names = NAMES.toArray(String[]::new);
-    same(after, () -> refs.exactRef(names), () -> peer.exactRef(names));
-    same(
-        after,
-        () -> refs.firstExactRef("refs/none", "refs/x", "refs/tags/t", "HEAD"),
-        () -> peer.firstExactRef("refs/none", "refs/x", "refs/tags/t", "HEAD"));
-    same(after, refs::hasRefs, peer::hasRefs);
-    same(after, refs::getAdditionalRefs, peer::getAdditionalRefs);
+        refs,
+        of -> of.getRefsByPrefix("refs/heads/a", "HEAD", "refs/heads/a/b", "refs/tags/"));
+    same(after, refs, of -> of.getRefsByPrefix(new String[0]));
+    same(after, refs, of -> of.exactRef(NAMES.toArray(String[]::new)));
+    same(after, refs, of -> of.firstExactRef("refs/none", "refs/x", "refs/tags/t", "HEAD"));
+    same(after, refs, RefDatabase::hasRefs);
+    same(after, refs, RefDatabase::getAdditionalRefs);
     // Both find loose tags by what they have peeled before: all of them, above.
-    same(
-        after,
-        () -> refs.getTipsWithSha1(repository.commits().get(0)),
-        () -> peer.getTipsWithSha1(repository.commits().get(0)));
-    same(
-        after,
-        () -> refs.getTipsWithSha1(repository.tags().get(0)),
-        () -> peer.getTipsWithSha1(repository.tags().get(0)));
+    same(after, refs, of -> of.getTipsWithSha1(repository.commits().get(0)));
+    same(after, refs, of -> of.getTipsWithSha1(repository.tags().get(0)));
+  }
+
+  private void same(String when, RefDatabase refs, Question question) {
+    Object expected = of(() -> show(question.of(peer)));
+    Object actual = of(() -> show(question.of(refs)));
+    // In a locale that lacks a name, some answers of JGit take its file for none.
+    if (RefPaths.limitsOfNames().isEmpty() || !CANNOT_NAME.equals(actual)) {
+      assertWithMessage("%s", when).that(actual).isEqualTo(expected);
+    }
   }
 
   @Nullable

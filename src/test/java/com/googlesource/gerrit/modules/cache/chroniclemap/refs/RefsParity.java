@@ -61,7 +61,7 @@ public abstract class RefsParity {
   private PackedRefsCache cache;
   private RefsComparison comparison;
 
-  /** What is done to each. */
+  /** What is done to each; {@link RefsScript} for those that can be told in few words. */
   @FunctionalInterface
   interface Scenario {
     void on(RefsSide side) throws Exception;
@@ -107,8 +107,11 @@ public abstract class RefsParity {
     Files.writeString(alternates, shared.resolve("objects.git/objects") + "\n", UTF_8);
     TestRefs made = TestRefs.open(git);
     dontWaitForLocks((RefDirectory) made.repository().getRefDatabase());
-    return new RefsSide(
-        made, name.equals("ours") && !JGIT_TWICE ? this::ours : FileRepository::getRefDatabase);
+    RefDatabase jgits = made.repository().getRefDatabase();
+    RefsSide side =
+        new RefsSide(made, name.equals("ours") && !JGIT_TWICE ? ours(made.repository()) : jgits);
+    side.countEvents();
+    return side;
   }
 
   private RefDatabase ours(FileRepository repository) {
@@ -142,6 +145,11 @@ public abstract class RefsParity {
 
   RefsSide jgit() {
     return jgit;
+  }
+
+  /** One scenario in words. */
+  static RefsScript script(String steps) {
+    return new RefsScript("", steps, RefsScript.Stored.LOOSE, /* atomic= */ true);
   }
 
   /** Of what JGit has wrong: nothing to compare with. */

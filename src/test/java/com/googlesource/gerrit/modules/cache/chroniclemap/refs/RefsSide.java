@@ -31,7 +31,6 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
-import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -63,13 +62,9 @@ final class RefsSide {
   private final List<String> seen = new ArrayList<>();
   private final AtomicInteger events = new AtomicInteger();
 
-  RefsSide(TestRefs repository, Function<FileRepository, RefDatabase> database) throws IOException {
+  RefsSide(TestRefs repository, RefDatabase refs) {
     this.repository = repository;
-    this.refs = database.apply(repository.repository());
-    repository
-        .repository()
-        .getListenerList()
-        .addRefsChangedListener((RefsChangedEvent event) -> events.incrementAndGet());
+    this.refs = refs;
   }
 
   TestRefs testRefs() {
@@ -93,6 +88,12 @@ final class RefsSide {
 
   void see(String what, @Nullable Object answer) {
     seen.add(what + ": " + withoutFolder(String.valueOf(answer)));
+  }
+
+  void countEvents() {
+    repository()
+        .getListenerList()
+        .addRefsChangedListener((RefsChangedEvent event) -> events.incrementAndGet());
   }
 
   /** How many events were fired since this was asked for before. */
@@ -160,70 +161,35 @@ final class RefsSide {
             + update.getExpectedOldObjectId());
   }
 
-  private void update(
-      String what, String name, boolean detach, @Nullable ObjectId to, Act act, Settings settings) {
+  /** Makes an update and does it. */
+  void update(
+      String what,
+      String name,
+      boolean detach,
+      @Nullable ObjectId to,
+      Act act,
+      Consumer<RefUpdate> settings) {
     attempt(
         "new update of " + name,
         () -> {
           RefUpdate update = newUpdate(name, detach, to);
-          settings.set(update);
+          settings.accept(update);
           run(what + " " + name, update, act);
           return "made";
         });
   }
 
-  /** How an update is to be. */
-  @FunctionalInterface
-  interface Settings {
-    void set(RefUpdate update);
-  }
-
-  private static final Settings NONE = update -> {};
-
-  /** Without force. */
   void update(String name, ObjectId to) {
-    update(name, to, NONE);
-  }
-
-  void update(String name, ObjectId to, Settings settings) {
-    update("update", name, false, to, RefUpdate::update, settings);
-  }
-
-  void force(String name, ObjectId to) {
-    update("force", name, false, to, RefUpdate::forceUpdate, NONE);
-  }
-
-  /** Writes the name itself, not what it leads to. */
-  void detach(String name, ObjectId to) {
-    update("detach", name, true, to, RefUpdate::forceUpdate, NONE);
+    update("update", name, false, to, RefUpdate::update, update -> {});
   }
 
   /** With force. */
   void delete(String name) {
-    delete(name, update -> update.setForceUpdate(true));
-  }
-
-  void delete(String name, Settings settings) {
-    update("delete", name, false, null, RefUpdate::delete, settings);
-  }
-
-  /** Deletes the name itself, not what it leads to. */
-  void deleteDetached(String name) {
-    update(
-        "delete detached",
-        name,
-        true,
-        null,
-        RefUpdate::delete,
-        update -> update.setForceUpdate(true));
+    update("delete", name, false, null, RefUpdate::delete, update -> update.setForceUpdate(true));
   }
 
   void link(String name, String target) {
-    link(name, target, NONE);
-  }
-
-  void link(String name, String target, Settings settings) {
-    update("link", name, false, null, update -> update.link(target), settings);
+    update("link", name, false, null, update -> update.link(target), update -> {});
   }
 
   void rename(String from, String to) {
@@ -241,28 +207,22 @@ final class RefsSide {
         });
   }
 
-  /** How a batch is to be. */
-  @FunctionalInterface
-  interface BatchSettings {
-    void set(BatchRefUpdate batch);
-  }
-
   void batch(boolean atomic, ReceiveCommand... commands) {
     batch(atomic, batch -> {}, commands);
   }
 
-  void batch(boolean atomic, BatchSettings settings, ReceiveCommand... commands) {
+  void batch(boolean atomic, Consumer<BatchRefUpdate> settings, ReceiveCommand... commands) {
     batch(atomic, settings, null, commands);
   }
 
   void batch(
       boolean atomic,
-      BatchSettings settings,
+      Consumer<BatchRefUpdate> settings,
       @Nullable List<String> options,
       ReceiveCommand... commands) {
     BatchRefUpdate batch = refs.newBatchUpdate();
     batch.setAtomic(atomic).addCommand(commands);
-    settings.set(batch);
+    settings.accept(batch);
     CountingMonitor monitor = new CountingMonitor();
     attempt(
         atomic ? "atomic batch" : "batch",
@@ -360,16 +320,15 @@ final class RefsSide {
     Files.move(next, file, StandardCopyOption.ATOMIC_MOVE);
   }
 
-  /** Somebody else holds a lock while something is done. */
-  void whileLocked(String name, Runnable act) throws IOException {
+  /** Somebody else takes a lock. */
+  void lock(String name) throws IOException {
     Path lock = file(name + ".lock");
     Files.createDirectories(lock.getParent());
     Files.createFile(lock);
-    try {
-      act.run();
-    } finally {
-      see("lock of others is there", Files.deleteIfExists(lock));
-    }
+  }
+
+  void unlock(String name) throws IOException {
+    see("lock of others is there", Files.deleteIfExists(file(name + ".lock")));
   }
 
   // ---- what is left

@@ -14,16 +14,14 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
-import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.A;
-import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.B;
-import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.C;
-
-import org.eclipse.jgit.lib.ObjectId;
+import java.util.List;
 import org.eclipse.jgit.lib.RefRename;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.FieldSource;
 
 /** A rename does what JGit's does: the value, HEAD, the reflog, and nothing left behind. */
 @ParameterizedClass
@@ -32,12 +30,50 @@ class RenameContractTest extends RefsParity {
   private static final String OLD = "refs/heads/old";
   private static final String NEW = "refs/heads/new";
 
-  private final boolean bare;
-  private final RefUpdateContractTest.Stored stored;
+  static final List<RefsScript> RENAMES =
+      RefsScript.of(
+          """
+          moves
+            grown old A; rename old new; rename new deep/er/name; rename deep/er/name old
+          moves without a log
+            put old A; rename old new
+          moves the branch that HEAD leads to
+            grown master A; update HEAD B; rename master new; read HEAD
+          moves below itself
+            grown old A; rename old old/below; rename old/below old
+          moves below itself with HEAD
+            grown master A; rename master master/below
+          moves to another folder
+            grown old A; rename old refs/tags/tag; rename refs/tags/tag refs/other/ref
+          does not overwrite
+            grown old A; grown new B; rename old new
+          does not move to a name in conflict
+            grown old A; put x B; put y/z B; rename old x/y; rename old y
+          does not move a symbolic ref
+            grown old A; link link old; rename link new
+          does not move what is not there
+            rename none new
+          does not move to itself
+            grown old A; rename old old
+          does not move while one is locked
+            grown old A; lock old; rename old new; unlock old; lock new; rename old new; unlock new;
+            rename old new
+          does not move the current branch while HEAD is locked
+            grown master A; lock HEAD; rename master new; unlock HEAD
+          """);
 
-  RenameContractTest(boolean bare, RefUpdateContractTest.Stored stored) {
+  private final boolean bare;
+  private final RefsScript.Stored stored;
+
+  RenameContractTest(boolean bare, RefsScript.Stored stored) {
     this.bare = bare;
     this.stored = stored;
+  }
+
+  @ParameterizedTest
+  @FieldSource("RENAMES")
+  void doesWhatJGitDoes(RefsScript script) throws Exception {
+    renames(script.with(stored, /* isAtomic= */ true));
   }
 
   private void renames(Scenario scenario) throws Exception {
@@ -45,166 +81,24 @@ class RenameContractTest extends RefsParity {
     both(scenario);
   }
 
-  /** With a reflog of two entries. */
-  private void put(RefsSide side, String name, ObjectId id) throws Exception {
-    side.update(name, C, update -> update.setForceRefLog(true));
-    side.delete(name);
-    stored.put(side, name, A);
-    side.force(name, B);
-    side.update(name, C, update -> update.setForceRefLog(true));
-    if (stored == RefUpdateContractTest.Stored.PACKED) {
-      side.pack();
-    }
-    side.force(name, id);
-    if (stored == RefUpdateContractTest.Stored.PACKED) {
-      side.pack();
-    }
-  }
-
-  @Test
-  void moves() throws Exception {
-    renames(
-        side -> {
-          put(side, OLD, A);
-          side.rename(OLD, NEW);
-          side.rename(NEW, "refs/heads/deep/er/name");
-          side.rename("refs/heads/deep/er/name", OLD);
-        });
+  private void put(RefsSide side, String how) throws Exception {
+    script(how + " old A").with(stored, /* isAtomic= */ true).on(side);
   }
 
   /** In a locale that has no character for it, nothing may be lost. */
   @Tag("locale")
   @Test
   void movesToANameBeyondAscii() throws Exception {
-    renames(
-        side -> {
-          put(side, OLD, A);
-          side.rename(OLD, "refs/heads/\u00e9");
-          side.rename("refs/heads/\u00e9", "refs/heads/\u4e2d/\u6587");
-          side.rename("refs/heads/\u4e2d/\u6587", NEW);
-        });
-  }
-
-  @Test
-  void movesWithoutALog() throws Exception {
-    renames(
-        side -> {
-          stored.put(side, OLD, A);
-          side.rename(OLD, NEW);
-        });
-  }
-
-  @Test
-  void movesTheBranchThatHeadLeadsTo() throws Exception {
-    renames(
-        side -> {
-          put(side, "refs/heads/master", A);
-          side.update("HEAD", B);
-          side.rename("refs/heads/master", NEW);
-          side.see("HEAD", side.refs().exactRef("HEAD").getTarget().getName());
-        });
-  }
-
-  @Test
-  void movesBelowItself() throws Exception {
-    renames(
-        side -> {
-          put(side, OLD, A);
-          side.rename(OLD, OLD + "/below");
-          side.rename(OLD + "/below", OLD);
-        });
-  }
-
-  @Test
-  void movesBelowItselfWithHead() throws Exception {
-    renames(
-        side -> {
-          put(side, "refs/heads/master", A);
-          side.rename("refs/heads/master", "refs/heads/master/below");
-        });
-  }
-
-  @Test
-  void movesToAnotherFolder() throws Exception {
-    renames(
-        side -> {
-          put(side, OLD, A);
-          side.rename(OLD, "refs/tags/tag");
-          side.rename("refs/tags/tag", "refs/other/ref");
-        });
-  }
-
-  @Test
-  void doesNotOverwrite() throws Exception {
-    renames(
-        side -> {
-          put(side, OLD, A);
-          put(side, NEW, B);
-          side.rename(OLD, NEW);
-        });
-  }
-
-  @Test
-  void doesNotMoveToANameInConflict() throws Exception {
-    renames(
-        side -> {
-          put(side, OLD, A);
-          stored.put(side, "refs/heads/x", B);
-          stored.put(side, "refs/heads/y/z", B);
-          side.rename(OLD, "refs/heads/x/y");
-          side.rename(OLD, "refs/heads/y");
-        });
-  }
-
-  @Test
-  void doesNotMoveASymbolicRef() throws Exception {
-    renames(
-        side -> {
-          put(side, OLD, A);
-          side.link("refs/heads/link", OLD);
-          side.rename("refs/heads/link", NEW);
-        });
-  }
-
-  @Test
-  void doesNotMoveWhatIsNotThere() throws Exception {
-    renames(side -> side.rename("refs/heads/none", NEW));
-  }
-
-  @Test
-  void doesNotMoveToItself() throws Exception {
-    renames(
-        side -> {
-          put(side, OLD, A);
-          side.rename(OLD, OLD);
-        });
-  }
-
-  @Test
-  void doesNotMoveWhileOneIsLocked() throws Exception {
-    renames(
-        side -> {
-          put(side, OLD, A);
-          side.whileLocked(OLD, () -> side.rename(OLD, NEW));
-          side.whileLocked(NEW, () -> side.rename(OLD, NEW));
-          side.rename(OLD, NEW);
-        });
-  }
-
-  @Test
-  void doesNotMoveTheCurrentBranchWhileHeadIsLocked() throws Exception {
-    renames(
-        side -> {
-          put(side, "refs/heads/master", A);
-          side.whileLocked("HEAD", () -> side.rename("refs/heads/master", NEW));
-        });
+    String steps =
+        "grown old A; rename old \u00e9; rename \u00e9 \u4e2d/\u6587; rename \u4e2d/\u6587 new";
+    renames(script(steps).with(stored, /* isAtomic= */ true));
   }
 
   @Test
   void saysWhatItIsToldTo() throws Exception {
     renames(
         side -> {
-          put(side, OLD, A);
+          put(side, "grown");
           side.rename(OLD, NEW, rename -> rename.setRefLogMessage("a message"));
           side.rename(NEW, OLD, rename -> rename.setRefLogIdent(RefObjects.person(8)));
           side.rename(OLD, NEW, RefRename::disableRefLog);
@@ -215,9 +109,9 @@ class RenameContractTest extends RefsParity {
   void doesNotMoveWhatHasChangedMeanwhile() throws Exception {
     renames(
         side -> {
-          stored.put(side, OLD, A);
+          put(side, "put");
           RefRename rename = side.refs().newRename(OLD, NEW);
-          side.git("update-ref", OLD, B.name());
+          side.git("update-ref", OLD, RefObjects.B.name());
           side.attempt("rename", rename::rename);
         });
   }

@@ -20,7 +20,6 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.collect.Range;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RefDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.Writer;
@@ -37,7 +36,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
-import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.transport.ReceiveCommand;
 import org.junit.jupiter.api.AutoClose;
@@ -79,9 +77,7 @@ class RewritesInOneSecondTest {
   @BeforeEach
   void create() throws Exception {
     test = TestRefs.create(folder.resolve("test.git"), null);
-    refs =
-        test.database(
-            test.packedRefs(), new RefDisk(), new UpdateSettings(UpdateSettings.By.OWN, 0, 0));
+    refs = test.database(new RefDisk(), 0, 0);
   }
 
   private Path packedRefs() {
@@ -104,14 +100,9 @@ class RewritesInOneSecondTest {
 
   /** Replaces a line by one of equal length. */
   private void rewrite(String deleted) throws IOException {
-    ObjectId id = test.commits().get(0);
-    assertThat(
-            TestRefs.batch(
-                test.repository(),
-                refs,
-                new ReceiveCommand(id, ObjectId.zeroId(), deleted),
-                new ReceiveCommand(ObjectId.zeroId(), id, name(++count))))
-        .isTrue();
+    ReceiveCommand delete = test.command(deleted, 0, null);
+    ReceiveCommand create = test.command(name(++count), null, 0);
+    assertThat(TestRefs.batch(test.repository(), refs, delete, create)).isTrue();
   }
 
   private void rewriteLast() throws IOException {
@@ -127,7 +118,7 @@ class RewritesInOneSecondTest {
 
   @Test
   void noFileHasTheInodeOfOneThatItReplacedInTheSameSecond() throws Exception {
-    write(packedRefs(), name(0));
+    test.writePacked(test.id(0), name(0));
     for (int attempt = 0; attempt < 3; attempt++) {
       awaitSecond();
       rewriteLast();
@@ -147,7 +138,7 @@ class RewritesInOneSecondTest {
       count = 0;
       List<Seen> all = new ArrayList<>();
       do {
-        write(packedRefs(), name(count));
+        test.writePacked(test.id(0), name(count));
         all.add(seen());
         rewriteLast();
         all.add(seen());
@@ -167,7 +158,7 @@ class RewritesInOneSecondTest {
   @ParameterizedTest
   @ValueSource(longs = {-3600, -2, 0, 2, 3600})
   void aFileOfAnyTimeIsReplacedAtOnceByOneOfTheLastSeconds(long secondsAhead) throws Exception {
-    write(packedRefs(), name(0));
+    test.writePacked(test.id(0), name(0));
     Files.setLastModifiedTime(packedRefs(), FileTime.from(Instant.now().plusSeconds(secondsAhead)));
     long before = seen().modified;
     for (int i = 0; i < 3; i++) {
@@ -199,31 +190,17 @@ class RewritesInOneSecondTest {
   /** Where times can't be set, refs are changed all the same. */
   @Test
   void aDiskThatSetsNoTimesStopsNothing() throws Exception {
-    refs =
-        test.database(
-            test.packedRefs(),
-            new RefDisk() {
-              @Override
-              protected void about(String step, Path file) throws IOException {
-                if (step.equals("set time")) {
-                  throw new FileSystemException(file.toString(), null, "Operation not supported");
-                }
+    RefDisk disk =
+        TestRefs.disk(
+            (step, file) -> {
+              if (step.equals("set time")) {
+                throw new FileSystemException(file.toString(), null, "Operation not supported");
               }
-            },
-            new UpdateSettings(UpdateSettings.By.OWN, 0, 0));
-    write(packedRefs(), name(0));
+            });
+    refs = test.database(disk, 0, 0);
+    test.writePacked(test.id(0), name(0));
     rewriteLast();
     assertThat(test.refsOfGit()).containsKey(name(1));
-  }
-
-  /** As after a packing by native git, which replaces the file. */
-  private void write(Path file, String... names) throws IOException {
-    StringBuilder text = new StringBuilder("# pack-refs with: peeled fully-peeled sorted \n");
-    for (String name : names) {
-      text.append(test.commits().get(0).name()).append(' ').append(name).append('\n');
-    }
-    Files.deleteIfExists(file);
-    Files.writeString(file, text);
   }
 
   /** Git has read the list, and has not locked the ref yet, when the ref is deleted. */
@@ -232,7 +209,7 @@ class RewritesInOneSecondTest {
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
       awaitSecond();
       count = 0;
-      write(packedRefs(), name(0), DELETED);
+      test.writePacked(test.id(0), name(0), DELETED);
       rewriteLast();
       Seen before = seen();
       ProcessBuilder command =

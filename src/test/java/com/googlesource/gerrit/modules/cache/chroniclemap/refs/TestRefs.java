@@ -14,14 +14,18 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
+import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.google.common.base.Throwables;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.NfsRevalidation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Lists;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedRefsText;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.TableRefDatabase;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RefDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RepositoryWriter;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
@@ -33,18 +37,23 @@ import java.net.URLEncoder;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.stream.Stream;
 import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.api.PackRefsCommand;
 import org.eclipse.jgit.internal.storage.file.FileReftableDatabase;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
@@ -56,7 +65,9 @@ import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.ObjectInserter;
 import org.eclipse.jgit.lib.PersonIdent;
+import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
+import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.lib.Repository;
 import org.eclipse.jgit.lib.TagBuilder;
 import org.eclipse.jgit.lib.TreeFormatter;
@@ -198,9 +209,14 @@ public final class TestRefs implements Closeable {
 
   /** The same of a folder. */
   public static PackedRefsFile packedRefs(Path folder) {
+    return packedRefs(folder, new ListMemory(1 << 30));
+  }
+
+  /** The same, with lists in a memory that a test looks at. */
+  public static PackedRefsFile packedRefs(Path folder, ListMemory memory) {
     return new PackedRefsFile(
         folder.resolve("packed-refs").toFile(),
-        Lists.tiers(new ListMemory(1 << 30)),
+        Lists.tiers(memory),
         used -> {},
         NfsRevalidation.OF_SYSTEM);
   }
@@ -215,11 +231,99 @@ public final class TestRefs implements Closeable {
     batch.setAtomic(true);
     batch.setAllowNonFastForwards(true);
     batch.addCommand(commands);
+    execute(repository, batch);
+    return Arrays.stream(commands)
+        .allMatch(command -> command.getResult() == ReceiveCommand.Result.OK);
+  }
+
+  /** Makes or moves a ref, without force. */
+  public static RefUpdate.Result update(RefDatabase refs, String name, ObjectId id)
+      throws IOException {
+    RefUpdate update = refs.newUpdate(name, false);
+    update.setNewObjectId(id);
+    return update.update();
+  }
+
+  /** Deletes a ref, with force. */
+  public static RefUpdate.Result delete(RefDatabase refs, String name) throws IOException {
+    RefUpdate delete = refs.newUpdate(name, false);
+    delete.setForceUpdate(true);
+    return delete.delete();
+  }
+
+  /** Packs all refs. */
+  public void pack(RefDatabase refs) throws IOException {
+    refs.packRefs(NullProgressMonitor.INSTANCE, new PackRefsCommand(repository).setAll(true));
+  }
+
+  /** Does a batch, whatever becomes of its commands. */
+  public static void execute(Repository repository, BatchRefUpdate batch) throws IOException {
     try (RevWalk walk = new RevWalk(repository)) {
       batch.execute(walk, NullProgressMonitor.INSTANCE);
     }
-    return Arrays.stream(commands)
-        .allMatch(command -> command.getResult() == ReceiveCommand.Result.OK);
+  }
+
+  /**
+   * Makes a hook of native git for transactions of refs, which is run with {@code -c
+   * core.hooksPath=waiting}, and a pipe {@code go-on} from which it may read until it is to go on.
+   */
+  void hook(String script) throws IOException, InterruptedException {
+    Path hook = folder().resolve("waiting/reference-transaction");
+    Files.createDirectories(hook.getParent());
+    Files.writeString(hook, script, UTF_8);
+    Files.setPosixFilePermissions(hook, PosixFilePermissions.fromString("rwx------"));
+    String pipe = folder().resolve("go-on").toString();
+    assertThat(new ProcessBuilder("mkfifo", pipe).inheritIO().start().waitFor()).isEqualTo(0);
+  }
+
+  /** The ids of all refs, by their names. */
+  public static Map<String, String> values(RefDatabase refs) throws IOException {
+    Map<String, String> values = new TreeMap<>();
+    for (Ref ref : refs.getRefsByPrefix("refs/")) {
+      values.put(ref.getName(), ref.getObjectId().name());
+    }
+    return values;
+  }
+
+  /** Puts a list of packed refs in place, as native git does: all have the same value. */
+  public void writePacked(ObjectId id, String... names) throws IOException {
+    StringBuilder text = new StringBuilder(PackedRefsText.HEADER);
+    for (String name : names) {
+      text.append(id.name()).append(' ').append(name).append('\n');
+    }
+    Path next = Files.writeString(folder().resolve("next"), text, UTF_8);
+    Files.move(next, folder().resolve("packed-refs"), StandardCopyOption.ATOMIC_MOVE);
+  }
+
+  /** A commit by its number; none for null. */
+  public ObjectId id(@Nullable Integer number) {
+    return number == null ? ObjectId.zeroId() : commits.get(number);
+  }
+
+  /** A command from one commit to another, by their numbers; null for none. */
+  public ReceiveCommand command(String name, @Nullable Integer from, @Nullable Integer to) {
+    return new ReceiveCommand(id(from), id(to), name);
+  }
+
+  /** What a test does before a step of a {@link RefDisk}, which may fail it. */
+  @FunctionalInterface
+  public interface BeforeStep {
+    void of(String step, Path file) throws Exception;
+  }
+
+  /** A disk with something that a test does before each step. */
+  public static RefDisk disk(BeforeStep before) {
+    return new RefDisk() {
+      @Override
+      protected void about(String step, Path file) throws IOException {
+        try {
+          before.of(step, file);
+        } catch (Exception e) {
+          Throwables.throwIfInstanceOf(e, IOException.class);
+          throw new IOException(e);
+        }
+      }
+    };
   }
 
   /** The commands for all refs that there were or are to be. */
@@ -245,6 +349,43 @@ public final class TestRefs implements Closeable {
   /** A database of this repository's refs as the module has it. */
   public RefDatabase database(PackedRefsFile packed, RefDisk disk, UpdateSettings updates) {
     return database(packed, writes(packed, disk), updates);
+  }
+
+  /** The same, which writes so large batches as loose refs, and packs so many loose ones. */
+  public FileRefDatabase database(RefDisk disk, int maxLooseBatch, int maxLoose) {
+    PackedRefsFile packed = packedRefs();
+    return database(
+        packed,
+        writes(packed, disk),
+        new UpdateSettings(UpdateSettings.By.OWN, maxLooseBatch, maxLoose));
+  }
+
+  /** The same, which counts what it leaves to JGit. */
+  public FileRefDatabase database(JGitFallbacks failures) {
+    PackedRefsFile packed = packedRefs();
+    return new FileRefDatabase(
+        repository,
+        (RefDirectory) repository.getRefDatabase(),
+        packed,
+        writes(packed),
+        UpdateSettings.DEFAULT,
+        failures);
+  }
+
+  /** All repositories of a process, with lists in memory only. */
+  public static PackedRefsCache cache(UpdateSettings updates) {
+    return new PackedRefsCache(new RefsSettings(64 << 20, 0, Optional.empty()), updates);
+  }
+
+  /** The database that such a process has of this one. */
+  public FileRefDatabase database(PackedRefsCache cache) {
+    return cache.of(repository, (RefDirectory) repository.getRefDatabase());
+  }
+
+  /** A database of this repository's reftables as the module has it. */
+  public RefDatabase tables(JGitFallbacks failures) {
+    return new TableRefDatabase(
+        repository, (FileReftableDatabase) repository.getRefDatabase(), new LongAdder(), failures);
   }
 
   /** The same, with other shared parts. */

@@ -26,23 +26,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.TreeSet;
-import java.util.concurrent.Callable;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
-import org.eclipse.jgit.api.PackRefsCommand;
-import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.Constants;
-import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
@@ -74,7 +64,6 @@ class TransactionVisibilityTest {
   private TestRefs test;
   private FileRefDatabase refs;
   private final List<Moved> sets = new ArrayList<>();
-  private final AtomicBoolean done = new AtomicBoolean();
   private final AtomicInteger reads = new AtomicInteger();
 
   /** A set that one thread moves. */
@@ -131,11 +120,11 @@ class TransactionVisibilityTest {
       this.least = set.acknowledged;
     }
 
-    /** The refs of the set as they were at one moment. */
-    void seesAll(String how, Map<String, ObjectId> found) {
+    /** What was found is of a generation that may be seen; from now on no earlier one may be. */
+    void sees(String how, Object found, IntPredicate isFoundAt) {
       int last = set.begun;
       for (int generation = least; generation <= last; generation++) {
-        if (found.equals(set.at(generation))) {
+        if (isFoundAt.test(generation)) {
           least = generation;
           return;
         }
@@ -148,38 +137,25 @@ class TransactionVisibilityTest {
               set.prefix,
               least,
               last,
-              describe(found)));
+              found));
     }
 
-    private Map<String, Integer> describe(Map<String, ObjectId> found) {
+    /** The refs of the set as they were at one moment. */
+    void seesAll(String how, Map<String, ObjectId> found) {
       Map<String, Integer> generations = new TreeMap<>();
       found.forEach((name, id) -> generations.put(name, set.values.indexOf(id)));
-      return generations;
+      sees(how, generations, generation -> found.equals(set.at(generation)));
     }
 
     /** One ref of the set, null if it was not there. */
     void seesOne(String how, int number, Ref ref) {
-      int last = set.begun;
-      for (int generation = least; generation <= last; generation++) {
-        boolean fits =
-            ref == null
-                ? !set.set.has(generation, number)
-                : set.set.has(generation, number)
-                    && set.value(generation).equals(ref.getObjectId());
-        if (fits) {
-          least = generation;
-          return;
-        }
-      }
-      throw new AssertionError(
-          String.format(
-              Locale.ROOT,
-              "%s of %s: generations %s to %s may be seen, not %s",
-              how,
-              set.names.get(number),
-              least,
-              last,
-              ref == null ? null : set.values.indexOf(ref.getObjectId())));
+      sees(
+          how + " " + number,
+          ref == null ? null : set.values.indexOf(ref.getObjectId()),
+          generation ->
+              set.set.has(generation, number)
+                  ? ref != null && set.value(generation).equals(ref.getObjectId())
+                  : ref == null);
     }
   }
 
@@ -188,13 +164,12 @@ class TransactionVisibilityTest {
   void readersSeeAllOfABatchOrNothing(int maxLooseBatch) throws Exception {
     try (TestRefs made = TestRefs.create(folder.resolve("a.git"), null);
         PackedRefsCache cache =
-            new PackedRefsCache(
-                new RefsSettings(64 << 20, 0, Optional.empty()),
+            TestRefs.cache(
                 new UpdateSettings(UpdateSettings.By.OWN, maxLooseBatch, /* maxLoose= */ 20))) {
       test = made;
       makeSets();
       writeFirstGenerations();
-      refs = cache.of(test.repository(), (RefDirectory) test.repository().getRefDatabase());
+      refs = test.database(cache);
       runAll();
       assertThat(cache.totals().failures()).isEqualTo(0);
       for (Moved set : sets) {
@@ -240,64 +215,25 @@ class TransactionVisibilityTest {
   }
 
   private void runAll() throws Exception {
-    List<Callable<Void>> writers = new ArrayList<>();
-    List<Callable<Void>> others = new ArrayList<>();
-    for (Moved set : sets) {
-      writers.add(
-          () -> {
-            while (set.acknowledged < BATCHES && !done.get()) {
-              set.move();
-            }
-            return null;
-          });
-    }
-    for (int i = 0; i < READERS; i++) {
-      Random random = new Random(i);
-      others.add(
-          () -> {
-            while (!done.get()) {
-              read(random);
-              reads.incrementAndGet();
-            }
-            return null;
-          });
-    }
-    others.add(
-        () -> {
-          while (!done.get()) {
-            refs.packRefs(
-                NullProgressMonitor.INSTANCE, new PackRefsCommand(test.repository()).setAll(true));
+    Random[] randoms = IntStream.range(0, READERS).mapToObj(Random::new).toArray(Random[]::new);
+    Threads.meanwhile(
+        READERS + 1,
+        thread -> {
+          if (thread == READERS) {
+            test.pack(refs);
+          } else {
+            read(randoms[thread]);
+            reads.incrementAndGet();
           }
-          return null;
-        });
-    ExecutorService threads = Executors.newFixedThreadPool(writers.size() + others.size());
-    try {
-      List<Future<Void>> running =
-          Stream.concat(writers.stream(), others.stream())
-              .map(task -> threads.submit(stopsAllIfItFails(task)))
-              .toList();
-      for (Future<Void> writer : running.subList(0, writers.size())) {
-        writer.get();
-      }
-      done.set(true);
-      for (Future<Void> each : running) {
-        each.get();
-      }
-    } finally {
-      done.set(true);
-      threads.shutdownNow();
-    }
-  }
-
-  private Callable<Void> stopsAllIfItFails(Callable<Void> task) {
-    return () -> {
-      try {
-        return task.call();
-      } catch (Exception | Error e) {
-        done.set(true);
-        throw e;
-      }
-    };
+        },
+        () ->
+            Threads.together(
+                sets.size(),
+                number -> {
+                  while (sets.get(number).acknowledged < BATCHES) {
+                    sets.get(number).move();
+                  }
+                }));
   }
 
   // ---- reading
@@ -311,14 +247,19 @@ class TransactionVisibilityTest {
           view.seesAll(
               "exactRef(names)",
               ids(asked.exactRef(set.names.toArray(String[]::new)).values(), set));
-      case 1 -> readFirst(asked, set);
+      case 1 -> readFirst(asked, view);
       case 2 -> view.seesAll("getRefsByPrefix", byPrefix(asked.getRefsByPrefix(set.prefix), set));
       case 3 -> readTwoPrefixes(asked, view, random);
       case 4 -> readLists(asked.getRefs());
       case 5 -> readTips(asked, set, random);
       case 6 -> readThroughHead(asked);
       case 7 -> readThroughWhole(asked);
-      case 8 -> readConflicts(asked, set);
+      case 8 -> {
+        String folder = set.prefix.substring(0, set.prefix.length() - 1);
+        Set<String> found = Set.copyOf(asked.getConflictingNames(folder));
+        view.sees(
+            "getConflictingNames", found, generation -> found.equals(set.at(generation).keySet()));
+      }
       default -> {
         // One after the other, in any order: what is seen may not become older.
         for (int i = 0; i < 2 * set.names.size(); i++) {
@@ -348,28 +289,20 @@ class TransactionVisibilityTest {
   }
 
   /** The first one that is there, and its value, are those of one generation. */
-  private void readFirst(RefDatabase asked, Moved set) throws IOException {
-    int least = set.acknowledged;
-    List<String> names = new ArrayList<>(set.names);
+  private static void readFirst(RefDatabase asked, View view) throws IOException {
+    List<String> names = new ArrayList<>(view.set.names);
     names.add("refs/fixed/0");
     Ref first = asked.firstExactRef(names.toArray(String[]::new));
-    int last = set.begun;
-    for (int generation = least; generation <= last; generation++) {
-      TreeMap<String, ObjectId> all = new TreeMap<>(set.at(generation));
-      if (all.isEmpty()
-          ? first.getName().equals("refs/fixed/0")
-          : first.getName().equals(all.firstKey())
-              && first.getObjectId().equals(all.firstEntry().getValue())) {
-        return;
-      }
-    }
-    throw new AssertionError(
-        String.format(
-            Locale.ROOT,
-            "firstExactRef, generations %s to %s may be seen, not %s",
-            least,
-            last,
-            first));
+    view.sees(
+        "firstExactRef",
+        first,
+        generation -> {
+          TreeMap<String, ObjectId> all = new TreeMap<>(view.set.at(generation));
+          return all.isEmpty()
+              ? first.getName().equals("refs/fixed/0")
+              : first.getName().equals(all.firstKey())
+                  && first.getObjectId().equals(all.firstEntry().getValue());
+        });
   }
 
   private void readTwoPrefixes(RefDatabase asked, View view, Random random) throws IOException {
@@ -428,24 +361,5 @@ class TransactionVisibilityTest {
     Ref target = found.get(whole().names.get(0));
     assertThat(found.get(TO_WHOLE).getObjectId())
         .isEqualTo(target == null ? null : target.getObjectId());
-  }
-
-  private void readConflicts(RefDatabase asked, Moved set) throws IOException {
-    int least = set.acknowledged;
-    Set<String> found =
-        new TreeSet<>(asked.getConflictingNames(set.prefix.substring(0, set.prefix.length() - 1)));
-    int last = set.begun;
-    for (int generation = least; generation <= last; generation++) {
-      if (found.equals(set.at(generation).keySet())) {
-        return;
-      }
-    }
-    throw new AssertionError(
-        String.format(
-            Locale.ROOT,
-            "getConflictingNames, generations %s to %s may be seen, not %s",
-            least,
-            last,
-            found));
   }
 }

@@ -15,25 +15,20 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import static com.google.common.truth.Truth.assertThat;
-import static com.google.common.truth.Truth.assertWithMessage;
-import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RefDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
-import org.eclipse.jgit.lib.ObjectId;
-import org.eclipse.jgit.lib.Ref;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.transport.ReceiveCommand;
+import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -50,153 +45,90 @@ class UndoneBatchTest {
 
   @TempDir Path folder;
 
-  private TestRefs test;
-  private RefDatabase refs;
+  @AutoClose private TestRefs test;
+  private final AtomicBoolean isOver = new AtomicBoolean();
 
-  /** Has git pack refs just before the last one of the batch is to get its value, which fails. */
-  private final class PacksAndFails extends RefDisk {
-    private boolean isOver;
-
-    @Override
-    protected void about(String step, Path file) throws IOException {
-      if (!isOver && step.equals("rename") && file.endsWith(LAST)) {
-        isOver = true;
-        try {
-          // Another process heeds no locks of refs when it packs them.
-          assertThat(test.tryGit("pack-refs", "--all", "--no-prune").status()).isEqualTo(0);
-        } catch (InterruptedException e) {
-          throw new IOException(e);
-        }
-        assertThat(Files.readString(test.folder().resolve("packed-refs"))).contains(NEW);
-        throw new IOException("broken");
-      }
-    }
+  @BeforeEach
+  void create() throws IOException {
+    test = TestRefs.create(folder.resolve("a.git"), null);
   }
 
+  private void git(String... arguments) throws Exception {
+    assertThat(test.tryGit(arguments).status()).isEqualTo(0);
+  }
+
+  /** Git packs refs just before the last one of the batch is to get its value, which fails. */
   @Test
   void allRefsHaveTheirOldValues() throws Exception {
-    test = TestRefs.create(folder.resolve("a.git"), null);
-    try {
-      ObjectId old = test.commits().get(0);
-      Files.writeString(
-          test.folder().resolve("packed-refs"),
-          "# pack-refs with: peeled fully-peeled sorted \n" + old.name() + " " + PACKED + "\n",
-          UTF_8);
-      Files.writeString(test.folder().resolve(LOOSE), old.name() + "\n");
-      PackedRefsFile packed = test.packedRefs();
-      PacksAndFails disk = new PacksAndFails();
-      refs = test.database(packed, disk, new UpdateSettings(UpdateSettings.By.OWN, 1000, 0));
-      Map<String, ObjectId> before = values();
-
-      ObjectId id = test.commits().get(1);
-      ReceiveCommand[] commands = {
-        new ReceiveCommand(old, id, LOOSE),
-        new ReceiveCommand(ObjectId.zeroId(), id, NEW),
-        new ReceiveCommand(old, id, PACKED),
-        new ReceiveCommand(ObjectId.zeroId(), id, LAST)
-      };
-      assertThrows(IOException.class, () -> TestRefs.batch(test.repository(), refs, commands));
-
-      assertThat(values()).isEqualTo(before);
-      TestRefs.Output git = test.tryGit("for-each-ref", "--format=%(objectname) %(refname)");
-      assertWithMessage(git.text()).that(git.status()).isEqualTo(0);
-      assertThat(git.text().lines().toList())
-          .containsExactly(old.name() + " " + LOOSE, old.name() + " " + PACKED);
-    } finally {
-      test.close();
-    }
-  }
-
-  private Map<String, ObjectId> values() throws IOException {
-    Map<String, ObjectId> values = new TreeMap<>();
-    for (Ref ref : refs.getRefsByPrefix("refs/")) {
-      values.put(ref.getName(), ref.getObjectId());
-    }
-    return values;
-  }
-
-  // ---- what happens between two of a batch's steps
-
-  /** Makes and packs a ref before a step, once. */
-  private final class Before extends RefDisk {
-    private final String step;
-    private boolean isOver;
-
-    Before(String step) {
-      this.step = step;
-    }
-
-    @Override
-    protected void about(String what, Path file) throws IOException {
-      if (!isOver && what.equals(step) && file.toString().contains("/refs/")) {
-        isOver = true;
-        try {
-          assertThat(
-                  test.tryGit("update-ref", "refs/heads/a", test.commits().get(0).name()).status())
-              .isEqualTo(0);
-          assertThat(test.tryGit("pack-refs", "--all").status()).isEqualTo(0);
-        } catch (InterruptedException e) {
-          throw new IOException(e);
-        }
-      }
-    }
-  }
-
-  private RefDatabase open(RefDisk disk, int maxLooseBatch) throws IOException {
-    test = TestRefs.create(folder.resolve("a.git"), null);
-    PackedRefsFile packed = test.packedRefs();
-    refs = test.database(packed, disk, new UpdateSettings(UpdateSettings.By.OWN, maxLooseBatch, 0));
-    return refs;
-  }
-
-  private List<ReceiveCommand.Result> create(String... names) throws IOException {
-    ReceiveCommand[] commands =
-        Arrays.stream(names)
-            .map(name -> new ReceiveCommand(ObjectId.zeroId(), test.commits().get(1), name))
-            .toArray(ReceiveCommand[]::new);
-    var unused = TestRefs.batch(test.repository(), refs, commands);
-    return Arrays.stream(commands).map(ReceiveCommand::getResult).toList();
+    test.writePacked(test.id(0), PACKED);
+    Files.writeString(test.folder().resolve(LOOSE), test.id(0).name() + "\n");
+    RefDatabase refs =
+        test.database(
+            TestRefs.disk(
+                (step, file) -> {
+                  if (step.equals("rename") && file.endsWith(LAST) && !isOver.getAndSet(true)) {
+                    // Another process heeds no locks of refs when it packs them.
+                    git("pack-refs", "--all", "--no-prune");
+                    assertThat(Files.readString(test.folder().resolve("packed-refs")))
+                        .contains(NEW);
+                    throw new IOException("broken");
+                  }
+                }),
+            1000,
+            0);
+    Map<String, String> before = TestRefs.values(refs);
+    ReceiveCommand[] commands = {
+      test.command(LOOSE, 0, 1),
+      test.command(NEW, null, 1),
+      test.command(PACKED, 0, 1),
+      test.command(LAST, null, 1)
+    };
+    assertThrows(IOException.class, () -> TestRefs.batch(test.repository(), refs, commands));
+    assertThat(TestRefs.values(refs)).isEqualTo(before);
+    assertThat(test.refsOfGit()).isEqualTo(before);
   }
 
   /** A ref that is made and packed at once after the batch has looked for it. */
   @ParameterizedTest
   @ValueSource(ints = {1000, 0})
   void aNameThatAnotherProcessTakesMeanwhileIsNotGiven(int maxLooseBatch) throws Exception {
-    // Locks are links of the journal; the folder is made for the first one.
-    Before disk = new Before("make folders");
-    open(disk, maxLooseBatch);
-    try {
-      assertThat(create("refs/heads/a/below", "refs/heads/z"))
-          .contains(ReceiveCommand.Result.LOCK_FAILURE);
-      assertThat(values()).containsExactly("refs/heads/a", test.commits().get(0));
-      assertThat(disk.isOver).isTrue();
-    } finally {
-      test.close();
-    }
+    RefDisk disk =
+        TestRefs.disk(
+            (step, file) -> {
+              // Locks are links of the journal; the folder is made for the first one.
+              if (step.equals("make folders")
+                  && file.toString().contains("/refs/")
+                  && !isOver.getAndSet(true)) {
+                git("update-ref", "refs/heads/a", test.id(0).name());
+                git("pack-refs", "--all");
+              }
+            });
+    RefDatabase refs = test.database(disk, maxLooseBatch, 0);
+    ReceiveCommand below = test.command("refs/heads/a/below", null, 1);
+    ReceiveCommand other = test.command("refs/heads/z", null, 1);
+    assertThat(TestRefs.batch(test.repository(), refs, below, other)).isFalse();
+    assertThat(List.of(below.getResult(), other.getResult()))
+        .contains(ReceiveCommand.Result.LOCK_FAILURE);
+    assertThat(TestRefs.values(refs)).containsExactly("refs/heads/a", test.id(0).name());
+    assertThat(isOver.get()).isTrue();
   }
 
   /** Nobody could tell the locks of a killed process, so it must not be killed half done. */
   @Test
   void withoutHardLinksABatchIsJGits() throws Exception {
     RefDisk disk =
-        new RefDisk() {
-          @Override
-          protected void about(String step, Path file) throws IOException {
-            if (step.equals("link")) {
-              throw new FileSystemException(file.toString(), null, "Operation not supported");
-            }
-          }
-        };
-    open(disk, 1000);
-    try {
-      assertThat(create(NEW, LAST))
-          .containsExactly(ReceiveCommand.Result.OK, ReceiveCommand.Result.OK);
-      assertThat(values().keySet()).containsExactly(NEW, LAST);
-      assertThat(Files.readString(test.folder().resolve("packed-refs"))).contains(NEW);
-      assertThat(Files.exists(test.folder().resolve(NEW))).isFalse();
-      assertThat(Files.exists(test.folder().resolve(NEW + ".lock"))).isFalse();
-    } finally {
-      test.close();
-    }
+        TestRefs.disk(
+            (step, file) -> {
+              if (step.equals("link")) {
+                throw new FileSystemException(file.toString(), null, "Operation not supported");
+              }
+            });
+    RefDatabase refs = test.database(disk, 1000, 0);
+    ReceiveCommand one = test.command(NEW, null, 1);
+    assertThat(TestRefs.batch(test.repository(), refs, one, test.command(LAST, null, 1))).isTrue();
+    assertThat(TestRefs.values(refs).keySet()).containsExactly(NEW, LAST);
+    assertThat(Files.readString(test.folder().resolve("packed-refs"))).contains(NEW);
+    assertThat(Files.exists(test.folder().resolve(NEW))).isFalse();
+    assertThat(Files.exists(test.folder().resolve(NEW + ".lock"))).isFalse();
   }
 }

@@ -19,9 +19,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedRefsText;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.TableRefDatabase;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RefDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import java.io.Closeable;
@@ -40,8 +38,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.LongAdder;
-import org.eclipse.jgit.internal.storage.file.FileReftableDatabase;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
@@ -122,9 +118,7 @@ class UnreadableRefsContractTest {
     test = TestRefs.create(folder.resolve("r.git"), null);
     older = test.commits().get(0);
     newer = test.commits().get(1);
-    Files.writeString(
-        file("packed-refs"),
-        PackedRefsText.HEADER + older.name() + " " + A + "\n" + older.name() + " " + TEAM + "\n");
+    test.writePacked(older, A, TEAM);
     write(A, newer);
     write(TEAM, newer);
     packed = test.packedRefs();
@@ -252,9 +246,7 @@ class UnreadableRefsContractTest {
   @MethodSource("methods")
   void aReftableThatCantBeRead(Method method) throws Exception {
     try (TestRefs tables = TestRefs.createReftable(folder.resolve("t.git"), Map.of())) {
-      FileReftableDatabase jgit = (FileReftableDatabase) tables.repository().getRefDatabase();
-      RefDatabase ours =
-          new TableRefDatabase(tables.repository(), jgit, new LongAdder(), new JGitFallbacks());
+      RefDatabase ours = tables.tables(new JGitFallbacks());
       update(ours, A, newer);
       update(ours, TEAM, newer);
       String before = NoHandlesMain.show(method.reading.read(ours, newer));

@@ -45,12 +45,10 @@ class UpdatesUnderNeverTest {
   @AutoClose private TestRefs test;
   private PackedRefsFile file;
   private FileRefDatabase refs;
-  private List<ObjectId> commits;
 
   @BeforeEach
   void open() throws IOException {
     test = TestRefs.create(folder.resolve("r.git"), "never");
-    commits = test.commits();
     file = test.packedRefs();
     refs = test.database(file, TestRefs.writes(file), UpdateSettings.DEFAULT);
     pack("refs/heads/z/b", 0);
@@ -61,7 +59,7 @@ class UpdatesUnderNeverTest {
   /** Has the file hold one ref; it has the same attributes each time. */
   private void pack(String name, int commit) throws IOException {
     Files.writeString(
-        file.file.toPath(), PackedRefsText.HEADER + commits.get(commit).name() + " " + name + "\n");
+        file.file.toPath(), PackedRefsText.HEADER + test.id(commit).name() + " " + name + "\n");
     Files.setLastModifiedTime(file.file.toPath(), OLD);
   }
 
@@ -83,18 +81,15 @@ class UpdatesUnderNeverTest {
     return commands[0].getResult();
   }
 
-  private ReceiveCommand creates(String name) {
-    return new ReceiveCommand(ObjectId.zeroId(), commits.get(1), name);
-  }
-
   @Test
   void anUpdateReadsTheContentOnce() throws Exception {
     for (RefDatabase asked : List.of(refs, refs.forRequest())) {
       String name = "refs/heads/" + (asked == refs);
       long before = readings();
-      assertThat(create(asked, name + "/1", commits.get(0))).isEqualTo(RefUpdate.Result.NEW);
+      assertThat(create(asked, name + "/1", test.id(0))).isEqualTo(RefUpdate.Result.NEW);
       assertThat(readings()).isEqualTo(before + 1);
-      assertThat(batch(asked, creates(name + "/2"), creates(name + "/3")))
+      assertThat(
+              batch(asked, test.command(name + "/2", null, 1), test.command(name + "/3", null, 1)))
           .isEqualTo(ReceiveCommand.Result.OK);
       assertThat(readings()).isEqualTo(before + 2);
     }
@@ -103,10 +98,11 @@ class UpdatesUnderNeverTest {
   @Test
   void aConflictThatTheAttributesHideIsFound() throws Exception {
     pack("refs/heads/a/b", 0);
-    assertThat(create(refs, "refs/heads/a", commits.get(1)))
-        .isEqualTo(RefUpdate.Result.LOCK_FAILURE);
+    assertThat(create(refs, "refs/heads/a", test.id(1))).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
     pack("refs/heads/c/b", 0);
-    assertThat(batch(refs, creates("refs/heads/c"), creates("refs/heads/d")))
+    assertThat(
+            batch(
+                refs, test.command("refs/heads/c", null, 1), test.command("refs/heads/d", null, 1)))
         .isEqualTo(ReceiveCommand.Result.LOCK_FAILURE);
     assertThat(test.peer().getRefsByPrefix("refs/heads/a")).isEmpty();
     assertThat(refs.getRefs()).hasSize(1);
@@ -115,10 +111,12 @@ class UpdatesUnderNeverTest {
   @Test
   void aConflictThatIsOverRefusesNothing() throws Exception {
     pack("refs/heads/a/b", 0);
-    assertThat(create(refs, "refs/heads/z", commits.get(1))).isEqualTo(RefUpdate.Result.NEW);
+    assertThat(create(refs, "refs/heads/z", test.id(1))).isEqualTo(RefUpdate.Result.NEW);
     // What was read last is a/b.
     pack("refs/heads/c/b", 0);
-    assertThat(batch(refs, creates("refs/heads/a"), creates("refs/heads/d")))
+    assertThat(
+            batch(
+                refs, test.command("refs/heads/a", null, 1), test.command("refs/heads/d", null, 1)))
         .isEqualTo(ReceiveCommand.Result.OK);
   }
 
@@ -126,18 +124,16 @@ class UpdatesUnderNeverTest {
   void aValueThatTheAttributesHideIsCompared() throws Exception {
     pack("refs/heads/z/b", 2);
     RefUpdate update = refs.newUpdate("refs/heads/z/b", false);
-    update.setExpectedOldObjectId(commits.get(0));
-    update.setNewObjectId(commits.get(1));
+    update.setExpectedOldObjectId(test.id(0));
+    update.setNewObjectId(test.id(1));
     update.setForceUpdate(true);
     assertThat(update.update()).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
-    assertThat(update.getOldObjectId()).isEqualTo(commits.get(2));
+    assertThat(update.getOldObjectId()).isEqualTo(test.id(2));
     pack("refs/heads/z/b", 3);
     assertThat(
             batch(
-                refs,
-                new ReceiveCommand(commits.get(2), commits.get(1), "refs/heads/z/b"),
-                creates("refs/heads/d")))
+                refs, test.command("refs/heads/z/b", 2, 1), test.command("refs/heads/d", null, 1)))
         .isEqualTo(ReceiveCommand.Result.LOCK_FAILURE);
-    assertThat(refs.exactRef("refs/heads/z/b").getObjectId()).isEqualTo(commits.get(3));
+    assertThat(refs.exactRef("refs/heads/z/b").getObjectId()).isEqualTo(test.id(3));
   }
 }

@@ -16,106 +16,69 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.current;
 
 import static com.google.common.truth.Truth.assertThat;
 
+import com.google.common.base.Splitter;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.time.Instant;
-import org.junit.jupiter.api.BeforeEach;
+import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
+/** Folders of refs that are empty, and have been for a while, are deleted. */
 class EmptyRefFoldersTest {
   @TempDir Path folder;
-  private Path refs;
 
-  @BeforeEach
-  void makeRefs() throws IOException {
-    refs = folder(folder.resolve("refs"));
-  }
-
-  /** A folder that nobody changed of late; what is put into it later makes it new. */
-  private static Path folder(Path path) throws IOException {
-    Files.createDirectories(path);
-    return age(path);
-  }
-
-  private static Path age(Path path) throws IOException {
+  private Path old(String name) throws IOException {
+    Path path = Files.createDirectories(folder.resolve(name));
     return Files.setLastModifiedTime(
         path, FileTime.from(Instant.now().minus(EmptyRefFolders.MIN_AGE).minusSeconds(60)));
   }
 
-  @Test
-  void anOldEmptyFolderGoes() throws Exception {
-    Path heads = folder(refs.resolve("heads"));
-    Path team = folder(heads.resolve("team"));
-    EmptyRefFolders.delete(refs.toFile());
-    assertThat(Files.exists(team)).isFalse();
-    assertThat(Files.isDirectory(heads)).isTrue();
-  }
-
-  @Test
-  void foldersRightUnderRefsStay() throws Exception {
-    Path tags = folder(refs.resolve("tags"));
-    Path other = folder(refs.resolve("other"));
-    EmptyRefFolders.delete(refs.toFile());
-    assertThat(Files.isDirectory(refs)).isTrue();
-    assertThat(Files.isDirectory(tags)).isTrue();
-    assertThat(Files.isDirectory(other)).isTrue();
-  }
-
-  @Test
-  void aFolderWithARefStays() throws Exception {
-    Path one = folder(refs.resolve("changes/01/1"));
-    Path two = folder(refs.resolve("changes/01/2"));
-    Path ref = Files.writeString(one.resolve("meta"), "x");
-    age(one);
-    age(refs.resolve("changes/01"));
-    EmptyRefFolders.delete(refs.toFile());
-    assertThat(Files.exists(ref)).isTrue();
-    assertThat(Files.exists(two)).isFalse();
-  }
-
-  /** Whoever has just made it is going to make a ref in it. */
-  @Test
-  void aNewFolderStays() throws Exception {
-    Path fresh = Files.createDirectories(refs.resolve("heads/fresh"));
-    EmptyRefFolders.delete(refs.toFile());
-    assertThat(Files.isDirectory(fresh)).isTrue();
-  }
-
-  /** A folder that loses its last folder is new by that, but nobody else has touched it. */
-  @Test
-  void nestedFoldersGoAtOnce() throws Exception {
-    Path deep = folder(refs.resolve("changes/01/1/a/b"));
-    folder(refs.resolve("changes/01/2"));
-    Path shard = refs.resolve("changes/01");
-    for (Path path = deep; !path.equals(refs); path = path.getParent()) {
-      age(path);
+  /**
+   * Folders, of which those with a + are new: whoever has just made one is going to make a ref in
+   * it. A file's name ends with a dot.
+   */
+  @ParameterizedTest
+  @CsvSource({
+    // An old one goes, but those right under refs/ stay.
+    "refs/heads/team refs/tags refs/other, refs refs/heads refs/tags refs/other",
+    // One with a ref stays.
+    "refs/changes/01/1/meta. refs/changes/01/2, "
+        + "refs refs/changes refs/changes/01 refs/changes/01/1 refs/changes/01/1/meta.",
+    "refs/heads/fresh+, refs refs/heads refs/heads/fresh",
+    // One that loses its last folder is new by that, but nobody else has touched it.
+    "refs/changes/01/1/a/b refs/changes/01/2, refs refs/changes",
+    // A new one stays, above an old one as well, and keeps those above it.
+    "refs/changes/01/1 refs/changes/01+, refs refs/changes refs/changes/01",
+    "refs/changes/01/1 refs/changes/01/2+, "
+        + "refs refs/changes refs/changes/01 refs/changes/01/2",
+  })
+  void whatIsOldAndEmptyGoes(String before, String after) throws Exception {
+    List<String> names = Splitter.on(' ').splitToList(before);
+    for (String name : names) {
+      Path path = folder.resolve(name.replace("+", ""));
+      Files.createDirectories(name.endsWith(".") ? path.getParent() : path);
+      if (name.endsWith(".")) {
+        Files.createFile(path);
+      }
     }
-    EmptyRefFolders.delete(refs.toFile());
-    assertThat(Files.exists(shard)).isFalse();
-    assertThat(Files.isDirectory(refs.resolve("changes"))).isTrue();
-  }
-
-  @Test
-  void aNewFolderAboveStays() throws Exception {
-    Path number = folder(refs.resolve("changes/01/1"));
-    Path shard = refs.resolve("changes/01");
-    Files.setLastModifiedTime(shard, FileTime.from(Instant.now()));
-    EmptyRefFolders.delete(refs.toFile());
-    assertThat(Files.exists(number)).isFalse();
-    assertThat(Files.isDirectory(shard)).isTrue();
-  }
-
-  @Test
-  void aNewFolderKeepsThoseAboveIt() throws Exception {
-    Path old = folder(refs.resolve("changes/01/1"));
-    Path fresh = Files.createDirectories(refs.resolve("changes/01/2"));
-    age(refs.resolve("changes/01"));
-    EmptyRefFolders.delete(refs.toFile());
-    assertThat(Files.exists(old)).isFalse();
-    assertThat(Files.isDirectory(fresh)).isTrue();
+    try (Stream<Path> all = Files.walk(folder)) {
+      for (Path path : all.filter(Files::isDirectory).toList()) {
+        if (!names.contains(folder.relativize(path) + "+")) {
+          old(folder.relativize(path).toString());
+        }
+      }
+    }
+    EmptyRefFolders.delete(folder.resolve("refs").toFile());
+    try (Stream<Path> all = Files.walk(folder)) {
+      assertThat(all.skip(1).map(path -> folder.relativize(path).toString()).toList())
+          .containsExactlyElementsIn(Splitter.on(' ').split(after));
+    }
   }
 
   @Test

@@ -18,8 +18,7 @@ import static com.google.common.truth.Truth.assertThat;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Lists;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.Threads;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RefDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import java.io.IOException;
@@ -31,10 +30,6 @@ import java.nio.file.attribute.FileTime;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Collectors;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
@@ -407,12 +402,7 @@ class LooseRefsTest {
   void whatHeadWasPeeledToIsRememberedAsJGit() throws Exception {
     write("HEAD", tag);
     write(A, one);
-    PackedRefsFile packed =
-        new PackedRefsFile(
-            file("packed-refs").toFile(),
-            Lists.tiers(new ListMemory(1 << 20)),
-            used -> {},
-            NfsRevalidation.OF_SYSTEM);
+    PackedRefsFile packed = testRefs.packedRefs();
     for (RefDatabase refs : List.of(newDatabase(packed), testRefs.peer())) {
       assertThat(refs.getTipsWithSha1(one)).hasSize(1);
       assertPeeled(refs.peel(refs.exactRef("HEAD")), one);
@@ -436,12 +426,7 @@ class LooseRefsTest {
     write("refs/tags/t", tag);
     write(A, one);
     write("refs/heads/s", "ref: refs/tags/t", OLD);
-    PackedRefsFile packed =
-        new PackedRefsFile(
-            file("packed-refs").toFile(),
-            Lists.tiers(new ListMemory(1 << 20)),
-            used -> {},
-            NfsRevalidation.OF_SYSTEM);
+    PackedRefsFile packed = testRefs.packedRefs();
     RefDirectory jgit = testRefs.peer();
     RefDatabase first = newDatabase(packed);
     RefDatabase second = newDatabase(packed);
@@ -512,39 +497,21 @@ class LooseRefsTest {
   void nobodySeesAnOldValueAfterANewOne() throws Exception {
     List<ObjectId> ids = testRefs.manyCommits(400);
     replace(A, ids.get(0));
-    AtomicBoolean done = new AtomicBoolean();
-    ExecutorService executor = Executors.newFixedThreadPool(3);
-    try {
-      List<Future<?>> readers = new ArrayList<>();
-      for (int i = 0; i < 3; i++) {
-        boolean scans = i == 0;
-        readers.add(
-            executor.submit(
-                () -> {
-                  int last = 0;
-                  while (!done.get()) {
-                    int now = ids.indexOf(scans ? scanned("refs/heads/").get(0) : id(A));
-                    assertThat(now).isAtLeast(last);
-                    last = now;
-                  }
-                  return null;
-                }));
-      }
-      try {
-        for (ObjectId id : ids) {
-          Files.writeString(file("next"), id.name() + "\n");
-          Files.move(file("next"), file(A), StandardCopyOption.ATOMIC_MOVE);
-          assertThat(id(A)).isEqualTo(id);
-        }
-      } finally {
-        done.set(true);
-      }
-      for (Future<?> reader : readers) {
-        reader.get();
-      }
-    } finally {
-      executor.shutdownNow();
-    }
+    int[] last = new int[3];
+    Threads.meanwhile(
+        3,
+        thread -> {
+          int now = ids.indexOf(thread == 0 ? scanned("refs/heads/").get(0) : id(A));
+          assertThat(now).isAtLeast(last[thread]);
+          last[thread] = now;
+        },
+        () -> {
+          for (ObjectId id : ids) {
+            Files.writeString(file("next"), id.name() + "\n");
+            Files.move(file("next"), file(A), StandardCopyOption.ATOMIC_MOVE);
+            assertThat(id(A)).isEqualTo(id);
+          }
+        });
   }
 
   /** Another thread may have made it again by now. */

@@ -18,8 +18,8 @@ import static com.google.common.truth.Truth.assertThat;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsFile;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.Threads;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListSource.Content;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListTiers;
@@ -34,15 +34,9 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.FileTime;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.SortedMap;
-import java.util.concurrent.Callable;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.eclipse.jgit.lib.CoreConfig.TrustStat;
@@ -206,18 +200,6 @@ class PackedRefsFileTest {
     assertThat(file.counts.parses.sum()).isEqualTo(1);
   }
 
-  @Test
-  void aFileThatIsLeftToJGitIsReported() throws Exception {
-    write(ID + " refs/heads/a\n" + ID + " refs/heads/a\n");
-    assertThat(file.current(TrustStat.ALWAYS)).isNull();
-    assertThat(file.leftReason()).hasValue(PackedRefsFile.IRREGULAR);
-    assertThat(file.current(TrustStat.NEVER)).isNull();
-    assertThat(file.leftReason()).hasValue(PackedRefsFile.IRREGULAR);
-    write(ID + " refs/heads/a\n");
-    assertThat(names(TrustStat.NEVER)).containsExactly("refs/heads/a");
-    assertThat(file.leftReason()).isEmpty();
-  }
-
   /** Direct memory that is gone while {@link #exhausted}, and time that passes when told to. */
   private final class NoMemory {
     final AtomicBoolean exhausted = new AtomicBoolean(true);
@@ -271,47 +253,8 @@ class PackedRefsFileTest {
   void ofManyThreadsOneFindsThatThereIsNoMemory() throws Exception {
     write(PackedRefsText.text(PackedRefsText.gerrit(new Random(1), 5_000)));
     NoMemory memory = new NoMemory();
-    int threads = 16;
-    CountDownLatch start = new CountDownLatch(threads);
-    try (ExecutorService executor = Executors.newFixedThreadPool(threads)) {
-      List<Callable<ParsedRefs>> tasks = new ArrayList<>();
-      for (int i = 0; i < threads; i++) {
-        tasks.add(
-            () -> {
-              start.countDown();
-              start.await();
-              return memory.file.current(TrustStat.NEVER);
-            });
-      }
-      for (Future<ParsedRefs> list : executor.invokeAll(tasks)) {
-        assertThat(list.get()).isNull();
-      }
-    }
+    Threads.together(16, thread -> assertThat(memory.file.current(TrustStat.NEVER)).isNull());
     assertThat(memory.tries.get()).isEqualTo(1);
-  }
-
-  @Test
-  void knownContentIsNotParsed() throws Exception {
-    write(PackedRefsText.text(PackedRefsText.gerrit(new Random(1), 1000)));
-    ParsedRefs list = file.current(TrustStat.ALWAYS);
-    Path fork = Files.copy(path, folder.resolve("fork"));
-    PackedRefsFile other =
-        new PackedRefsFile(fork.toFile(), tiers, used -> {}, NfsRevalidation.OF_SYSTEM);
-    assertThat(Content.of(other.current(TrustStat.ALWAYS)).digest())
-        .isEqualTo(Content.of(list).digest());
-    assertThat(other.counts.parses.sum()).isEqualTo(0);
-  }
-
-  @Test
-  void versionTellsContents() throws Exception {
-    write(ID + " refs/heads/a\n");
-    file.current(TrustStat.NEVER);
-    long first = file.version();
-    file.current(TrustStat.NEVER);
-    assertThat(file.version()).isEqualTo(first);
-    write(ID + " refs/heads/b\n");
-    file.current(TrustStat.NEVER);
-    assertThat(file.version()).isGreaterThan(first);
   }
 
   @ParameterizedTest
@@ -348,27 +291,9 @@ class PackedRefsFileTest {
     SortedMap<String, String> lines = PackedRefsText.gerrit(new Random(1), 20_000);
     write(PackedRefsText.text(lines));
     age();
-    int threads = 32;
     List<TrustStat> any = List.of(TrustStat.ALWAYS, TrustStat.AFTER_OPEN, TrustStat.NEVER);
-    CountDownLatch start = new CountDownLatch(threads);
-    ExecutorService executor = Executors.newFixedThreadPool(threads);
-    try {
-      List<Callable<ParsedRefs>> tasks = new ArrayList<>();
-      for (int i = 0; i < threads; i++) {
-        TrustStat trust = any.get(i % any.size());
-        tasks.add(
-            () -> {
-              start.countDown();
-              start.await();
-              return file.current(trust);
-            });
-      }
-      for (Future<ParsedRefs> list : executor.invokeAll(tasks)) {
-        assertThat(list.get().size()).isEqualTo(lines.size());
-      }
-    } finally {
-      executor.shutdownNow();
-    }
+    Threads.together(
+        32, thread -> assertThat(file.current(any.get(thread % 3)).size()).isEqualTo(lines.size()));
     assertThat(file.counts.parses.sum()).isEqualTo(1);
   }
 
@@ -377,71 +302,18 @@ class PackedRefsFileTest {
   void nobodyGetsAnAnswerOlderThanTheQuestion(TrustStat trust) throws Exception {
     AtomicLong written = new AtomicLong();
     write(ID + " refs/heads/0\n");
-    ExecutorService executor = Executors.newFixedThreadPool(4);
-    try {
-      List<Future<?>> readers = new ArrayList<>();
-      for (int i = 0; i < 4; i++) {
-        readers.add(
-            executor.submit(
-                () -> {
-                  long before;
-                  do {
-                    before = written.get();
-                    String name = file.current(trust).refs().get(0).getName();
-                    assertThat(Long.parseLong(name.substring("refs/heads/".length())))
-                        .isAtLeast(before);
-                  } while (before < 300);
-                  return null;
-                }));
-      }
-      for (int i = 1; i <= 300; i++) {
-        write(ID + " refs/heads/" + i + "\n");
-        written.set(i);
-      }
-      for (Future<?> reader : readers) {
-        reader.get();
-      }
-    } finally {
-      executor.shutdownNow();
-    }
-  }
-
-  @Test
-  void anInterruptedThreadReadsAllTheSame() throws Exception {
-    write(ID + " refs/heads/a\n");
-    Thread.currentThread().interrupt();
-    try {
-      assertThat(names(TrustStat.NEVER)).containsExactly("refs/heads/a");
-    } finally {
-      assertThat(Thread.interrupted()).isTrue();
-    }
-  }
-
-  @Test
-  void interruptsThatComeAtAnyTimeAreNotSeenInTheAnswers() throws Exception {
-    SortedMap<String, String> lines = PackedRefsText.gerrit(new Random(1), 5_000);
-    write(PackedRefsText.text(lines));
-    AtomicBoolean done = new AtomicBoolean();
-    Thread reader = Thread.currentThread();
-    Thread interrupter =
-        new Thread(
-            () -> {
-              while (!done.get()) {
-                reader.interrupt();
-                Thread.onSpinWait();
-              }
-            });
-    interrupter.start();
-    try {
-      for (int i = 0; i < 300; i++) {
-        assertThat(file.current(TrustStat.NEVER).size()).isEqualTo(lines.size());
-        var unused = Thread.interrupted(); // so that the next one begins with a channel, mostly
-      }
-    } finally {
-      done.set(true);
-      Uninterruptibles.joinUninterruptibly(interrupter);
-      var unused = Thread.interrupted();
-    }
-    assertThat(file.counts.parses.sum()).isEqualTo(1);
+    Threads.meanwhile(
+        4,
+        thread -> {
+          long before = written.get();
+          String name = file.current(trust).refs().get(0).getName();
+          assertThat(Long.parseLong(name.substring("refs/heads/".length()))).isAtLeast(before);
+        },
+        () -> {
+          for (int i = 1; i <= 300; i++) {
+            write(ID + " refs/heads/" + i + "\n");
+            written.set(i);
+          }
+        });
   }
 }

@@ -18,6 +18,7 @@ import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.Threads;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -26,9 +27,6 @@ import java.util.List;
 import java.util.Random;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
@@ -220,34 +218,15 @@ class IdIndexTest {
   void manyThreadsAskWhileListsAreReplaced() throws Exception {
     SortedMap<String, String> lines = lines(6000);
     AtomicReference<ParsedRefs> current = new AtomicReference<>(parse(lines, null));
-    AtomicBoolean done = new AtomicBoolean();
-    ExecutorService threads = Executors.newFixedThreadPool(4);
-    try {
-      List<Future<?>> asking = new ArrayList<>();
-      for (int t = 0; t < 4; t++) {
-        Random own = new Random(t);
-        asking.add(
-            threads.submit(
-                () -> {
-                  do {
-                    check(current.get(), own, 2);
-                  } while (!done.get());
-                }));
-      }
-      for (int i = 0; i < 60; i++) {
-        change(lines, 1);
-        ParsedRefs before = current.get();
-        ParsedRefs next = parse(lines, before);
-        current.set(next);
-      }
-      done.set(true);
-      for (Future<?> each : asking) {
-        each.get();
-      }
-    } finally {
-      done.set(true);
-      threads.shutdownNow();
-    }
+    Threads.meanwhile(
+        4,
+        thread -> check(current.get(), new Random(), 2),
+        () -> {
+          for (int i = 0; i < 60; i++) {
+            change(lines, 1);
+            current.set(parse(lines, current.get()));
+          }
+        });
   }
 
   @Test
@@ -262,19 +241,7 @@ class IdIndexTest {
             });
     ParsedRefs list = lists.parse(counted, PackedRefsText.text(lines(6000)), null);
     int before = allocations.get();
-    ExecutorService threads = Executors.newFixedThreadPool(4);
-    try {
-      List<Future<?>> asking = new ArrayList<>();
-      for (int t = 0; t < 8; t++) {
-        Random own = new Random(t);
-        asking.add(threads.submit(() -> check(list, own, 3)));
-      }
-      for (Future<?> each : asking) {
-        each.get();
-      }
-    } finally {
-      threads.shutdownNow();
-    }
+    Threads.together(8, thread -> check(list, new Random(thread), 3));
     assertThat(allocations.get()).isEqualTo(before + 1);
   }
 

@@ -18,6 +18,7 @@ import static com.google.common.truth.Truth.assertThat;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.Threads;
 import java.lang.management.BufferPoolMXBean;
 import java.lang.management.ManagementFactory;
 import java.nio.ByteBuffer;
@@ -29,10 +30,8 @@ import java.util.List;
 import java.util.Random;
 import java.util.Set;
 import java.util.SortedMap;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
 import org.eclipse.jgit.lib.Ref;
 import org.junit.jupiter.api.Test;
 
@@ -367,46 +366,30 @@ class ListMemoryTest {
       texts.add(Lists.textWith(i / 2, 500, "refs/heads/x" + i));
     }
     memory = new ListMemory(bytes(new Repo().read(texts.get(0)).list) * 4);
-    ExecutorService threads = Executors.newFixedThreadPool(4);
-    try {
-      List<Future<?>> running = new ArrayList<>();
-      for (int t = 0; t < 4; t++) {
-        int seed = t;
-        running.add(
-            threads.submit(
-                () -> {
-                  Random random = new Random(seed);
-                  Lists own = new Lists();
-                  List<Repo> repos = new ArrayList<>();
-                  for (int i = 0; i < 5; i++) {
-                    repos.add(new Repo());
-                  }
-                  for (int i = 0; i < 300; i++) {
-                    Repo repo = repos.get(random.nextInt(repos.size()));
-                    byte[] text = texts.get(random.nextInt(texts.size()));
-                    ParsedRefs read = own.parse(memory, text, repo.list);
-                    List<Runnable> afterUnlock = new ArrayList<>();
-                    ParsedRefs list = memory.hold(repo, read, afterUnlock);
-                    repo.list = list;
-                    repo.use();
-                    afterUnlock.forEach(Runnable::run);
-                    if (i % 10 == 0) {
-                      own.assertIs(list, text);
-                    }
-                    if (random.nextInt(5) == 0) {
-                      memory.release(repo);
-                    }
-                  }
-                  repos.forEach(memory::release);
-                  return null;
-                }));
-      }
-      for (Future<?> done : running) {
-        done.get();
-      }
-    } finally {
-      threads.shutdownNow();
-    }
+    Threads.together(
+        4,
+        thread -> {
+          Random random = new Random(thread);
+          Lists own = new Lists();
+          List<Repo> repos = Stream.generate(Repo::new).limit(5).toList();
+          for (int i = 0; i < 300; i++) {
+            Repo repo = repos.get(random.nextInt(repos.size()));
+            byte[] text = texts.get(random.nextInt(texts.size()));
+            ParsedRefs read = own.parse(memory, text, repo.list);
+            List<Runnable> afterUnlock = new ArrayList<>();
+            ParsedRefs list = memory.hold(repo, read, afterUnlock);
+            repo.list = list;
+            repo.use();
+            afterUnlock.forEach(Runnable::run);
+            if (i % 10 == 0) {
+              own.assertIs(list, text);
+            }
+            if (random.nextInt(5) == 0) {
+              memory.release(repo);
+            }
+          }
+          repos.forEach(memory::release);
+        });
     assertThat(memory.lists()).hasSize(0);
     assertThat(memory.blocks()).isEqualTo(0);
     assertThat(memory.bytes()).isEqualTo(0);

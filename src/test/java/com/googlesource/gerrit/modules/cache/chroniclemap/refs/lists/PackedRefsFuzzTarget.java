@@ -22,7 +22,7 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * What Jazzer calls ({@link PackedRefsJazzerTest}): an input is a {@code packed-refs} file, or
+ * What Jazzer calls ({@link PackedRefsFuzzTest}): an input is a {@code packed-refs} file, or
  * several, each a rewrite of the one before, with {@link #REWRITE} between them. All are parsed
  * here and by JGit.
  */

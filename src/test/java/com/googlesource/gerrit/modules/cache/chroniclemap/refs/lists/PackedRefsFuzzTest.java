@@ -15,19 +15,34 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
 import static com.google.common.truth.Truth.assertThat;
+import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.Jazzer;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
 import java.util.Random;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Files that were changed at random, parsed here and by JGit. Some thousand in a normal run; {@code
- * -Drefs.fuzz.rounds=N} for more, {@code -Drefs.fuzz.seed=N} for others.
+ * Files that were changed at random, or made by {@link Jazzer}, parsed here and by JGit. Some
+ * thousand in a normal run; {@code -Drefs.fuzz.rounds=N} for more, {@code -Drefs.fuzz.seed=N} for
+ * others. What Jazzer finds belongs in {@code src/test/resources/packed-refs-fuzz}: all there are
+ * tried in each run.
  */
 class PackedRefsFuzzTest {
   private static final int ROUNDS = Integer.getInteger("refs.fuzz.rounds", 4000);
   private static final long SEED = Long.getLong("refs.fuzz.seed", 1);
+
+  private static final int SEEDS = 100;
+  private static final int MAX_BYTES = 128 << 10;
+  private static final Path KNOWN = Path.of("src", "test", "resources", "packed-refs-fuzz");
 
   @TempDir Path folder;
 
@@ -56,5 +71,68 @@ class PackedRefsFuzzTest {
       // Else this would test hardly anything.
       assertThat(accepted).isGreaterThan(ROUNDS / 2);
     }
+  }
+
+  @Test
+  void knownInputs() throws Exception {
+    int count = 0;
+    try (Differential differential = new Differential(folder);
+        Stream<Path> inputs = Files.list(KNOWN)) {
+      for (Path input : inputs.sorted().toList()) {
+        try {
+          PackedRefsFuzzTarget.check(differential, Files.readAllBytes(input));
+        } catch (AssertionError | RuntimeException e) {
+          throw new AssertionError(input.toString(), e);
+        }
+        count++;
+      }
+    }
+    assertThat(count).isGreaterThan(0);
+  }
+
+  @Test
+  void jazzerFindsNoDifference() throws Exception {
+    Path seeds = Files.createDirectory(folder.resolve("seeds"));
+    writeSeeds(seeds);
+    Path dictionary = folder.resolve("dictionary");
+    writeDictionary(dictionary);
+    Jazzer.run(
+        PackedRefsFuzzTarget.class,
+        PackedRefsReader.class.getPackageName()
+            + ".*:org.eclipse.jgit.internal.storage.file.RefDirectory*",
+        List.of("-dict=" + dictionary, "-max_len=" + MAX_BYTES),
+        seeds,
+        KNOWN);
+  }
+
+  private static void writeSeeds(Path seeds) throws IOException {
+    for (int i = 0; i < SEEDS; i++) {
+      Random random = new Random(i);
+      ByteArrayOutputStream input = new ByteArrayOutputStream();
+      byte[] text = PackedRefsSeeds.start(random);
+      input.writeBytes(text);
+      for (int step = random.nextInt(3); step > 0; step--) {
+        text = PackedRefsSeeds.change(text, random);
+        input.writeBytes(PackedRefsFuzzTarget.REWRITE);
+        input.writeBytes(text);
+      }
+      Files.write(seeds.resolve("seed-" + i), input.toByteArray());
+    }
+  }
+
+  private static void writeDictionary(Path file) throws IOException {
+    StringBuilder lines = new StringBuilder();
+    List<byte[]> words = new ArrayList<>(List.of(PackedRefsFuzzTarget.REWRITE));
+    for (String token : PackedRefsSeeds.TOKENS) {
+      words.add(token.getBytes(UTF_8));
+    }
+    for (byte[] word : words) {
+      lines.append('"');
+      for (byte b : word) {
+        lines.append(String.format(Locale.ROOT, "\\x%02X", b));
+      }
+      lines.append("\"\n");
+    }
+    Files.writeString(file, lines.toString());
   }
 }

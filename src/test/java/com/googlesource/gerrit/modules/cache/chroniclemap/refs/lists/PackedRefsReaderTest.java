@@ -26,11 +26,9 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Random;
-import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import org.eclipse.jgit.lib.ObjectIdRef;
@@ -85,18 +83,32 @@ class PackedRefsReaderTest {
   }
 
   @Test
-  void emptyFile() throws Exception {
-    ParsedRefs list = accepted("");
-    assertThat(list.refs()).isEmpty();
-    assertThat(list.exactRef("refs/heads/a")).isNull();
-    assertThat(list.refs("refs/")).isEmpty();
+  void whatHasNoRefs() throws Exception {
+    for (String text : List.of("", PackedRefsText.HEADER, "#", "# a comment\n#\n")) {
+      ParsedRefs list = accepted(text);
+      assertThat(list.refs()).isEmpty();
+      assertThat(list.exactRef("refs/heads/a")).isNull();
+      assertThat(list.refs("refs/")).isEmpty();
+    }
   }
 
   @Test
-  void headerAlone() throws Exception {
-    assertThat(accepted(PackedRefsText.HEADER).refs()).isEmpty();
-    assertThat(accepted("#").refs("refs/")).isEmpty();
-    assertThat(accepted("# a comment\n#\n").exactRef("refs/heads/a")).isNull();
+  void whatIsAccepted() throws Exception {
+    for (String text :
+        List.of(
+            // without the last line feed
+            PackedRefsText.HEADER + A + " refs/heads/a",
+            A + " refs/heads/a\n^" + B,
+            // names that are no good names
+            A + " HEAD\n" + B + " a b  c\n" + C + " zzz..lock~^:\n",
+            A + " \u000e\n" + B + " \u007f\u0080\n",
+            // sorted by bytes; JGit puts the second before the first
+            A + " refs/heads/\uff5e\n" + B + " refs/heads/\ud83d\ude00\n",
+            A + " refs/heads/\u00e4\n" + B + " refs/heads/\u4e2d\n")) {
+      accepted(text);
+    }
+    // A comment may be no UTF-8.
+    accepted(("# caf\u00e9\n" + A + " refs/heads/a\n").getBytes(ISO_8859_1));
   }
 
   @Test
@@ -199,66 +211,6 @@ class PackedRefsReaderTest {
   }
 
   @Test
-  void bytesThatAreNotUtf8InComments() throws Exception {
-    accepted(("# caf\u00e9\n" + A + " refs/heads/a\n").getBytes(ISO_8859_1));
-  }
-
-  @Test
-  void missingLastLineFeed() throws Exception {
-    accepted(PackedRefsText.HEADER + A + " refs/heads/a");
-    accepted(A + " refs/heads/a\n^" + B);
-    left(A + " refs/heads/a\r");
-  }
-
-  @Test
-  void lineEnds() throws Exception {
-    left(A + " refs/heads/a\r\n" + B + " refs/heads/b\r\n");
-    left(A + " refs/heads/a\r" + B + " refs/heads/b\n^" + C + "\r");
-    left(A + " refs/heads/a\n\r" + B + " refs/heads/b\n");
-    left(A + " refs/heads/a\r\r\n");
-  }
-
-  @Test
-  void commentsBetweenRefs() throws Exception {
-    left(A + " refs/heads/a\n# comment\n" + B + " refs/heads/b\n#");
-    left(A + " refs/tags/a\n# comment\n^" + C + "\n" + B + " refs/tags/b\n");
-  }
-
-  @Test
-  void peeledTwice() throws Exception {
-    left(A + " refs/tags/a\n^" + B + "\n^" + C + "\n");
-  }
-
-  @Test
-  void unsorted() throws Exception {
-    left(A + " refs/tags/a\n^" + B + "\n" + C + " refs/heads/b\n");
-    left(PackedRefsText.HEADER + A + " refs/heads/b\n" + C + " refs/heads/a\n");
-    List<String> lines = new ArrayList<>(PackedRefsText.gerrit(random, 3000).values());
-    Collections.shuffle(lines, random);
-    left(PackedRefsText.text(PackedRefsText.HEADER, lines));
-  }
-
-  @Test
-  void capitalsInIds() throws Exception {
-    left(A.toUpperCase(Locale.ROOT) + " refs/heads/a\n");
-    left(A + " refs/heads/a\n^" + B.toUpperCase(Locale.ROOT) + "\n");
-  }
-
-  @Test
-  void namesThatAreNoGoodNames() throws Exception {
-    accepted(A + " HEAD\n" + B + " a b  c\n" + C + " zzz..lock~^:\n");
-    accepted(A + " \u000e\n" + B + " \u007f\u0080\n");
-  }
-
-  @Test
-  void namesOutsideAscii() throws Exception {
-    // Sorted by bytes; JGit puts the second before the first.
-    accepted(A + " refs/heads/\uff5e\n" + B + " refs/heads/\ud83d\ude00\n");
-    left(A + " refs/heads/\ud83d\ude00\n" + B + " refs/heads/\uff5e\n");
-    accepted(A + " refs/heads/\u00e4\n" + B + " refs/heads/\u4e2d\n");
-  }
-
-  @Test
   void namesThatAreNotUtf8() throws Exception {
     left((A + " refs/heads/caf\u00e9\n").getBytes(ISO_8859_1));
     left((A + " refs/heads/\u00c0\u0080\n").getBytes(ISO_8859_1)); // overlong
@@ -331,16 +283,42 @@ class PackedRefsReaderTest {
   @Test
   void whatIsLeftToJGit() throws Exception {
     String a = A + " refs/heads/a\n";
-    left(a + B + " refs/heads/a\n");
-    left(a + a);
-    left(B + " refs/heads/b\n" + a + a);
-    left(a + PackedRefsText.HEADER + B + " refs/heads/b\n");
-    left(A + " \n");
-    left(A + " a\tb\n");
-    left(A + " a\0b\n");
-    left(A + " " + "n".repeat(4097) + "\n");
-    left(A + " " + "\u4e2d".repeat(1366) + "\n");
-    left(A + " " + "n".repeat(300_000) + "\n");
+    for (String text :
+        List.of(
+            // twice, or not in order
+            a + B + " refs/heads/a\n",
+            a + a,
+            B + " refs/heads/b\n" + a + a,
+            A + " refs/tags/a\n^" + B + "\n" + C + " refs/heads/b\n",
+            PackedRefsText.HEADER + A + " refs/heads/b\n" + C + " refs/heads/a\n",
+            A + " refs/tags/a\n^" + B + "\n^" + C + "\n",
+            // in JGit's order, by UTF-16
+            A + " refs/heads/\ud83d\ude00\n" + B + " refs/heads/\uff5e\n",
+            // other ends of lines
+            A + " refs/heads/a\r",
+            A + " refs/heads/a\r\n" + B + " refs/heads/b\r\n",
+            A + " refs/heads/a\r" + B + " refs/heads/b\n^" + C + "\r",
+            A + " refs/heads/a\n\r" + B + " refs/heads/b\n",
+            A + " refs/heads/a\r\r\n",
+            // comments between refs
+            a + PackedRefsText.HEADER + B + " refs/heads/b\n",
+            a + "# comment\n" + B + " refs/heads/b\n#",
+            A + " refs/tags/a\n# comment\n^" + C + "\n" + B + " refs/tags/b\n",
+            // capitals in ids
+            A.toUpperCase(Locale.ROOT) + " refs/heads/a\n",
+            a + "^" + B.toUpperCase(Locale.ROOT) + "\n",
+            // names
+            A + " \n",
+            A + " a\tb\n",
+            A + " a\0b\n",
+            A + " " + "n".repeat(4097) + "\n",
+            A + " " + "\u4e2d".repeat(1366) + "\n",
+            A + " " + "n".repeat(300_000) + "\n")) {
+      left(text);
+    }
+    List<String> lines = new ArrayList<>(PackedRefsText.gerrit(random, 3000).values());
+    Collections.shuffle(lines, random);
+    left(PackedRefsText.text(PackedRefsText.HEADER, lines));
   }
 
   @Test
@@ -357,27 +335,6 @@ class PackedRefsReaderTest {
       lines.put(name, PackedRefsText.line(random, name));
     }
     accepted(PackedRefsText.text(lines));
-  }
-
-  @Test
-  void manyTags() throws Exception {
-    TreeMap<String, String> lines = new TreeMap<>();
-    for (int i = 0; i < 5000; i++) {
-      lines.put("t" + i, PackedRefsText.line(random, "t" + i) + PackedRefsText.peeled(random));
-    }
-    accepted(PackedRefsText.text(lines));
-  }
-
-  @Test
-  void oddNames() throws Exception {
-    for (int i = 0; i < 40; i++) {
-      accepted(PackedRefsText.oddNames(random, 1 + random.nextInt(600), random.nextBoolean()));
-    }
-  }
-
-  @Test
-  void sha256IsRefused() throws Exception {
-    left(A + A.substring(0, 24) + " refs/heads/a\n");
   }
 
   @Test
@@ -453,28 +410,6 @@ class PackedRefsReaderTest {
   }
 
   @Test
-  void aForkSharesBlocks() throws Exception {
-    SortedMap<String, String> lines = PackedRefsText.gerrit(random, 5000);
-    ParsedRefs list = accepted(PackedRefsText.text(lines));
-    Set<ContentDigest> before = blocks(list);
-    lines.put("refs/heads/new", PackedRefsText.line(random, "refs/heads/new"));
-    ParsedRefs fork = accepted(PackedRefsText.text(lines)); // parsed without the other
-    assertThat(fork.blocks()).isAtLeast(20);
-    Set<ContentDigest> added = blocks(fork);
-    added.removeAll(before);
-    assertThat(added.size()).isAtMost(5);
-    assertThat(list.digest()).isNotEqualTo(fork.digest());
-  }
-
-  private static Set<ContentDigest> blocks(ParsedRefs list) {
-    Set<ContentDigest> ids = new HashSet<>();
-    for (int i = 0; i < list.blocks(); i++) {
-      ids.add(new ContentDigest(list.root.idHi(i), list.root.idLo(i)));
-    }
-    return ids;
-  }
-
-  @Test
   void everyChangedByteIsSeen() throws Exception {
     byte[] text = PackedRefsText.text(PackedRefsText.gerrit(random, 400));
     ParsedRefs list = accepted(text);
@@ -493,13 +428,6 @@ class PackedRefsReaderTest {
             reader.matches(
                 new MemoryText(Arrays.copyOf(text, text.length + 1)), list.root, 0, list.blocks()))
         .isFalse();
-  }
-
-  @Test
-  void anotherKeyGivesAnotherDigest() throws Exception {
-    byte[] text = PackedRefsText.text(PackedRefsText.gerrit(random, 100));
-    assertThat(new PackedRefsReader(new SiteKey(new byte[32])).digest(new MemoryText(text)))
-        .isNotEqualTo(differential.reader().digest(new MemoryText(text)));
   }
 
   @Test

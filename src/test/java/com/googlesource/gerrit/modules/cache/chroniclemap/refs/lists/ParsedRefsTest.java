@@ -18,21 +18,15 @@ import static com.google.common.truth.Truth.assertThat;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.Threads;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.concurrent.Callable;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
-import java.util.function.Predicate;
-import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
@@ -178,52 +172,18 @@ class ParsedRefsTest {
   }
 
   @Test
-  void pointingTo() throws Exception {
-    byte[] text = PackedRefsText.text(PackedRefsText.gerrit(random, 1500));
-    ParsedRefs list = parse(text);
-    List<Ref> peer = peer(text);
-    for (int i = 0; i < 50; i++) {
-      Ref some = peer.get(random.nextInt(peer.size()));
-      checkPointingTo(list, peer, some.getObjectId());
-      if (some.getPeeledObjectId() != null) {
-        checkPointingTo(list, peer, some.getPeeledObjectId());
-      }
-    }
-    checkPointingTo(list, peer, ObjectId.zeroId());
-  }
-
-  private static void checkPointingTo(ParsedRefs list, List<Ref> peer, ObjectId id) {
-    List<Ref> found = list.pointingTo(id, "", "\uffff").toList();
-    Predicate<Ref> points =
-        ref -> ref.getObjectId().equals(id) || id.equals(ref.getPeeledObjectId());
-    Differential.assertSame(found, peer.stream().filter(points).toList());
-  }
-
-  @Test
   void manyThreadsReadOneList() throws Exception {
     byte[] text = PackedRefsText.text(PackedRefsText.gerrit(random, 3000));
     ParsedRefs list = parse(text);
     List<Ref> peer = peer(text);
-    ExecutorService threads = Executors.newFixedThreadPool(4);
-    try {
-      List<Callable<Void>> tasks = new ArrayList<>();
-      for (int t = 0; t < 4; t++) {
-        long seed = t;
-        tasks.add(
-            () -> {
-              Random own = new Random(seed);
-              for (int i = 0; i < 5000; i++) {
-                Ref ref = peer.get(own.nextInt(peer.size()));
-                Differential.assertSame(list.exactRef(ref.getName()), ref);
-              }
-              return null;
-            });
-      }
-      for (Future<Void> done : threads.invokeAll(tasks)) {
-        done.get();
-      }
-    } finally {
-      threads.shutdownNow();
-    }
+    Threads.together(
+        4,
+        thread -> {
+          Random own = new Random(thread);
+          for (int i = 0; i < 5000; i++) {
+            Ref ref = peer.get(own.nextInt(peer.size()));
+            Differential.assertSame(list.exactRef(ref.getName()), ref);
+          }
+        });
   }
 }

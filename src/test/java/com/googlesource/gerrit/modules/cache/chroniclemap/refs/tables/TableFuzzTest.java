@@ -86,47 +86,6 @@ class TableFuzzTest {
         seeds);
   }
 
-  /** Native git leaves up to three blocks at the top of an index, where JGit makes one. */
-  @Test
-  void anIndexOfSeveralBlocks() throws Exception {
-    Map<String, Ref> refs = new TreeMap<>();
-    Random random = new Random(1);
-    for (int i = 0; i < 900; i++) {
-      String name = String.format(Locale.ROOT, "refs/heads/%04d", i);
-      refs.put(name, new ObjectIdRef.PeeledNonTag(Ref.Storage.PACKED, name, id(random)));
-    }
-    ReftableConfig config = new ReftableConfig();
-    config.setRefBlockSize(256);
-    config.setMaxIndexLevels(10);
-    ByteArrayOutputStream out = new ByteArrayOutputStream();
-    ReftableWriter writer = new ReftableWriter(config, out);
-    writer.setMinUpdateIndex(1).setMaxUpdateIndex(1).begin();
-    writer.sortAndWriteRefs(refs.values());
-    writer.finish();
-    byte[] table = out.toByteArray();
-    ByteBuffer bytes = ByteBuffer.wrap(table);
-    int footer = table.length - TableFormat.FOOTER_BYTES;
-    // The first index block there is, which is on the lowest level.
-    int first = 0;
-    while (table[first] != TableFormat.INDEX) {
-      first += 256;
-    }
-    assertThat(bytes.getLong(footer + TableFormat.REF_INDEX)).isGreaterThan(first + 256L);
-    bytes.putLong(footer + TableFormat.REF_INDEX, first);
-    seal(table);
-    TableStack stack = new TableStack(Map.of("table", new Table("table", bytes)));
-    for (String name : refs.keySet()) {
-      assertThat(TableDifferential.show(stack.exactRef(name)))
-          .isEqualTo(TableDifferential.show(stack.refs(name).get(0)));
-    }
-    assertThat(stack.refs("refs/heads/0899")).hasSize(1);
-    assertThat(stack.exactRef("refs/heads/0900")).isNull();
-    assertThat(stack.refs("")).hasSize(900);
-    for (Ref ref : refs.values()) {
-      assertThat(stack.tips(ref.getObjectId())).hasSize(1);
-    }
-  }
-
   /** Latin-1, which native git allows in names, has a character that no UTF-8 has as a byte. */
   @Test
   void aNameBehindAllUtf8IsExcluded() throws Exception {

@@ -20,6 +20,7 @@ import static com.google.common.truth.Truth.assertWithMessage;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.InMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsComparison;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.Threads;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -29,21 +30,14 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.LongAdder;
 import org.eclipse.jgit.api.PackRefsCommand;
-import org.eclipse.jgit.internal.storage.file.FileReftableDatabase;
-import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.transport.ReceiveCommand;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -57,11 +51,15 @@ class TableRefDatabaseTest {
 
   private boolean seesOthers = true;
 
+  private final JGitFallbacks failures = new JGitFallbacks();
+  @AutoClose private TestRefs refs;
+  private RefDatabase ours;
+  private RefDatabase peer;
+
   /** The forms that JGit's settings give to tables. */
-  private TestRefs create(int blockSize, boolean isAligned, boolean hasObjects, int restarts)
+  private void create(int blockSize, boolean isAligned, boolean hasObjects, int restarts)
       throws IOException {
-    return TestRefs.createReftable(
-        folder.resolve("r.git"),
+    create(
         Map.of(
             "reftable.blockSize", blockSize,
             "reftable.alignBlocks", isAligned,
@@ -70,41 +68,27 @@ class TableRefDatabaseTest {
             "reftable.autoRefresh", seesOthers));
   }
 
-  private static FileReftableDatabase jgit(FileRepository repository) {
-    return (FileReftableDatabase) repository.getRefDatabase();
-  }
-
-  private final JGitFallbacks failures = new JGitFallbacks();
-
-  private RefDatabase ours(TestRefs refs) {
-    return new TableRefDatabase(
-        refs.repository(), jgit(refs.repository()), new LongAdder(), failures);
-  }
-
-  private static RefDatabase peer(TestRefs refs) {
-    return refs.peerRepository().getRefDatabase();
+  private void create(Map<String, ?> config) throws IOException {
+    refs = TestRefs.createReftable(folder.resolve("r.git"), config);
+    ours = refs.tables(failures);
+    peer = refs.peerRepository().getRefDatabase();
   }
 
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8})
   void randomSteps(long seed) throws Exception {
     Random random = new Random(seed);
-    try (TestRefs refs =
-        create(
-            256 << random.nextInt(6),
-            random.nextBoolean(),
-            random.nextBoolean(),
-            2 << random.nextInt(5))) {
-      RefDatabase ours = ours(refs);
-      RefDatabase peer = peer(refs);
-      RefsComparison comparison = new RefsComparison(refs, peer);
-      for (int step = 0; step < 60; step++) {
-        RefDatabase by = random.nextInt(3) == 0 ? peer : ours;
-        comparison.compare(
-            "seed " + seed + ", step " + step + ": " + change(by, refs, random), ours);
-      }
-      assertThat(failures.count.sum()).isEqualTo(0);
+    create(
+        256 << random.nextInt(6),
+        random.nextBoolean(),
+        random.nextBoolean(),
+        2 << random.nextInt(5));
+    RefsComparison comparison = new RefsComparison(refs, peer);
+    for (int step = 0; step < 60; step++) {
+      RefDatabase by = random.nextInt(3) == 0 ? peer : ours;
+      comparison.compare("seed " + seed + ", step " + step + ": " + change(by, refs, random), ours);
     }
+    assertThat(failures.count.sum()).isEqualTo(0);
   }
 
   private static String change(RefDatabase by, TestRefs refs, Random random) throws IOException {
@@ -152,30 +136,27 @@ class TableRefDatabaseTest {
   void manyRefs(int blockSize, boolean isAligned, boolean hasObjects, int restarts)
       throws Exception {
     Random random = new Random(blockSize);
-    try (TestRefs refs = create(blockSize, isAligned, hasObjects, restarts)) {
-      RefDatabase ours = ours(refs);
-      RefDatabase peer = peer(refs);
-      List<ObjectId> commits = refs.manyCommits(60);
-      TreeMap<String, ObjectId> now = new TreeMap<>();
-      for (int round = 0; round < 4; round++) {
-        TreeMap<String, ObjectId> next = new TreeMap<>(now);
-        for (int i = 0; i < (round == 0 ? 4000 : 30); i++) {
-          String name =
-              String.format(
-                  Locale.ROOT, "refs/changes/%02d/%d/%d", i % 100, i, 1 + random.nextInt(3));
-          next.put(name, commits.get(random.nextInt(commits.size())));
-        }
-        next.keySet().removeIf(name -> random.nextInt(50) == 0);
-        ReceiveCommand[] commands = TestRefs.commands(now, next);
-        assertThat(
-                TestRefs.batch(
-                    round % 2 == 0 ? refs.repository() : refs.peerRepository(),
-                    round % 2 == 0 ? ours : peer,
-                    commands))
-            .isTrue();
-        now = next;
-        compareAll(ours, peer, commands, commits);
+    create(blockSize, isAligned, hasObjects, restarts);
+    List<ObjectId> commits = refs.manyCommits(60);
+    TreeMap<String, ObjectId> now = new TreeMap<>();
+    for (int round = 0; round < 4; round++) {
+      TreeMap<String, ObjectId> next = new TreeMap<>(now);
+      for (int i = 0; i < (round == 0 ? 4000 : 30); i++) {
+        String name =
+            String.format(
+                Locale.ROOT, "refs/changes/%02d/%d/%d", i % 100, i, 1 + random.nextInt(3));
+        next.put(name, commits.get(random.nextInt(commits.size())));
       }
+      next.keySet().removeIf(name -> random.nextInt(50) == 0);
+      ReceiveCommand[] commands = TestRefs.commands(now, next);
+      assertThat(
+              TestRefs.batch(
+                  round % 2 == 0 ? refs.repository() : refs.peerRepository(),
+                  round % 2 == 0 ? ours : peer,
+                  commands))
+          .isTrue();
+      now = next;
+      compareAll(ours, peer, commands, commits);
     }
     assertThat(failures.count.sum()).isEqualTo(0);
   }
@@ -216,78 +197,53 @@ class TableRefDatabaseTest {
   @ParameterizedTest
   @ValueSource(strings = {"always", "after_open", "never"})
   void othersChangesAreSeenAtOnceByManyReaders(String trust) throws Exception {
-    AtomicBoolean isOver = new AtomicBoolean();
-    ExecutorService readers = Executors.newFixedThreadPool(3);
-    try (TestRefs refs =
-        TestRefs.createReftable(
-            folder.resolve("r.git"),
-            Map.of("reftable.autoRefresh", true, "core.trustTablesListStat", trust))) {
-      RefDatabase ours = ours(refs);
-      List<Future<?>> reading = new ArrayList<>();
-      for (int i = 0; i < 3; i++) {
-        reading.add(
-            readers.submit(
-                () -> {
-                  while (!isOver.get()) {
-                    var unused = ours.exactRef("refs/heads/a");
-                  }
-                  return null;
-                }));
-      }
-      RefDatabase peer = peer(refs);
-      for (int i = 0; i < 400; i++) {
-        set(peer, "refs/heads/a", refs.commits().get(i % 5));
-        assertWithMessage("change " + i)
-            .that(ours.exactRef("refs/heads/a").getObjectId())
-            .isEqualTo(refs.commits().get(i % 5));
-      }
-      isOver.set(true);
-      for (Future<?> each : reading) {
-        each.get();
-      }
-      assertThat(failures.count.sum()).isEqualTo(0);
-    } finally {
-      isOver.set(true);
-      readers.shutdown();
-      assertThat(readers.awaitTermination(1, TimeUnit.MINUTES)).isTrue();
-    }
+    create(Map.of("reftable.autoRefresh", true, "core.trustTablesListStat", trust));
+    Threads.meanwhile(
+        3,
+        thread -> {
+          var unused = ours.exactRef("refs/heads/a");
+        },
+        () -> {
+          for (int i = 0; i < 400; i++) {
+            set(peer, "refs/heads/a", refs.commits().get(i % 5));
+            assertWithMessage("change " + i)
+                .that(ours.exactRef("refs/heads/a").getObjectId())
+                .isEqualTo(refs.commits().get(i % 5));
+          }
+        });
+    assertThat(failures.count.sum()).isEqualTo(0);
   }
 
   /** JGit's default, under which it may not see what others write, but its own writes at once. */
   @Test
   void withoutAutoRefresh() throws Exception {
     seesOthers = false;
-    try (TestRefs refs = create(4096, true, true, 16)) {
-      RefDatabase ours = ours(refs);
-      for (int i = 0; i < 40; i++) {
-        String name = "refs/heads/b" + i % 9;
-        set(ours, name, refs.commits().get(i % 5));
-        assertThat(ours.exactRef(name).getObjectId()).isEqualTo(refs.commits().get(i % 5));
-        assertThat(ours.getRefsByPrefix("refs/heads/")).hasSize(Math.min(i + 1, 9));
-      }
-      assertThat(failures.count.sum()).isEqualTo(0);
+    create(4096, true, true, 16);
+    for (int i = 0; i < 40; i++) {
+      String name = "refs/heads/b" + i % 9;
+      set(ours, name, refs.commits().get(i % 5));
+      assertThat(ours.exactRef(name).getObjectId()).isEqualTo(refs.commits().get(i % 5));
+      assertThat(ours.getRefsByPrefix("refs/heads/")).hasSize(Math.min(i + 1, 9));
     }
+    assertThat(failures.count.sum()).isEqualTo(0);
   }
 
   /** Or an update would be refused again and again, as JGit compares it with an older value. */
   @Test
   void whatIsSeenOfOthersIsWhatJGitUpdates() throws Exception {
     seesOthers = false;
-    try (TestRefs refs = create(4096, true, true, 16)) {
-      RefDatabase ours = ours(refs);
-      set(ours, "refs/heads/a", refs.commits().get(0));
-      assertThat(ours.exactRef("refs/heads/a")).isNotNull();
-      RefDatabase peer = peer(refs);
-      peer.refresh();
-      set(peer, "refs/heads/b", refs.commits().get(0));
-      set(peer, "refs/heads/a", refs.commits().get(1));
-      ours.packRefs(NullProgressMonitor.INSTANCE, new PackRefsCommand(refs.repository()));
-      ObjectId seen = ours.exactRef("refs/heads/a").getObjectId();
-      assertThat(seen).isEqualTo(refs.commits().get(1));
-      ReceiveCommand command = new ReceiveCommand(seen, refs.commits().get(2), "refs/heads/a");
-      assertThat(TestRefs.batch(refs.repository(), ours, command)).isTrue();
-      assertThat(ours.exactRef("refs/heads/a").getObjectId()).isEqualTo(refs.commits().get(2));
-    }
+    create(4096, true, true, 16);
+    set(ours, "refs/heads/a", refs.commits().get(0));
+    assertThat(ours.exactRef("refs/heads/a")).isNotNull();
+    peer.refresh();
+    set(peer, "refs/heads/b", refs.commits().get(0));
+    set(peer, "refs/heads/a", refs.commits().get(1));
+    ours.packRefs(NullProgressMonitor.INSTANCE, new PackRefsCommand(refs.repository()));
+    ObjectId seen = ours.exactRef("refs/heads/a").getObjectId();
+    assertThat(seen).isEqualTo(refs.commits().get(1));
+    ReceiveCommand command = new ReceiveCommand(seen, refs.commits().get(2), "refs/heads/a");
+    assertThat(TestRefs.batch(refs.repository(), ours, command)).isTrue();
+    assertThat(ours.exactRef("refs/heads/a").getObjectId()).isEqualTo(refs.commits().get(2));
   }
 
   private static void set(RefDatabase by, String name, ObjectId id) throws IOException {
@@ -300,8 +256,7 @@ class TableRefDatabaseTest {
 
   @Test
   void anEmptyRepository() throws Exception {
-    try (TestRefs refs = create(4096, true, true, 16)) {
-      new RefsComparison(refs, peer(refs)).compare("nothing", ours(refs));
-    }
+    create(4096, true, true, 16);
+    new RefsComparison(refs, peer).compare("nothing", ours);
   }
 }

@@ -21,6 +21,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsParity;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.Threads;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.Warnings;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
 import java.io.IOException;
@@ -35,14 +36,9 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.LongAdder;
+import java.util.concurrent.ConcurrentSkipListMap;
 import org.eclipse.jgit.internal.storage.file.FileReftableDatabase;
 import org.eclipse.jgit.lib.BatchRefUpdate;
-import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.ObjectIdRef;
 import org.eclipse.jgit.lib.Ref;
@@ -52,6 +48,8 @@ import org.eclipse.jgit.lib.ReflogEntry;
 import org.eclipse.jgit.lib.ReflogReader;
 import org.eclipse.jgit.revwalk.RevWalk;
 import org.eclipse.jgit.transport.ReceiveCommand;
+import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -63,6 +61,14 @@ class TableRefUpdateTest {
 
   @TempDir Path folder;
   private final JGitFallbacks failures = new JGitFallbacks();
+  @AutoClose private TestRefs refs;
+  private RefDatabase ours;
+
+  @BeforeEach
+  void create() throws IOException {
+    refs = create("r.git");
+    ours = refs.tables(failures);
+  }
 
   private TestRefs create(String name) throws IOException {
     return TestRefs.createReftable(folder.resolve(name), Map.of("core.logAllRefUpdates", true));
@@ -72,31 +78,13 @@ class TableRefUpdateTest {
     return (FileReftableDatabase) refs.repository().getRefDatabase();
   }
 
-  private RefDatabase ours(TestRefs refs) {
-    return new TableRefDatabase(refs.repository(), jgit(refs), new LongAdder(), failures);
-  }
-
   /** JGit's own updates fail here, most of them, and some are lost. */
   @Test
   void manyThreadsUpdateAtOnce() throws Exception {
-    ExecutorService threads = Executors.newFixedThreadPool(THREADS);
-    try (TestRefs refs = create("r.git")) {
-      RefDatabase ours = ours(refs);
-      List<Future<Map<String, String>>> writers = new ArrayList<>();
-      for (int i = 0; i < THREADS; i++) {
-        int writer = i;
-        writers.add(threads.submit(() -> write(refs, ours, writer)));
-      }
-      Map<String, String> expected = new TreeMap<>();
-      for (Future<Map<String, String>> writer : writers) {
-        expected.putAll(writer.get());
-      }
-      assertThat(refs.refsOfGit()).isEqualTo(expected);
-      assertThat(failures.count.sum()).isEqualTo(0);
-    } finally {
-      threads.shutdown();
-      assertThat(threads.awaitTermination(1, TimeUnit.MINUTES)).isTrue();
-    }
+    Map<String, String> expected = new ConcurrentSkipListMap<>();
+    Threads.together(THREADS, writer -> expected.putAll(write(refs, ours, writer)));
+    assertThat(refs.refsOfGit()).isEqualTo(expected);
+    assertThat(failures.count.sum()).isEqualTo(0);
   }
 
   /** Returns what there must be then. */
@@ -139,9 +127,7 @@ class TableRefUpdateTest {
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4})
   void resultsAreThoseOfJGit(long seed) throws Exception {
-    try (TestRefs refs = create("ours.git");
-        TestRefs others = create("jgit.git")) {
-      RefDatabase ours = ours(refs);
+    try (TestRefs others = create("jgit.git")) {
       Random random = new Random(seed);
       for (int step = 0; step < 150; step++) {
         long same = random.nextLong();
@@ -157,118 +143,88 @@ class TableRefUpdateTest {
   /** Without an old id that was expected, each is made, one after the other. */
   @Test
   void forcedUpdatesOfOneRefAllSucceed() throws Exception {
-    ExecutorService threads = Executors.newFixedThreadPool(2);
-    try (TestRefs refs = create("r.git")) {
-      RefDatabase ours = ours(refs);
-      List<Future<?>> writers = new ArrayList<>();
-      for (int i = 0; i < 2; i++) {
-        int first = i;
-        writers.add(
-            threads.submit(
-                () -> {
-                  for (int k = 0; k < 100; k++) {
-                    RefUpdate update = ours.newUpdate("refs/heads/a", false);
-                    update.setNewObjectId(refs.commits().get((first + k) % 5));
-                    update.setForceUpdate(true);
-                    assertThat(update.update())
-                        .isAnyOf(
-                            RefUpdate.Result.NEW,
-                            RefUpdate.Result.FORCED,
-                            RefUpdate.Result.NO_CHANGE);
-                  }
-                  return null;
-                }));
-      }
-      for (Future<?> writer : writers) {
-        writer.get();
-      }
-    } finally {
-      threads.shutdown();
-      assertThat(threads.awaitTermination(1, TimeUnit.MINUTES)).isTrue();
-    }
+    Threads.together(
+        2,
+        first -> {
+          for (int k = 0; k < 100; k++) {
+            RefUpdate update = ours.newUpdate("refs/heads/a", false);
+            update.setNewObjectId(refs.commits().get((first + k) % 5));
+            update.setForceUpdate(true);
+            assertThat(update.update())
+                .isAnyOf(RefUpdate.Result.NEW, RefUpdate.Result.FORCED, RefUpdate.Result.NO_CHANGE);
+          }
+        });
   }
 
   @Test
   void aNameThatConflictsIsRefused() throws Exception {
-    try (TestRefs refs = create("r.git")) {
-      RefDatabase ours = ours(refs);
-      assertThat(update(ours, "refs/heads/a", refs.commits().get(0)))
-          .isEqualTo(RefUpdate.Result.NEW);
-      assertThat(update(ours, "refs/heads/a/b", refs.commits().get(0)))
-          .isEqualTo(RefUpdate.Result.LOCK_FAILURE);
-      // JGit alone makes that ref, since it only looks at the name of the symbolic one.
-      assertThat(ours.newUpdate("refs/sym", false).link("refs/heads/a/b"))
-          .isEqualTo(RefUpdate.Result.NEW);
-      assertThat(update(ours, "refs/sym", refs.commits().get(0)))
-          .isEqualTo(RefUpdate.Result.LOCK_FAILURE);
-    }
+    assertThat(TestRefs.update(ours, "refs/heads/a", refs.commits().get(0)))
+        .isEqualTo(RefUpdate.Result.NEW);
+    assertThat(TestRefs.update(ours, "refs/heads/a/b", refs.commits().get(0)))
+        .isEqualTo(RefUpdate.Result.LOCK_FAILURE);
+    // JGit alone makes that ref, since it only looks at the name of the symbolic one.
+    assertThat(ours.newUpdate("refs/sym", false).link("refs/heads/a/b"))
+        .isEqualTo(RefUpdate.Result.NEW);
+    assertThat(TestRefs.update(ours, "refs/sym", refs.commits().get(0)))
+        .isEqualTo(RefUpdate.Result.LOCK_FAILURE);
   }
 
   /** As git does, once it has compacted the same tables. JGit's compaction fails then. */
   @Test
   void aTableThatGitDeletesDuringACompactionIsNoFailure() throws Exception {
-    try (TestRefs refs = create("r.git")) {
-      RefDatabase ours = ours(refs);
-      ObjectId id = refs.commits().get(0);
-      String[] names = new String[40];
-      Arrays.setAll(names, i -> String.format(Locale.ROOT, "refs/heads/%03d", i));
-      create(refs, ours, true, names);
-      Path list = refs.folder().resolve("reftable/tables.list");
-      String small = Files.readAllLines(list).getLast();
-      try (NewestTables tables = new NewestTables(refs.repository(), list.toFile());
-          Warnings warnings = new Warnings("tables.NewestTables")) {
-        long index = tables.openMergedReftable().maxUpdateIndex() + 1;
-        assertThat(
-                tables.add(
-                    writer -> {
-                      writer.setMinUpdateIndex(index).setMaxUpdateIndex(index).begin();
-                      // As much as the table below, so that JGit compacts both.
-                      for (String name : names) {
-                        String other = name.replace("heads", "tests");
-                        writer.writeRef(new ObjectIdRef.PeeledNonTag(NEW, other, id));
-                      }
-                      Files.delete(list.resolveSibling(small));
-                    }))
-            .isTrue();
-        assertThat(warnings.texts).isEmpty();
-      }
-      assertThat(Files.readAllLines(list)).doesNotContain(small);
-      create(refs, ours, true, "refs/heads/d");
-      assertThat(ours.getRefsByPrefix("refs/")).hasSize(2 * names.length + 1);
-      assertThat(refs.lockFiles()).isEmpty();
+    ObjectId id = refs.commits().get(0);
+    String[] names = new String[40];
+    Arrays.setAll(names, i -> String.format(Locale.ROOT, "refs/heads/%03d", i));
+    create(refs, ours, true, names);
+    Path list = refs.folder().resolve("reftable/tables.list");
+    String small = Files.readAllLines(list).getLast();
+    try (NewestTables tables = new NewestTables(refs.repository(), list.toFile());
+        Warnings warnings = new Warnings("tables.NewestTables")) {
+      long index = tables.openMergedReftable().maxUpdateIndex() + 1;
+      assertThat(
+              tables.add(
+                  writer -> {
+                    writer.setMinUpdateIndex(index).setMaxUpdateIndex(index).begin();
+                    // As much as the table below, so that JGit compacts both.
+                    for (String name : names) {
+                      String other = name.replace("heads", "tests");
+                      writer.writeRef(new ObjectIdRef.PeeledNonTag(NEW, other, id));
+                    }
+                    Files.delete(list.resolveSibling(small));
+                  }))
+          .isTrue();
+      assertThat(warnings.texts).isEmpty();
     }
+    assertThat(Files.readAllLines(list)).doesNotContain(small);
+    create(refs, ours, true, "refs/heads/d");
+    assertThat(ours.getRefsByPrefix("refs/")).hasSize(2 * names.length + 1);
+    assertThat(refs.lockFiles()).isEmpty();
   }
 
   /** Of a batch that is not atomic. */
   @Test
   void aRefusedCommandKeepsNoOtherFromItsRef() throws Exception {
-    try (TestRefs refs = create("r.git")) {
-      RefDatabase ours = ours(refs);
-      ObjectId first = refs.commits().get(0);
-      create(refs, ours, true, "refs/heads/a", "refs/heads/b");
-      ReceiveCommand stale = new ReceiveCommand(refs.commits().get(1), first, "refs/heads/a");
-      ReceiveCommand good = new ReceiveCommand(ObjectId.zeroId(), first, "refs/heads/c");
-      ReceiveCommand other = new ReceiveCommand(ObjectId.zeroId(), first, "refs/heads/d");
-      BatchRefUpdate batch = ours.newBatchUpdate();
-      batch.setAllowNonFastForwards(true);
-      batch.setAtomic(false);
-      batch.addCommand(stale, good, other);
-      try (RevWalk walk = new RevWalk(refs.repository())) {
-        batch.execute(walk, NullProgressMonitor.INSTANCE);
-      }
-      assertThat(stale.getResult()).isEqualTo(ReceiveCommand.Result.LOCK_FAILURE);
-      assertThat(good.getResult()).isEqualTo(ReceiveCommand.Result.OK);
-      assertThat(other.getResult()).isEqualTo(ReceiveCommand.Result.OK);
-      assertThat(refs.lockFiles()).isEmpty();
-    }
+    ObjectId first = refs.commits().get(0);
+    create(refs, ours, true, "refs/heads/a", "refs/heads/b");
+    ReceiveCommand stale = new ReceiveCommand(refs.commits().get(1), first, "refs/heads/a");
+    ReceiveCommand good = new ReceiveCommand(ObjectId.zeroId(), first, "refs/heads/c");
+    ReceiveCommand other = new ReceiveCommand(ObjectId.zeroId(), first, "refs/heads/d");
+    BatchRefUpdate batch = ours.newBatchUpdate();
+    batch.setAllowNonFastForwards(true);
+    batch.setAtomic(false);
+    batch.addCommand(stale, good, other);
+    TestRefs.execute(refs.repository(), batch);
+    assertThat(stale.getResult()).isEqualTo(ReceiveCommand.Result.LOCK_FAILURE);
+    assertThat(good.getResult()).isEqualTo(ReceiveCommand.Result.OK);
+    assertThat(other.getResult()).isEqualTo(ReceiveCommand.Result.OK);
+    assertThat(refs.lockFiles()).isEmpty();
   }
 
   /** As pushes to symbolic branches do. */
   @Test
   void commandsForSymbolicRefsDoWhatTheyDoInFiles() throws Exception {
-    try (TestRefs refs = create("r.git");
-        TestRefs files = TestRefs.create(folder.resolve("files.git"), null)) {
-      assertThat(pushToSymbolicRef(refs, ours(refs)))
+    try (TestRefs files = TestRefs.create(folder.resolve("files.git"), null)) {
+      assertThat(pushToSymbolicRef(refs, ours))
           .isEqualTo(pushToSymbolicRef(files, files.repository().getRefDatabase()));
     }
   }
@@ -307,9 +263,8 @@ class TableRefUpdateTest {
   /** HEAD stays, as with JGit, and its log has what it was before. */
   @Test
   void headIsSetToTheZeroIdAsByJGit() throws Exception {
-    try (TestRefs refs = create("ours.git");
-        TestRefs others = create("jgit.git")) {
-      List<String> shown = setHeadToZero(refs, ours(refs));
+    try (TestRefs others = create("jgit.git")) {
+      List<String> shown = setHeadToZero(refs, ours);
       assertThat(shown).isEqualTo(setHeadToZero(others, jgit(others)));
       assertThat(shown.get(0)).contains(ObjectId.zeroId().name());
     }
@@ -331,93 +286,80 @@ class TableRefUpdateTest {
   /** JGit alone closes its tables, and cannot update anything from then on. */
   @Test
   void anInterruptedThreadUpdates() throws Exception {
-    try (TestRefs refs = create("r.git")) {
-      RefDatabase ours = ours(refs);
-      if (RefsParity.IS_NEWEST_JGIT) {
-        // It reads no object in an interrupted thread, and so makes no update; others are made.
-        Thread.currentThread().interrupt();
-        ObjectId id = refs.commits().get(0);
-        assertThrows(InterruptedIOException.class, () -> update(ours, "refs/heads/a", id));
-        boolean unused = Thread.interrupted();
-        assertThat(update(ours, "refs/heads/a", id)).isEqualTo(RefUpdate.Result.NEW);
-        return;
-      }
-      for (int i = 0; i < 3; i++) {
-        Thread.currentThread().interrupt();
-        RefUpdate.Result result = update(ours, "refs/heads/" + i, refs.commits().get(0));
-        assertThat(Thread.interrupted()).isTrue();
-        assertThat(result).isEqualTo(RefUpdate.Result.NEW);
-      }
+    if (RefsParity.IS_NEWEST_JGIT) {
+      // It reads no object in an interrupted thread, and so makes no update; others are made.
+      Thread.currentThread().interrupt();
+      ObjectId id = refs.commits().get(0);
+      assertThrows(InterruptedIOException.class, () -> TestRefs.update(ours, "refs/heads/a", id));
+      boolean unused = Thread.interrupted();
+      assertThat(TestRefs.update(ours, "refs/heads/a", id)).isEqualTo(RefUpdate.Result.NEW);
+      return;
+    }
+    for (int i = 0; i < 3; i++) {
+      Thread.currentThread().interrupt();
+      RefUpdate.Result result = TestRefs.update(ours, "refs/heads/" + i, refs.commits().get(0));
+      assertThat(Thread.interrupted()).isTrue();
+      assertThat(result).isEqualTo(RefUpdate.Result.NEW);
     }
   }
 
   /** As an SSH client that goes away interrupts its command. */
   @Test
   void aReaderOfReflogsMayBeInterrupted() throws Exception {
-    try (TestRefs refs = create("r.git")) {
-      RefDatabase ours = ours(refs);
-      create(refs, ours, false, "refs/heads/a");
-      Thread.currentThread().interrupt();
-      List<ReflogEntry> entries = ours.getReflogReader("refs/heads/a").getReverseEntries();
-      assertThat(Thread.interrupted()).isTrue();
-      assertThat(entries).hasSize(1);
-      create(refs, ours, false, "refs/heads/b");
-    }
+    create(refs, ours, false, "refs/heads/a");
+    Thread.currentThread().interrupt();
+    List<ReflogEntry> entries = ours.getReflogReader("refs/heads/a").getReverseEntries();
+    assertThat(Thread.interrupted()).isTrue();
+    assertThat(entries).hasSize(1);
+    create(refs, ours, false, "refs/heads/b");
   }
 
   /** A listener is called with JGit's lock. JGit may refuse its update, but nothing hangs. */
   @Test
   void aListenerThatUpdatesRefsDoesNotHang() throws Exception {
-    try (TestRefs refs = create("r.git")) {
-      RefDatabase ours = ours(refs);
-      List<String> updated = new ArrayList<>();
-      refs.repository()
-          .getListenerList()
-          .addRefsChangedListener(
-              event -> {
-                if (updated.isEmpty()) {
-                  updated.add("refs/heads/b");
-                  try {
-                    updated.add(update(ours, "refs/heads/b", refs.commits().get(0)).toString());
-                  } catch (IOException e) {
-                    throw new UncheckedIOException(e);
-                  }
+    List<String> updated = new ArrayList<>();
+    refs.repository()
+        .getListenerList()
+        .addRefsChangedListener(
+            event -> {
+              if (updated.isEmpty()) {
+                updated.add("refs/heads/b");
+                try {
+                  updated.add(
+                      TestRefs.update(ours, "refs/heads/b", refs.commits().get(0)).toString());
+                } catch (IOException e) {
+                  throw new UncheckedIOException(e);
                 }
-              });
-      assertThat(update(ours, "refs/heads/a", refs.commits().get(0)))
-          .isEqualTo(RefUpdate.Result.NEW);
-      assertThat(updated).hasSize(2);
-      assertThat(ours.exactRef("refs/heads/a")).isNotNull();
-    }
+              }
+            });
+    assertThat(TestRefs.update(ours, "refs/heads/a", refs.commits().get(0)))
+        .isEqualTo(RefUpdate.Result.NEW);
+    assertThat(updated).hasSize(2);
+    assertThat(ours.exactRef("refs/heads/a")).isNotNull();
   }
 
   /** What somebody else has made is not reported as made by an update that has failed. */
   @Test
   void anUpdateThatWasNotMadeIsRefused() throws Exception {
-    try (TestRefs refs = create("r.git")) {
-      RefDatabase ours = ours(refs);
-      ObjectId first = refs.commits().get(0);
-      ObjectId second = refs.commits().get(1);
-      create(refs, ours, true, "refs/heads/a", "refs/heads/b");
-      assertThat(
-              TestRefs.batch(
-                  refs.repository(), ours, new ReceiveCommand(first, second, "refs/heads/a")))
-          .isTrue();
-      // An old object that there is not has JGit fail before it looks for the ref.
-      ReceiveCommand stale =
-          new ReceiveCommand(
-              ObjectId.fromString("1234567890123456789012345678901234567890"),
-              second,
-              "refs/heads/a");
-      BatchRefUpdate batch = ours.newBatchUpdate();
-      batch.setAllowNonFastForwards(false);
-      batch.addCommand(stale);
-      try (RevWalk walk = new RevWalk(refs.repository())) {
-        batch.execute(walk, NullProgressMonitor.INSTANCE);
-      }
-      assertThat(stale.getResult()).isEqualTo(ReceiveCommand.Result.LOCK_FAILURE);
-      assertThat(refs.lockFiles()).isEmpty();
-    }
+    ObjectId first = refs.commits().get(0);
+    ObjectId second = refs.commits().get(1);
+    create(refs, ours, true, "refs/heads/a", "refs/heads/b");
+    assertThat(
+            TestRefs.batch(
+                refs.repository(), ours, new ReceiveCommand(first, second, "refs/heads/a")))
+        .isTrue();
+    // An old object that there is not has JGit fail before it looks for the ref.
+    ReceiveCommand stale =
+        new ReceiveCommand(
+            ObjectId.fromString("1234567890123456789012345678901234567890"),
+            second,
+            "refs/heads/a");
+    BatchRefUpdate batch = ours.newBatchUpdate();
+    batch.setAllowNonFastForwards(false);
+    batch.addCommand(stale);
+    TestRefs.execute(refs.repository(), batch);
+    assertThat(stale.getResult()).isEqualTo(ReceiveCommand.Result.LOCK_FAILURE);
+    assertThat(refs.lockFiles()).isEmpty();
   }
 
   private static void create(TestRefs refs, RefDatabase by, boolean asBatch, String... names)
@@ -428,18 +370,11 @@ class TableRefUpdateTest {
       if (asBatch) {
         commands.add(new ReceiveCommand(ObjectId.zeroId(), id, name));
       } else {
-        assertThat(update(by, name, id)).isEqualTo(RefUpdate.Result.NEW);
+        assertThat(TestRefs.update(by, name, id)).isEqualTo(RefUpdate.Result.NEW);
       }
     }
     assertThat(TestRefs.batch(refs.repository(), by, commands.toArray(ReceiveCommand[]::new)))
         .isTrue();
-  }
-
-  private static RefUpdate.Result update(RefDatabase by, String name, ObjectId id)
-      throws IOException {
-    RefUpdate update = by.newUpdate(name, false);
-    update.setNewObjectId(id);
-    return update.update();
   }
 
   private static String change(TestRefs refs, RefDatabase by, Random random) throws IOException {

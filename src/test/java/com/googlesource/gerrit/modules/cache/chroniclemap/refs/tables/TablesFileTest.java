@@ -29,12 +29,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import org.eclipse.jgit.internal.storage.file.FileReftableDatabase;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
@@ -173,44 +169,5 @@ class TablesFileTest {
     }
     assertThat(first.get().contains("refs/heads/new")).isFalse();
     assertThat(second.get().contains("refs/heads/new")).isTrue();
-  }
-
-  /** JGit compacts after each update, and the tables that it replaces are deleted at once. */
-  @Test
-  void readersMissNothingWhileTablesAreCompacted() throws Exception {
-    AtomicBoolean isOver = new AtomicBoolean();
-    ExecutorService threads = Executors.newFixedThreadPool(2);
-    try {
-      List<Future<Integer>> readers = new ArrayList<>();
-      for (int i = 0; i < 2; i++) {
-        readers.add(
-            threads.submit(
-                () -> {
-                  int reads = 0;
-                  while (!isOver.get()) {
-                    file.changed();
-                    TableStack stack = file.stack(false);
-                    assertThat(stack.exactRef(ALWAYS)).isNotNull();
-                    assertThat(stack.refs("refs/changes/00/")).hasSize(MANY / 100);
-                    reads++;
-                  }
-                  return reads;
-                }));
-      }
-      for (int i = 0; i < 200; i++) {
-        update("refs/heads/b" + i % 7, i % 5);
-        if (i % 20 == 0) {
-          jgit().compactFully();
-        }
-      }
-      isOver.set(true);
-      for (Future<Integer> reader : readers) {
-        assertThat(reader.get()).isGreaterThan(0);
-      }
-    } finally {
-      isOver.set(true);
-      threads.shutdown();
-      assertThat(threads.awaitTermination(1, TimeUnit.MINUTES)).isTrue();
-    }
   }
 }

@@ -21,6 +21,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.InMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsComparison;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.Threads;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -35,13 +36,9 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.LongAdder;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.zip.CRC32;
 import org.eclipse.jgit.api.PackRefsCommand;
 import org.eclipse.jgit.internal.JGitText;
@@ -57,6 +54,7 @@ import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.transport.ReceiveCommand;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -70,9 +68,11 @@ class TablesOfGitTest {
 
   private final JGitFallbacks failures = new JGitFallbacks();
 
-  private TestRefs create(int blockSize, int restarts, boolean hasObjects) throws IOException {
-    return TestRefs.createReftable(
-        folder.resolve("r.git"),
+  @AutoClose private TestRefs refs;
+  private RefDatabase ours;
+
+  private void create(int blockSize, int restarts, boolean hasObjects) throws IOException {
+    create(
         Map.of(
             "reftable.blockSize", blockSize,
             "reftable.restartInterval", restarts,
@@ -80,12 +80,13 @@ class TablesOfGitTest {
             "reftable.autoRefresh", true));
   }
 
-  private RefDatabase ours(TestRefs refs) {
-    FileReftableDatabase jgit = (FileReftableDatabase) refs.repository().getRefDatabase();
-    return new TableRefDatabase(refs.repository(), jgit, new LongAdder(), failures);
+  /** By JGit's default settings its own stack does not see what others write. */
+  private void create(Map<String, ?> config) throws IOException {
+    refs = TestRefs.createReftable(folder.resolve("r.git"), config);
+    ours = refs.tables(failures);
   }
 
-  private static void git(TestRefs refs, String input, String... arguments) throws Exception {
+  private void git(String input, String... arguments) throws Exception {
     TestRefs.Output output = refs.tryGitWith(input, arguments);
     assertWithMessage(output.text()).that(output.status()).isEqualTo(0);
   }
@@ -96,26 +97,22 @@ class TablesOfGitTest {
   @ValueSource(longs = {1, 2, 3, 4, 5, 6})
   void randomSteps(long seed) throws Exception {
     Random random = new Random(seed);
-    try (TestRefs refs =
-        create(256 << random.nextInt(6), 2 + random.nextInt(20), random.nextBoolean())) {
-      RefDatabase ours = ours(refs);
-      RefDatabase peer = refs.peerRepository().getRefDatabase();
-      RefsComparison comparison = new RefsComparison(refs, peer);
-      int done = 0;
-      for (int step = 0; step < 50; step++) {
-        TestRefs.Output output = change(refs, ours, random);
-        done += output.status() == 0 ? 1 : 0;
-        String what = "seed " + seed + ", step " + step + ": " + output;
-        comparison.compare(what, ours);
-        assertWithMessage(what).that(idsOf(ours.getRefs())).isEqualTo(refs.refsOfGit());
-      }
-      assertThat(done).isGreaterThan(20);
-      assertThat(failures.count.sum()).isEqualTo(0);
+    create(256 << random.nextInt(6), 2 + random.nextInt(20), random.nextBoolean());
+    RefDatabase peer = refs.peerRepository().getRefDatabase();
+    RefsComparison comparison = new RefsComparison(refs, peer);
+    int done = 0;
+    for (int step = 0; step < 50; step++) {
+      TestRefs.Output output = change(random);
+      done += output.status() == 0 ? 1 : 0;
+      String what = "seed " + seed + ", step " + step + ": " + output;
+      comparison.compare(what, ours);
+      assertWithMessage(what).that(idsOf(ours.getRefs())).isEqualTo(refs.refsOfGit());
     }
+    assertThat(done).isGreaterThan(20);
+    assertThat(failures.count.sum()).isEqualTo(0);
   }
 
-  private static TestRefs.Output change(TestRefs refs, RefDatabase ours, Random random)
-      throws Exception {
+  private TestRefs.Output change(Random random) throws Exception {
     String name = TableRefDatabaseTest.anyName(random);
     ObjectId id = (random.nextBoolean() ? refs.commits() : refs.tags()).get(random.nextInt(5));
     return switch (random.nextInt(10)) {
@@ -168,42 +165,39 @@ class TablesOfGitTest {
   })
   void manyRefs(int blockSize, int restarts, int count, boolean hasObjects) throws Exception {
     Random random = new Random(count);
-    try (TestRefs refs = create(blockSize, restarts, hasObjects)) {
-      RefDatabase ours = ours(refs);
-      List<ObjectId> commits = refs.manyCommits(50);
-      TreeMap<String, String> expected = new TreeMap<>();
-      for (int round = 0; round < 3; round++) {
-        StringBuilder input = new StringBuilder();
-        for (int i = 0; i < (round == 0 ? count : 60); i++) {
-          String name =
-              String.format(
-                  Locale.ROOT, "refs/changes/%02d/%d/%d", i % 100, i, 1 + random.nextInt(3));
-          // Names from a million, too, whose order by bytes is not that by UTF-16.
-          name += i % 97 == 0 ? "\ud83d\ude00" : i % 89 == 0 ? "\uff5e" : "";
-          String id = commits.get(random.nextInt(commits.size())).name();
-          input.append(String.format(Locale.ROOT, "update %s %s%n", name, id));
-          expected.put(name, id);
-        }
-        git(refs, input.toString(), "update-ref", "--stdin");
-        check(ours, expected, commits);
-        StringBuilder deletions = new StringBuilder();
-        List<String> names = new ArrayList<>(expected.keySet());
-        for (int i = random.nextInt(40); i < names.size(); i += 40) {
-          deletions.append(String.format(Locale.ROOT, "delete %s%n", names.get(i)));
-          expected.remove(names.get(i));
-        }
-        git(refs, deletions.toString(), "update-ref", "--stdin");
-        check(ours, expected, commits);
+    create(blockSize, restarts, hasObjects);
+    List<ObjectId> commits = refs.manyCommits(50);
+    TreeMap<String, String> expected = new TreeMap<>();
+    for (int round = 0; round < 3; round++) {
+      StringBuilder input = new StringBuilder();
+      for (int i = 0; i < (round == 0 ? count : 60); i++) {
+        String name =
+            String.format(
+                Locale.ROOT, "refs/changes/%02d/%d/%d", i % 100, i, 1 + random.nextInt(3));
+        // Names from a million, too, whose order by bytes is not that by UTF-16.
+        name += i % 97 == 0 ? "\ud83d\ude00" : i % 89 == 0 ? "\uff5e" : "";
+        String id = commits.get(random.nextInt(commits.size())).name();
+        input.append(String.format(Locale.ROOT, "update %s %s%n", name, id));
+        expected.put(name, id);
       }
-      git(refs, "", "pack-refs", "--all");
-      check(ours, expected, commits);
-      assertThat(refs.refsOfGit()).isEqualTo(expected);
+      git(input.toString(), "update-ref", "--stdin");
+      check(expected, commits);
+      StringBuilder deletions = new StringBuilder();
+      List<String> names = new ArrayList<>(expected.keySet());
+      for (int i = random.nextInt(40); i < names.size(); i += 40) {
+        deletions.append(String.format(Locale.ROOT, "delete %s%n", names.get(i)));
+        expected.remove(names.get(i));
+      }
+      git(deletions.toString(), "update-ref", "--stdin");
+      check(expected, commits);
     }
+    git("", "pack-refs", "--all");
+    check(expected, commits);
+    assertThat(refs.refsOfGit()).isEqualTo(expected);
     assertThat(failures.count.sum()).isEqualTo(0);
   }
 
-  private static void check(RefDatabase ours, Map<String, String> expected, List<ObjectId> ids)
-      throws IOException {
+  private void check(Map<String, String> expected, List<ObjectId> ids) throws IOException {
     assertThat(idsOf(ours.getRefs())).isEqualTo(expected);
     Map<String, Map<String, String>> byPrefix = new HashMap<>();
     Map<String, Map<String, String>> byId = new HashMap<>();
@@ -230,14 +224,7 @@ class TablesOfGitTest {
 
   // ---- updates while git writes
 
-  /** By JGit's default settings, in which its own stack does not see what others write. */
-  private TestRefs createByDefaults() throws IOException {
-    return TestRefs.createReftable(folder.resolve("r.git"), Map.of());
-  }
-
-  private static boolean isUpdated(
-      TestRefs refs, RefDatabase ours, boolean asBatch, ObjectId from, ObjectId to)
-      throws IOException {
+  private boolean isUpdated(boolean asBatch, ObjectId from, ObjectId to) throws IOException {
     String name = "refs/heads/master";
     if (asBatch) {
       return TestRefs.batch(refs.repository(), ours, new ReceiveCommand(from, to, name));
@@ -284,7 +271,7 @@ class TablesOfGitTest {
   }
 
   /** Adds such a table as the newest one, and returns its file. */
-  private static Path addTableThatJGitMisreads(TestRefs refs, ObjectId id) throws Exception {
+  private Path addTableThatJGitMisreads(ObjectId id) throws Exception {
     Path list = refs.folder().resolve("reftable/tables.list");
     Path table = list.resolveSibling("0x0000000003e8-0x0000000003e8-00000000.ref");
     Files.write(table, tableThatJGitMisreads(/* index= */ 1000, id));
@@ -295,45 +282,42 @@ class TablesOfGitTest {
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void refsAreUpdatedThoughJGitTakesALogForRefs(boolean packs) throws Exception {
-    try (TestRefs refs = create(256, 16, true)) {
-      ObjectId id = refs.commits().get(0);
-      git(refs, "", "update-ref", "refs/heads/a", id.name());
-      addTableThatJGitMisreads(refs, id);
-      RefDatabase jgit = refs.peerRepository().getRefDatabase();
-      assertThrows(IOException.class, () -> jgit.exactRef("refs/heads/a"));
-      RefDatabase ours = ours(refs);
-      assertThat(ours.exactRef("refs/heads/a").getObjectId()).isEqualTo(id);
-      if (packs) {
-        ours.packRefs(NullProgressMonitor.INSTANCE, new PackRefsCommand(refs.repository()));
-      }
-      RefUpdate update = ours.newUpdate("refs/heads/b", false);
-      update.setNewObjectId(id);
-      assertThat(update.update()).isEqualTo(RefUpdate.Result.NEW);
-      assertThat(jgit.exactRef("refs/heads/b").getObjectId()).isEqualTo(id);
-      assertThat(idsOf(ours.getRefs())).isEqualTo(refs.refsOfGit());
+    create(256, 16, true);
+    ObjectId id = refs.commits().get(0);
+    git("", "update-ref", "refs/heads/a", id.name());
+    addTableThatJGitMisreads(id);
+    RefDatabase jgit = refs.peerRepository().getRefDatabase();
+    assertThrows(IOException.class, () -> jgit.exactRef("refs/heads/a"));
+    assertThat(ours.exactRef("refs/heads/a").getObjectId()).isEqualTo(id);
+    if (packs) {
+      ours.packRefs(NullProgressMonitor.INSTANCE, new PackRefsCommand(refs.repository()));
     }
+    RefUpdate update = ours.newUpdate("refs/heads/b", false);
+    update.setNewObjectId(id);
+    assertThat(update.update()).isEqualTo(RefUpdate.Result.NEW);
+    assertThat(jgit.exactRef("refs/heads/b").getObjectId()).isEqualTo(id);
+    assertThat(idsOf(ours.getRefs())).isEqualTo(refs.refsOfGit());
   }
 
   /** Another process, which compacts as well, keeps JGit from the compaction that would help. */
   @Test
   void anUpdateWaitsForTheCompactionThatOthersPrevent() throws Exception {
-    try (TestRefs refs = create(256, 16, true)) {
-      ObjectId id = refs.commits().get(0);
-      git(refs, "", "update-ref", "refs/heads/a", id.name());
-      Path table = addTableThatJGitMisreads(refs, id);
-      Path lock = Files.createFile(table.resolveSibling(table.getFileName() + ".lock"));
-      RefUpdate update = ours(refs).newUpdate("refs/heads/b", false);
-      update.setNewObjectId(id);
-      FutureTask<RefUpdate.Result> updated = new FutureTask<>(update::update);
-      Thread thread = Thread.ofPlatform().daemon().start(updated);
-      while (thread.isAlive() && !isPausing(thread)) {
-        Thread.onSpinWait();
-      }
-      Files.delete(lock);
-      assertThat(updated.get()).isEqualTo(RefUpdate.Result.NEW);
-      RefDatabase jgit = refs.peerRepository().getRefDatabase();
-      assertThat(jgit.exactRef("refs/heads/b").getObjectId()).isEqualTo(id);
+    create(256, 16, true);
+    ObjectId id = refs.commits().get(0);
+    git("", "update-ref", "refs/heads/a", id.name());
+    Path table = addTableThatJGitMisreads(id);
+    Path lock = Files.createFile(table.resolveSibling(table.getFileName() + ".lock"));
+    RefUpdate update = ours.newUpdate("refs/heads/b", false);
+    update.setNewObjectId(id);
+    FutureTask<RefUpdate.Result> updated = new FutureTask<>(update::update);
+    Thread thread = Thread.ofPlatform().daemon().start(updated);
+    while (thread.isAlive() && !isPausing(thread)) {
+      Thread.onSpinWait();
     }
+    Files.delete(lock);
+    assertThat(updated.get()).isEqualTo(RefUpdate.Result.NEW);
+    RefDatabase jgit = refs.peerRepository().getRefDatabase();
+    assertThat(jgit.exactRef("refs/heads/b").getObjectId()).isEqualTo(id);
   }
 
   private static boolean isPausing(Thread thread) {
@@ -344,161 +328,124 @@ class TablesOfGitTest {
   /** A table of reflogs alone, as {@code git gc} writes it. */
   @Test
   void aTableWithoutRefsIsReadPast() throws Exception {
-    try (TestRefs refs = create(256, 16, true)) {
-      git(refs, "", "config", "core.logAllRefUpdates", "always");
-      StringBuilder input = new StringBuilder();
-      for (int i = 0; i < 200; i++) {
-        input.append("update refs/heads/" + i + " " + refs.commits().get(0).name() + "\n");
-      }
-      git(refs, input.toString(), "update-ref", "--stdin");
-      git(refs, "", "pack-refs", "--all");
-      git(refs, "", "reflog", "expire", "--expire=now", "--all");
-      Path folder = refs.folder().resolve("reftable");
-      byte[] last =
-          Files.readAllBytes(
-              folder.resolve(Files.readAllLines(folder.resolve("tables.list")).getLast()));
-      int headerBytes = 24;
-      assertThat(last[headerBytes]).isEqualTo((byte) 'g');
-      RefDatabase ours = ours(refs);
-      assertThat(idsOf(ours.getRefs())).isEqualTo(refs.refsOfGit());
-      assertThat(ours.exactRef("HEAD")).isNull();
-      assertThat(ours.exactRef("refs/heads/7").getObjectId()).isEqualTo(refs.commits().get(0));
-      assertThat(failures.count.sum()).isEqualTo(0);
+    create(256, 16, true);
+    git("", "config", "core.logAllRefUpdates", "always");
+    StringBuilder input = new StringBuilder();
+    for (int i = 0; i < 200; i++) {
+      input.append("update refs/heads/" + i + " " + refs.commits().get(0).name() + "\n");
     }
+    git(input.toString(), "update-ref", "--stdin");
+    git("", "pack-refs", "--all");
+    git("", "reflog", "expire", "--expire=now", "--all");
+    Path folder = refs.folder().resolve("reftable");
+    byte[] last =
+        Files.readAllBytes(
+            folder.resolve(Files.readAllLines(folder.resolve("tables.list")).getLast()));
+    int headerBytes = 24;
+    assertThat(last[headerBytes]).isEqualTo((byte) 'g');
+    assertThat(idsOf(ours.getRefs())).isEqualTo(refs.refsOfGit());
+    assertThat(ours.exactRef("HEAD")).isNull();
+    assertThat(ours.exactRef("refs/heads/7").getObjectId()).isEqualTo(refs.commits().get(0));
+    assertThat(failures.count.sum()).isEqualTo(0);
   }
 
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void anUpdateIsRefusedOnlyIfItsRefHasChanged(boolean asBatch) throws Exception {
-    try (TestRefs refs = createByDefaults()) {
-      RefDatabase ours = ours(refs);
-      List<ObjectId> ids = refs.commits();
-      assertThat(isUpdated(refs, ours, asBatch, ObjectId.zeroId(), ids.get(0))).isTrue();
-      git(refs, "", "update-ref", "refs/heads/other", ids.get(1).name());
-      assertThat(isUpdated(refs, ours, asBatch, ids.get(0), ids.get(1))).isTrue();
-      git(refs, "", "update-ref", "refs/heads/master", ids.get(2).name());
-      assertThat(isUpdated(refs, ours, asBatch, ids.get(1), ids.get(3))).isFalse();
-      assertThat(ours.exactRef("refs/heads/master").getObjectId()).isEqualTo(ids.get(2));
-      assertThat(isUpdated(refs, ours, asBatch, ids.get(2), ids.get(3))).isTrue();
-      assertThat(refs.refsOfGit())
-          .containsExactly(
-              "refs/heads/master", ids.get(3).name(), "refs/heads/other", ids.get(1).name());
-    }
+    create(Map.of());
+    List<ObjectId> ids = refs.commits();
+    assertThat(isUpdated(asBatch, ObjectId.zeroId(), ids.get(0))).isTrue();
+    git("", "update-ref", "refs/heads/other", ids.get(1).name());
+    assertThat(isUpdated(asBatch, ids.get(0), ids.get(1))).isTrue();
+    git("", "update-ref", "refs/heads/master", ids.get(2).name());
+    assertThat(isUpdated(asBatch, ids.get(1), ids.get(3))).isFalse();
+    assertThat(ours.exactRef("refs/heads/master").getObjectId()).isEqualTo(ids.get(2));
+    assertThat(isUpdated(asBatch, ids.get(2), ids.get(3))).isTrue();
+    assertThat(refs.refsOfGit())
+        .containsExactly(
+            "refs/heads/master", ids.get(3).name(), "refs/heads/other", ids.get(1).name());
   }
 
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void aLockedListIsWaitedFor(boolean asBatch) throws Exception {
-    try (TestRefs refs = createByDefaults()) {
-      RefDatabase ours = ours(refs);
-      ObjectId id = refs.commits().get(0);
-      Path lock = Files.createFile(refs.folder().resolve("reftable/tables.list.lock"));
-      assertThat(isUpdated(refs, ours, asBatch, ObjectId.zeroId(), id)).isFalse();
-      FutureTask<Boolean> update =
-          new FutureTask<>(() -> isUpdated(refs, ours, asBatch, ObjectId.zeroId(), id));
-      Thread thread = new Thread(update);
-      thread.start();
-      // It pauses when it has found the lock.
-      while (thread.getState() != Thread.State.TIMED_WAITING && !update.isDone()) {
-        Thread.onSpinWait();
-      }
-      Files.delete(lock);
-      assertThat(update.get()).isTrue();
+    create(Map.of());
+    ObjectId id = refs.commits().get(0);
+    Path lock = Files.createFile(refs.folder().resolve("reftable/tables.list.lock"));
+    assertThat(isUpdated(asBatch, ObjectId.zeroId(), id)).isFalse();
+    FutureTask<Boolean> update = new FutureTask<>(() -> isUpdated(asBatch, ObjectId.zeroId(), id));
+    Thread thread = new Thread(update);
+    thread.start();
+    // It pauses when it has found the lock.
+    while (thread.getState() != Thread.State.TIMED_WAITING && !update.isDone()) {
+      Thread.onSpinWait();
     }
+    Files.delete(lock);
+    assertThat(update.get()).isTrue();
   }
 
   /** Pushes name the id that they replace. */
   @Test
   void noUpdateIsRefusedBesideALoopOfGit() throws Exception {
-    try (TestRefs refs = createByDefaults()) {
-      RefDatabase ours = ours(refs);
-      AtomicBoolean isOver = new AtomicBoolean();
-      ExecutorService threads = Executors.newFixedThreadPool(1);
-      try {
-        Future<String> git =
-            threads.submit(
-                () -> {
-                  String last = null;
-                  for (int i = 0; !isOver.get(); i++) {
-                    // Git may be refused: it waits for a tenth of a second.
-                    String id = refs.commits().get(i % 5).name();
-                    if (refs.tryGit("update-ref", "refs/heads/other", id).status() == 0) {
-                      last = id;
-                    }
-                    if (i % 7 == 6) {
-                      TestRefs.Output unused = refs.tryGit("pack-refs", "--all");
-                    }
-                  }
-                  return last;
-                });
-        ObjectId now = ObjectId.zeroId();
-        for (int i = 0; i < 100; i++) {
-          ObjectId next = refs.commits().get(i % 5);
-          assertThat(isUpdated(refs, ours, i % 2 == 0, now, next)).isTrue();
-          now = next;
-        }
-        isOver.set(true);
-        String last = git.get();
-        assertThat(refs.refsOfGit())
-            .containsExactly("refs/heads/master", now.name(), "refs/heads/other", last);
-      } finally {
-        isOver.set(true);
-        threads.shutdown();
-        assertThat(threads.awaitTermination(1, TimeUnit.MINUTES)).isTrue();
-      }
-    }
+    create(Map.of());
+    AtomicInteger loops = new AtomicInteger();
+    AtomicReference<String> last = new AtomicReference<>();
+    AtomicReference<ObjectId> now = new AtomicReference<>(ObjectId.zeroId());
+    Threads.meanwhile(
+        1,
+        thread -> {
+          int i = loops.getAndIncrement();
+          // Git may be refused: it waits for a tenth of a second.
+          String id = refs.commits().get(i % 5).name();
+          if (refs.tryGit("update-ref", "refs/heads/other", id).status() == 0) {
+            last.set(id);
+          }
+          if (i % 7 == 6) {
+            TestRefs.Output unused = refs.tryGit("pack-refs", "--all");
+          }
+        },
+        () -> {
+          for (int i = 0; i < 100; i++) {
+            ObjectId next = refs.commits().get(i % 5);
+            assertThat(isUpdated(i % 2 == 0, now.get(), next)).isTrue();
+            now.set(next);
+          }
+        });
+    assertThat(refs.refsOfGit())
+        .containsExactly("refs/heads/master", now.get().name(), "refs/heads/other", last.get());
   }
 
   // ---- compaction
 
   @Test
   void readersMissNothingWhileGitAndJGitCompact() throws Exception {
-    try (TestRefs refs = create(1024, 16, true)) {
-      RefDatabase ours = ours(refs);
-      StringBuilder input = new StringBuilder();
-      String id = refs.commits().get(0).name();
-      for (int i = 0; i < 3000; i++) {
-        input.append(
-            String.format(Locale.ROOT, "create refs/changes/%02d/%d/1 %s%n", i % 100, i, id));
-      }
-      git(refs, input.toString(), "update-ref", "--stdin");
-      AtomicBoolean isOver = new AtomicBoolean();
-      ExecutorService threads = Executors.newFixedThreadPool(2);
-      try {
-        List<Future<Integer>> readers = new ArrayList<>();
-        for (int i = 0; i < 2; i++) {
-          readers.add(threads.submit(() -> read(ours, isOver)));
-        }
-        FileReftableDatabase jgit = (FileReftableDatabase) refs.peerRepository().getRefDatabase();
-        for (int i = 0; i < 60; i++) {
-          git(refs, "", "update-ref", "refs/heads/b" + i % 7, refs.commits().get(i % 5).name());
-          if (i % 3 == 0) {
-            jgit.refresh();
-            jgit.compactFully();
-          } else if (i % 3 == 1) {
-            git(refs, "", "pack-refs", "--all");
+    create(1024, 16, true);
+    StringBuilder input = new StringBuilder();
+    String id = refs.commits().get(0).name();
+    for (int i = 0; i < 3000; i++) {
+      input.append(
+          String.format(Locale.ROOT, "create refs/changes/%02d/%d/1 %s%n", i % 100, i, id));
+    }
+    git(input.toString(), "update-ref", "--stdin");
+    FileReftableDatabase jgit = (FileReftableDatabase) refs.peerRepository().getRefDatabase();
+    Threads.meanwhile(
+        2,
+        thread -> {
+          assertThat(ours.exactRef("refs/changes/07/7/1")).isNotNull();
+          assertThat(ours.getRefsByPrefix("refs/changes/00/")).hasSize(30);
+        },
+        () -> {
+          for (int i = 0; i < 60; i++) {
+            String name = "refs/heads/b" + i % 7;
+            git("", "update-ref", name, refs.commits().get(i % 5).name());
+            if (i % 3 == 0) {
+              jgit.refresh();
+              jgit.compactFully();
+            } else if (i % 3 == 1) {
+              git("", "pack-refs", "--all");
+            }
           }
-        }
-        isOver.set(true);
-        for (Future<Integer> reader : readers) {
-          assertThat(reader.get()).isGreaterThan(0);
-        }
-      } finally {
-        isOver.set(true);
-        threads.shutdown();
-        assertThat(threads.awaitTermination(1, TimeUnit.MINUTES)).isTrue();
-      }
-      assertThat(failures.count.sum()).isEqualTo(0);
-    }
-  }
-
-  private static int read(RefDatabase ours, AtomicBoolean isOver) throws IOException {
-    int reads = 0;
-    while (!isOver.get()) {
-      assertThat(ours.exactRef("refs/changes/07/7/1")).isNotNull();
-      assertThat(ours.getRefsByPrefix("refs/changes/00/")).hasSize(30);
-      reads++;
-    }
-    return reads;
+        });
+    assertThat(failures.count.sum()).isEqualTo(0);
   }
 }
