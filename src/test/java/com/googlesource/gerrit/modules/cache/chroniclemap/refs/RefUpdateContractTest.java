@@ -211,10 +211,8 @@ class RefUpdateContractTest extends RefsParity {
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void syncsToDiskIfTold(boolean sync) throws Exception {
-    both(
-        script(
-            "config core.fsyncRefFiles %s; update a A; update a B; link HEAD a; pack; delete a"
-                .formatted(sync)));
+    String steps = "; update a A; update a B; link HEAD a; pack; delete a";
+    both(script("config core.fsyncRefFiles " + sync + steps));
   }
 
   // ---- names

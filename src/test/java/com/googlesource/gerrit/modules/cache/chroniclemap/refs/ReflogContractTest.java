@@ -123,12 +123,9 @@ class ReflogContractTest extends RefsParity {
       })
   void ofABatch(String options) throws Exception {
     for (boolean atomic : new boolean[] {true, false}) {
+      String batch = ": a A>B, back B>A, new 0>A, gone A>0, refs/changes/01/1/meta 0>A";
       logs(
-          script(
-                  """
-                  batch force %s: a A>B, back B>A, new 0>A, gone A>0, refs/changes/01/1/meta 0>A
-                  """
-                      .formatted(options))
+          script("batch force " + options + batch)
               .after(LOGGED_AND_NOT)
               .with(RefsScript.Stored.LOOSE, atomic));
       folder = folder.resolve("next");
