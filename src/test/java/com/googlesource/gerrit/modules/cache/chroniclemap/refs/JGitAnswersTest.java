@@ -35,9 +35,15 @@ import java.util.SortedMap;
 import java.util.TreeSet;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
+import org.eclipse.jgit.lib.BatchRefUpdate;
+import org.eclipse.jgit.lib.Constants;
+import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.ObjectInserter;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.RefUpdate;
+import org.eclipse.jgit.revwalk.RevWalk;
+import org.eclipse.jgit.transport.ReceiveCommand;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -320,5 +326,35 @@ class JGitAnswersTest {
     request.refresh();
     assertThat(request.exactRef("refs/heads/a")).isNull();
     assertThat(request.exactRef("refs/heads/b")).isNotNull();
+  }
+
+  /** JGit writes the batch, as the file is broken, and not by the database that the request reads. */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2})
+  void aRequestSeesItsBatchThatIsLeftToJGit(int size) throws Exception {
+    trust("never");
+    ObjectId id;
+    try (ObjectInserter inserter = repository.newObjectInserter()) {
+      id = inserter.insert(Constants.OBJ_BLOB, new byte[] {1});
+      inserter.flush();
+    }
+    pack("refs/heads/a", "refs/heads/b", "refs/heads/b");
+    Files.writeString(
+        file.file.toPath(), Files.readString(file.file.toPath()).replace(ID, id.name()));
+    RefDatabase request = own.forRequest();
+    BatchRefUpdate batch = request.newBatchUpdate().setAtomic(true);
+    assertThat(request.exactRef("refs/heads/a")).isNotNull();
+    batch.addCommand(
+        List.of(
+                new ReceiveCommand(id, ObjectId.zeroId(), "refs/heads/a"),
+                new ReceiveCommand(ObjectId.zeroId(), id, "refs/heads/c"))
+            .subList(0, size));
+    try (RevWalk walk = new RevWalk(repository)) {
+      batch.execute(walk, NullProgressMonitor.INSTANCE);
+    }
+    assertThat(batch.getCommands().get(0).getResult()).isEqualTo(ReceiveCommand.Result.OK);
+    assertThat(own.exactRef("refs/heads/a")).isNull();
+    assertThat(request.exactRef("refs/heads/a")).isNull();
+    assertThat(request.exactRef("refs/heads/c") != null).isEqualTo(size == 2);
   }
 }
