@@ -357,7 +357,7 @@ public final class FileRefDatabase extends RefDatabase {
 
   @Override
   public RefUpdate newUpdate(String name, boolean detach) throws IOException {
-    RefUpdate own = context.newUpdate(name, detach, shared);
+    RefUpdate own = context.newUpdate(name, detach, shared, this::requireRead);
     if (own == null) {
       return jgitToWrite().newUpdate(name, detach);
     }
@@ -373,7 +373,7 @@ public final class FileRefDatabase extends RefDatabase {
 
   @Override
   public BatchRefUpdate newBatchUpdate() {
-    BatchRefUpdate own = context.newBatchUpdate(shared);
+    BatchRefUpdate own = context.newBatchUpdate(shared, this::requireRead);
     if (own == null) {
       return jgitToWrite().newBatchUpdate();
     }

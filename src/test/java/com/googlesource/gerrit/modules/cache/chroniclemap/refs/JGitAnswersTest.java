@@ -328,7 +328,9 @@ class JGitAnswersTest {
     assertThat(request.exactRef("refs/heads/b")).isNotNull();
   }
 
-  /** JGit writes the batch, as the file is broken, and not by the database that the request reads. */
+  /**
+   * JGit writes the batch, as the file is broken, and not by the database that the request reads.
+   */
   @ParameterizedTest
   @ValueSource(ints = {1, 2})
   void aRequestSeesItsBatchThatIsLeftToJGit(int size) throws Exception {

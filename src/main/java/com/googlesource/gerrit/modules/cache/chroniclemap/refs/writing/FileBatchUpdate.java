@@ -60,15 +60,26 @@ final class FileBatchUpdate extends BatchRefUpdate {
 
   private final UpdateContext context;
   private final RepositoryFiles refs;
+  private final Runnable afterwards;
 
-  FileBatchUpdate(UpdateContext context, RefDatabase database) {
+  FileBatchUpdate(UpdateContext context, RefDatabase database, Runnable afterwards) {
     super(database);
     this.context = context;
     this.refs = context.refs;
+    this.afterwards = afterwards;
   }
 
   @Override
   public void execute(RevWalk walk, ProgressMonitor monitor, @Nullable List<String> options)
+      throws IOException {
+    try {
+      executePending(walk, monitor, options);
+    } finally {
+      afterwards.run();
+    }
+  }
+
+  private void executePending(RevWalk walk, ProgressMonitor monitor, @Nullable List<String> options)
       throws IOException {
     List<ReceiveCommand> pending = ReceiveCommand.filter(getCommands(), NOT_ATTEMPTED);
     if (!isAtomic() || pending.size() == 1) {

@@ -46,6 +46,7 @@ final class FileRefUpdate extends RefUpdate {
   private final UpdateContext context;
   private final RepositoryFiles refs;
   private final RefDatabase database;
+  private final Runnable afterJGit;
 
   private boolean deletes;
   private boolean dereferences;
@@ -61,11 +62,12 @@ final class FileRefUpdate extends RefUpdate {
   /** JGit's update, if JGit had to make it. */
   @Nullable private RefUpdate byJGit;
 
-  FileRefUpdate(UpdateContext context, Ref ref, RefDatabase database) {
+  FileRefUpdate(UpdateContext context, Ref ref, RefDatabase database, Runnable afterJGit) {
     super(ref);
     this.context = context;
     this.refs = context.refs;
     this.database = database;
+    this.afterJGit = afterJGit;
     setCheckConflicting(false); // the transaction does
   }
 
@@ -123,9 +125,13 @@ final class FileRefUpdate extends RefUpdate {
       byJGit.setRefLogMessage(getRefLogMessage(), isRefLogIncludingResult());
       byJGit.setForceRefLog(isForceRefLog());
       byJGit.setPushCertificate(getPushCertificate());
-      Result result = jgit.of(byJGit);
-      setOldObjectId(byJGit.getOldObjectId());
-      return result;
+      try {
+        Result result = jgit.of(byJGit);
+        setOldObjectId(byJGit.getOldObjectId());
+        return result;
+      } finally {
+        afterJGit.run();
+      }
     }
   }
 

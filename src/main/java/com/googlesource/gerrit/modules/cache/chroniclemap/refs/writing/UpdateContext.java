@@ -194,9 +194,11 @@ public final class UpdateContext {
    * Returns an update of a ref; null if JGit must update it.
    *
    * @param database the update's database, by which JGit looks for HEAD
+   * @param afterJGit is run if JGit had to make the update
    */
   @Nullable
-  public RefUpdate newUpdate(String name, boolean detach, RefDatabase database) throws IOException {
+  public RefUpdate newUpdate(String name, boolean detach, RefDatabase database, Runnable afterJGit)
+      throws IOException {
     if (!isOwn()) {
       return null;
     }
@@ -215,7 +217,7 @@ public final class UpdateContext {
     } else if (!Journal.canName(ref.getLeaf().getName())) {
       return null;
     }
-    FileRefUpdate update = new FileRefUpdate(this, ref, database);
+    FileRefUpdate update = new FileRefUpdate(this, ref, database, afterJGit);
     if (detach && ref.isSymbolic()) {
       update.setDetachingSymbolicRef();
     }
@@ -226,10 +228,11 @@ public final class UpdateContext {
    * Returns an update of several refs; null if JGit must update them.
    *
    * @param database makes the updates of a batch that is not atomic
+   * @param afterwards is run when the batch was executed, perhaps by JGit
    */
   @Nullable
-  public BatchRefUpdate newBatchUpdate(RefDatabase database) {
-    return isOwn() ? new FileBatchUpdate(this, database) : null;
+  public BatchRefUpdate newBatchUpdate(RefDatabase database, Runnable afterwards) {
+    return isOwn() ? new FileBatchUpdate(this, database, afterwards) : null;
   }
 
   /**
