@@ -19,6 +19,8 @@ import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.Threads;
+import com.sun.management.ThreadMXBean;
+import java.lang.management.ManagementFactory;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -98,6 +100,18 @@ class IdIndexTest {
         assertThat(tips(list, ref.getPeeledObjectId())).containsExactly(ref.getName());
       }
     }
+  }
+
+  /** Each new list of a large repository has an index made, so the heap for it counts. */
+  @Test
+  void isMadeWithLittleMoreHeapThanItTakes() {
+    ParsedRefs list = parse(lines(100_000), null);
+    var bean = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+    long before = bean.getCurrentThreadAllocatedBytes();
+    IdIndex index = IdIndex.of(list, memory);
+    long allocated = bean.getCurrentThreadAllocatedBytes() - before;
+    assertThat(index).isNotNull();
+    assertThat(allocated).isLessThan(12L * list.size());
   }
 
   @Test
