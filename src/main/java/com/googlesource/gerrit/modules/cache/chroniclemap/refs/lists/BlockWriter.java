@@ -23,7 +23,7 @@ import java.nio.ByteBuffer;
 final class BlockWriter {
 
   /** The most refs of a chunk. A line has at least 41 bytes and a line feed. */
-  private static final int MAX_COUNT = Chunks.HARD_MAX / 42 + 1;
+  static final int MAX_COUNT = Chunks.HARD_MAX / 42 + 1;
 
   /** The most bytes of ids or entries, which are shorter than their text except for the lengths. */
   private static final int MAX_BYTES = Chunks.HARD_MAX + 4 * MAX_COUNT;

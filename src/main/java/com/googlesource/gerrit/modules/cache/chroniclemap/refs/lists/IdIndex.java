@@ -46,7 +46,8 @@ record IdIndex(LongBuffer entries) {
   /** Makes the index of a list. Returns null if there is no memory for it. */
   @Nullable
   static IdIndex of(ParsedRefs list, ListMemory allocator) {
-    long[] entries = new long[list.size()];
+    // As nearly all lists have fewer tags than an eighth, this is nearly always enough.
+    long[] entries = new long[list.size() + list.size() / 8 + 2 * BlockWriter.MAX_COUNT];
     int count = 0;
     BlockView view = new BlockView();
     for (int block = 0; block < list.blocks(); block++) {
