@@ -36,6 +36,7 @@ import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
@@ -301,6 +302,51 @@ class NestedNamesRaceTest {
       }
       deleteAll();
     }
+  }
+
+  private RefUpdate.Result make(String name, RefDisk disk) throws IOException {
+    RefUpdate update =
+        test.database(test.packedRefs(), disk, UpdateSettings.DEFAULT).newUpdate(name, false);
+    update.setNewObjectId(test.commits().get(0));
+    return update.update();
+  }
+
+  /** If it were looked for after the last of many attempts, it could be deleted by then. */
+  @Test
+  void aRefInThePlaceOfAFolderRefusesAtOnce() throws Exception {
+    Files.writeString(test.folder().resolve(PARENT), test.commits().get(0).name() + "\n");
+    AtomicInteger attempts = new AtomicInteger();
+    RefDisk disk =
+        new RefDisk() {
+          @Override
+          protected void about(String what, Path file) {
+            if (what.equals("make folders") && file.endsWith(PARENT)) {
+              attempts.incrementAndGet();
+            }
+          }
+        };
+    assertThat(make(CHILD, disk)).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
+    assertThat(attempts.get()).isEqualTo(1);
+  }
+
+  /** It is refused as well, but was in the way of the rename. */
+  @Test
+  void theLockBelowOfOneThatIsRefusedRefuses() throws Exception {
+    Path place = test.folder().resolve(PARENT);
+    RefDisk disk =
+        new RefDisk() {
+          @Override
+          protected void about(String what, Path file) throws IOException {
+            if (what.equals("rename") && file.equals(place) && !Files.exists(place)) {
+              Files.createDirectory(place);
+              Files.createFile(place.resolve("y.lock"));
+            } else if (what.equals("link") && file.endsWith("packed-refs.lock")) {
+              MoreFiles.deleteRecursively(place, RecursiveDeleteOption.ALLOW_INSECURE);
+            }
+          }
+        };
+    assertThat(make(PARENT, disk)).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
+    assertThat(Files.exists(place)).isFalse();
   }
 
   private static Thread start(FutureTask<Boolean> task) {
