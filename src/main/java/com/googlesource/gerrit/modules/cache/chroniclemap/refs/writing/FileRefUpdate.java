@@ -20,6 +20,7 @@ import com.google.common.base.Joiner;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RepositoryFiles;
 import java.io.IOException;
+import java.nio.file.DirectoryNotEmptyException;
 import java.util.List;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.internal.storage.file.ReflogWriter;
@@ -227,8 +228,10 @@ final class FileRefUpdate extends RefUpdate {
     try {
       transaction.run();
     } catch (IOException e) {
-      if (!deletes && refs.paths.loose(name).isDirectory()) {
-        return Result.LOCK_FAILURE; // others have made a folder of this name, with refs in it
+      if (!deletes
+          && (e instanceof DirectoryNotEmptyException || refs.paths.loose(name).isDirectory())) {
+        // Others have made a folder of this name, with refs or locks in it, perhaps for a moment.
+        return Result.LOCK_FAILURE;
       }
       throw e;
     }

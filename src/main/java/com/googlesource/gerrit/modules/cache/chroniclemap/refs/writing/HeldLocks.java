@@ -26,6 +26,7 @@ import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
+import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -187,11 +188,8 @@ final class HeldLocks implements Closeable {
       Path file = RefPaths.lockOf(ref.file);
       try {
         ref.lock = tryLock(file, ref.number / Journal.MAX_LINKS);
-      } catch (IOException e) {
-        if (isBelowFile(ref.file)) {
-          throw new RefusedException(ref.name, null);
-        }
-        throw e;
+      } catch (NotDirectoryException e) {
+        throw new RefusedException(ref.name, null);
       }
       if (ref.lock == null) {
         return new RefusedException(ref.name, file);
@@ -206,7 +204,11 @@ final class HeldLocks implements Closeable {
     return folder != null && (folder.isFile() || isBelowFile(folder));
   }
 
-  /** Returns null if the lock file exists. */
+  /**
+   * Returns null if the lock file exists.
+   *
+   * @throws NotDirectoryException if there is a ref in the place of a folder
+   */
   @Nullable
   private Lock tryLock(Path file, int anchor) throws IOException {
     for (int attempt = 1; ; attempt++) {
@@ -223,6 +225,9 @@ final class HeldLocks implements Closeable {
         return link(file, anchor);
       } catch (IOException e) {
         folder = null;
+        if (isBelowFile(file.toFile())) { // soon, as others may delete the ref
+          throw new NotDirectoryException(file.getParent().toString());
+        }
         // Another process may have deleted the empty folder.
         if (attempt == MAX_FOLDER_ATTEMPTS || !Files.exists(journal.file)) {
           throw canBeNoLink(file, e)
