@@ -41,9 +41,6 @@ import org.eclipse.jgit.transport.ReceiveCommand;
  * <p>The cost does not grow with the repository, unless {@code packed-refs} is read or rewritten.
  */
 final class FileRefUpdate extends RefUpdate {
-  /** As long as native git tries to lock a ref. */
-  private static final long MAX_LOCK_WAIT_MILLIS = 100;
-
   private final UpdateContext context;
   private final RepositoryFiles refs;
   private final RefDatabase database;
@@ -152,7 +149,7 @@ final class FileRefUpdate extends RefUpdate {
         }
         refs.fireIfOthersChanged(); // as JGit does when it has read packed-refs
       }
-      transaction.lock(MAX_LOCK_WAIT_MILLIS);
+      transaction.lock(0);
     } catch (RefusedException e) {
       return false;
     }

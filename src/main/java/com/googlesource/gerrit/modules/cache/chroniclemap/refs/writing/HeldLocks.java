@@ -41,8 +41,8 @@ import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 
 /**
- * The refs that one transaction has locked, with their new values. All others, in this process or
- * another, are excluded by git's lock files ({@code NAME.lock}).
+ * The refs that one transaction has locked, with their new values. Threads of this process are
+ * excluded by {@link NameReservations}, other processes by git's lock files ({@code NAME.lock}).
  *
  * <p>A lock file is a hard link to an anchor of the transaction's {@link Journal}, which shows the
  * owner of the lock after a process was killed. The new value of a ref is written beside the
@@ -60,6 +60,9 @@ final class HeldLocks implements Closeable {
 
   /** How often to make a folder that other processes delete because it is empty. */
   private static final int MAX_FOLDER_ATTEMPTS = 20;
+
+  /** The minimum wait for threads of this process. */
+  private static final long MIN_WAIT_MILLIS = 1000;
 
   private static final long FIRST_PAUSE_MILLIS = 1;
   private static final long MAX_PAUSE_MILLIS = 200;
@@ -129,7 +132,8 @@ final class HeldLocks implements Closeable {
    * Locks refs.
    *
    * @param given in the order of names, each name once
-   * @param waitMillis how long to wait for other lock holders, in this process or another
+   * @param waitMillis how long to wait for other lock holders; for threads of this process, the
+   *     wait is a second at least
    * @throws RefusedException if there is another lock holder of a ref, or a ref in the place of a
    *     folder; none is locked then
    * @throws RefReader.LeftToJGit if JGit must write; none is locked then
@@ -143,22 +147,40 @@ final class HeldLocks implements Closeable {
     for (LockedRef ref : refs) {
       ref.file = paths.toLock(ref.name); // before a folder is made for one of them
     }
-    Journal journal =
-        journals.begin(
-            paths.transactions,
-            refs.stream().map(ref -> new Journal.Entry(ref.name, ref.newId)).toList());
-    HeldLocks locks = new HeldLocks(paths, journals, names, refs, journal);
+    long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(waitMillis);
     try {
-      locks.lockFiles(waitMillis);
+      long wait = TimeUnit.MILLISECONDS.toNanos(Math.max(waitMillis, MIN_WAIT_MILLIS));
+      if (!journals.held.take(names, wait)) {
+        throw new RefusedException(names.get(0), RefPaths.lockOf(refs.get(0).file));
+      }
+    } catch (InterruptedException e) {
+      throw interrupted(e);
+    }
+    HeldLocks locks = null;
+    try {
+      Journal journal =
+          journals.begin(
+              paths.transactions,
+              refs.stream().map(ref -> new Journal.Entry(ref.name, ref.newId)).toList());
+      locks = new HeldLocks(paths, journals, names, refs, journal);
+      locks.lockFiles(end);
       return locks;
     } catch (Throwable e) {
-      locks.close();
+      if (locks == null) {
+        journals.held.release(names);
+      } else {
+        locks.close();
+      }
       throw e;
     }
   }
 
-  private void lockFiles(long waitMillis) throws IOException {
-    long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(waitMillis);
+  private static InterruptedIOException interrupted(InterruptedException e) {
+    Thread.currentThread().interrupt();
+    return (InterruptedIOException) new InterruptedIOException().initCause(e);
+  }
+
+  private void lockFiles(long end) throws IOException {
     for (long pause = FIRST_PAUSE_MILLIS; ; pause = Math.min(2 * pause, MAX_PAUSE_MILLIS)) {
       RefusedException refused = tryLockFiles();
       if (refused == null) {
@@ -172,8 +194,7 @@ final class HeldLocks implements Closeable {
       try {
         Thread.sleep(pause);
       } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
-        throw (IOException) new InterruptedIOException().initCause(e);
+        throw interrupted(e);
       }
     }
   }
@@ -567,13 +588,17 @@ final class HeldLocks implements Closeable {
       return;
     }
     closed = true;
-    deleteValues();
-    unlockPackedRefs();
-    unlockFiles();
-    deleteEmptyFolders();
-    journals.end(journal, isUnlocked);
-    if (!isUnlocked) {
-      journals.addLeft(this);
+    try {
+      deleteValues();
+      unlockPackedRefs();
+      unlockFiles();
+      deleteEmptyFolders();
+      journals.end(journal, isUnlocked);
+      if (!isUnlocked) {
+        journals.addLeft(this);
+      }
+    } finally {
+      journals.held.release(names);
     }
   }
 }

@@ -30,13 +30,14 @@ import java.util.logging.Level;
 import org.eclipse.jgit.annotations.Nullable;
 
 /**
- * The folder of journals of one repository, for all writers in this process and all instances of
- * the repository. Any thread may call.
+ * The folder of journals of one repository, and the names that they lock, for all writers in this
+ * process and all instances of the repository. Any thread may call.
  */
 final class JournalFolder implements Closeable {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   final RefDisk disk;
+  final NameReservations held = new NameReservations();
 
   /**
    * Shows that this process lives while it has journals. Kept some seconds for the next journals.

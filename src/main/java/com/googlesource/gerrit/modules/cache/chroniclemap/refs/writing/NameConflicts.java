@@ -42,8 +42,9 @@ import org.eclipse.jgit.transport.ReceiveCommand;
  * the locks are released, whoever else writes:
  *
  * <ul>
- *   <li>Other writers with this module, in this process or another, take their locks before they
- *       look for the locks of others, as is done here. So at least one of two sees the other.
+ *   <li>Threads of this process can't hold names above or below each other's (NameReservations).
+ *   <li>Other processes with this module take their locks before they look for the locks of others,
+ *       as is done here. So at least one of two processes sees the other.
  *   <li>Native git looks only for refs, under its lock. If it locks first, its lock is seen here.
  *       If it locks later, it sees what was packed before. The folder {@code x/} stops its rename
  *       of {@code x.lock} to {@code x} as long as there is a ref or a lock in the folder. So a
