@@ -15,7 +15,6 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 
@@ -43,12 +42,10 @@ final class ReaderPool {
   }
 
   /** Has a reader check a text, see {@link PackedRefsReader#matches}. */
-  boolean matches(TextSource from, Root root, int first, int after) {
+  boolean matches(TextSource from, Root root, int first, int after) throws IOException {
     PackedRefsReader reader = take();
     try {
       return reader.matches(from, root, first, after);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
     } finally {
       giveBack(reader);
     }

@@ -14,14 +14,22 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
-import java.io.UncheckedIOException;
+import com.google.common.util.concurrent.Futures;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Future;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 
 /**
  * A parallel check whether a large file still has the content of a list. The caller checks the file
- * piece by piece, and idle threads of Java's common pool take over some pieces. Reading and hashing
- * a file of tens of megabytes takes milliseconds; under trust {@code never}, each lookup waits for
- * that. Under load, each caller does more of the work alone.
+ * piece by piece, and helpers take over some pieces. Reading and hashing a file of tens of
+ * megabytes takes milliseconds; under trust {@code never}, each lookup waits for that. All callers
+ * share as many helpers as there are further processors, so under load each caller does more of the
+ * work alone. The helpers are no threads of Java's common pool, as those serve all of Gerrit, and a
+ * network file system may hold them up.
  */
 final class SharedCheck {
   /** The least size of a piece. Smaller files than two pieces get no helper. */
@@ -29,6 +37,10 @@ final class SharedCheck {
 
   /** Each thread that takes part needs a reader. */
   private static final int MAX_PIECES = 4;
+
+  /** A permit for each helper. */
+  private static final Semaphore HELPERS =
+      new Semaphore(Runtime.getRuntime().availableProcessors() - 1);
 
   private SharedCheck() {}
 
@@ -40,10 +52,10 @@ final class SharedCheck {
   /**
    * Returns whether an open file has exactly the text of a list.
    *
-   * @return false if the text differs, or if a thread failed: the caller then reads the whole file,
+   * @return false if the text differs, or if a helper failed: the caller then reads the whole file,
    *     and sees the failure if it persists
    */
-  static boolean matches(FileText text, Root root, ReaderPool readers) {
+  static boolean matches(FileText text, Root root, ReaderPool readers) throws IOException {
     int pieces = (int) Math.min(MAX_PIECES, root.textBytes() / MIN_PIECE);
     int[] firsts = IntStream.rangeClosed(0, pieces).map(i -> root.blocks * i / pieces).toArray();
     long[] starts = new long[pieces + 1];
@@ -56,16 +68,50 @@ final class SharedCheck {
       }
       position += root.textLength(block);
     }
+    AtomicInteger next = new AtomicInteger();
+    Check check =
+        () -> {
+          for (int i = next.getAndIncrement(); i < pieces; i = next.getAndIncrement()) {
+            TextSource part = text.part(starts[i], starts[i + 1]);
+            if (!readers.matches(part, root, firsts[i], firsts[i + 1])) {
+              next.set(pieces); // nobody needs the other pieces
+              return false;
+            }
+          }
+          return true;
+        };
+    List<Future<Boolean>> helpers = new ArrayList<>();
+    while (helpers.size() < pieces - 1 && HELPERS.tryAcquire()) {
+      try {
+        helpers.add(UninterruptedThreads.start(() -> asHelper(check)));
+      } catch (OutOfMemoryError e) { // no further thread can be started
+        HELPERS.release();
+        break;
+      }
+    }
+    boolean same = false;
     try {
-      return IntStream.range(0, pieces)
-          .parallel()
-          .allMatch(
-              i -> {
-                TextSource part = text.part(starts[i], starts[i + 1]);
-                return readers.matches(part, root, firsts[i], firsts[i + 1]);
-              });
-    } catch (UncheckedIOException | OutOfMemoryError e) {
+      same = check.run();
+    } finally {
+      next.set(pieces); // after a failure, too
+      for (Future<Boolean> helper : helpers) {
+        same &= Futures.getUnchecked(helper);
+      }
+    }
+    return same;
+  }
+
+  private interface Check {
+    boolean run() throws IOException;
+  }
+
+  private static boolean asHelper(Check check) {
+    try {
+      return check.run();
+    } catch (IOException | RuntimeException | OutOfMemoryError e) {
       return false;
+    } finally {
+      HELPERS.release();
     }
   }
 }

@@ -21,6 +21,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 
 /**
  * Threads without interrupts, in which reftables are opened, and JGit reads and writes them, and in
@@ -49,17 +50,21 @@ public final class UninterruptedThreads {
       if (IS_ONE.get()) {
         return task.call();
       }
-      return Uninterruptibles.getUninterruptibly(
-          THREADS.submit(
-              () -> {
-                IS_ONE.set(true);
-                return task.call();
-              }));
+      return Uninterruptibles.getUninterruptibly(start(task));
     } catch (ExecutionException e) {
       throw asIOException(e.getCause());
     } catch (Exception e) {
       throw asIOException(e);
     }
+  }
+
+  /** Starts a task, for which the caller waits itself. */
+  static <T> Future<T> start(Callable<T> task) {
+    return THREADS.submit(
+        () -> {
+          IS_ONE.set(true);
+          return task.call();
+        });
   }
 
   private static IOException asIOException(Throwable cause) throws IOException {

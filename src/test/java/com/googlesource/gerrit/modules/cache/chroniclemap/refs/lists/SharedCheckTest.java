@@ -16,11 +16,10 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsFile;
 import java.io.IOException;
-import java.nio.channels.ClosedChannelException;
+import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -117,11 +116,11 @@ class SharedCheckTest {
 
   @Test
   void aThreadThatIsInterruptedLearnsOfIt() throws Exception {
-    try (FileText open = new FileText(file.toFile())) {
-      Thread.currentThread().interrupt();
-      // The caller takes part, so the interrupt closes the file.
-      assertThat(SharedCheck.matches(open, list.root, readers)).isFalse();
-      assertThrows(ClosedChannelException.class, open::rewind);
+    Thread.currentThread().interrupt();
+    try {
+      assertThat(matches()).isTrue(); // helpers were so fast that nothing was left to read
+    } catch (ClosedByInterruptException e) {
+      // As nearly always: the interrupt closes the file.
     }
     assertThat(Thread.interrupted()).isTrue();
     assertThat(matches()).isTrue();
