@@ -16,56 +16,36 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.await;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.blocksIn;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.key;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.settings;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestDisk.Call;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
-import java.nio.file.Files;
-import java.nio.file.OpenOption;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.Random;
-import java.util.Set;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicIntegerArray;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.Timeout.ThreadMode;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** A store is cleared while its file stays in use: nothing that was put before is found again. */
 @Timeout(value = 120, threadMode = ThreadMode.SEPARATE_THREAD)
-class ClearTest {
+class ClearTest extends FolderTest {
   private static final long LIMIT = 16 << 20;
   private static final int COUNT = 500;
 
-  @TempDir Path temp;
-  private StoreDirectory directory;
-  private Store store;
-
-  private void open(Disk disk, OldValues kind) throws Exception {
-    directory = StoreDirectory.open(temp.resolve("stores"), disk, System::currentTimeMillis);
-    store = openIn(directory, kind);
-  }
-
-  private static Store openIn(StoreDirectory directory, OldValues kind) throws Exception {
-    return TestStores.open(directory, new StoreSettings("cache", 1, LIMIT, Optional.empty(), kind));
-  }
-
-  @AfterEach
-  void close() {
-    directory.close();
+  private static StoreSettings ofKind(OldValues kind) {
+    return settings("cache", LIMIT, kind);
   }
 
   private void fill(int from) {
@@ -94,7 +74,7 @@ class ClearTest {
 
   @Test
   void whatThreadsPutBeforeIsGoneAndWhatTheyPutLaterIsWhole() throws Exception {
-    open(Disk.REAL, OldValues.MUTABLE);
+    start(ofKind(OldValues.MUTABLE));
     try (ExecutorService pool = Executors.newFixedThreadPool(THREADS)) {
       List<Future<?>> all = new ArrayList<>();
       for (int i = 0; i < THREADS; i++) {
@@ -143,81 +123,36 @@ class ClearTest {
     }
   }
 
-  /** Copies the folder before each call that could fail or be the last one. */
-  private final class CopyingDisk extends Disk {
-    final List<Path> copies = new ArrayList<>();
-    boolean isOn;
-
-    synchronized void copy() throws IOException {
-      if (isOn) {
-        Path copy = Files.createDirectory(temp.resolve("copy" + copies.size()));
-        for (Path file : TestStores.filesIn(temp.resolve("stores"))) {
-          Files.copy(file, copy.resolve(file.getFileName()));
-        }
-        copies.add(copy);
-      }
-    }
-
-    @Override
-    public FileChannel open(Path file, Set<? extends OpenOption> options) throws IOException {
-      return new ForwardingChannel(super.open(file, options)) {
-        @Override
-        public int write(ByteBuffer src, long position) throws IOException {
-          copy();
-          return super.write(src, position);
-        }
-      };
-    }
-
-    @Override
-    public void force(Path file, FileChannel open) throws IOException {
-      copy();
-      super.force(file, open);
-    }
-
-    @Override
-    public void sync(Path folder) throws IOException {
-      copy();
-      super.sync(folder);
-    }
-
-    @Override
-    public void allocating(Path file) throws IOException {
-      copy();
-      super.allocating(file);
-    }
-  }
-
-  /** Takes a copy for the file that it is a copy of: what a kill leaves. */
-  private static Disk killed() {
-    return new Disk() {
-      @Override
-      public boolean hasKey(Path file, String key) {
-        return true;
-      }
-    };
-  }
-
   @ParameterizedTest
   @EnumSource
   void noKillBringsItBack(OldValues kind) throws Exception {
-    CopyingDisk disk = new CopyingDisk();
-    open(disk, kind);
+    CopyingDisk disk =
+        new CopyingDisk(
+            folder(),
+            temp,
+            Call.WRITE_OPEN,
+            Call.LENGTHEN_OPEN,
+            Call.FORCE,
+            Call.SYNC,
+            Call.ALLOCATING);
+    start(disk, ofKind(kind));
     fill(0);
     disk.isOn = true;
     store.clear();
     int during = disk.copies.size();
     disk.copy();
     assertThat(found(store, 0)).isEqualTo(0);
-    fill(COUNT);
-    synchronized (disk) {
-      disk.isOn = false;
+    for (int i = COUNT; i < 2 * COUNT && disk.copies.size() < during + 100; i++) {
+      store.put(key(i), TestValues.of(i + 1), now());
     }
+    store.flush();
+    disk.isOn = false;
     assertThat(disk.copies.size() - during).isAtLeast(16);
     for (int i = 0; i < disk.copies.size(); i++) {
       try (StoreDirectory next =
-          StoreDirectory.open(disk.copies.get(i), killed(), System::currentTimeMillis)) {
-        Store left = openIn(next, kind);
+          StoreDirectory.open(
+              disk.copies.get(i), TestStores.ofCopies(), System::currentTimeMillis)) {
+        Store left = TestStores.open(next, ofKind(kind));
         assertThat(left.stats().start().kind()).isEqualTo(StartReport.Kind.RECOVERED);
         int found = found(left, 0);
         assertWithMessage("copy %s of %s", i, during).that(found).isAtMost(i < during ? COUNT : 0);
@@ -232,26 +167,10 @@ class ClearTest {
   void aFullDiskIsNoObstacle(OldValues kind) throws Exception {
     AtomicBoolean isFull = new AtomicBoolean();
     Disk disk =
-        new Disk() {
-          @Override
-          public void allocating(Path file) throws IOException {
-            throwIfFull();
-            super.allocating(file);
-          }
-
-          @Override
-          public void create(Path file) throws IOException {
-            throwIfFull();
-            super.create(file);
-          }
-
-          private void throwIfFull() throws IOException {
-            if (isFull.get()) {
-              throw new IOException("No space left on device (a test)");
-            }
-          }
-        };
-    open(disk, kind);
+        new TestDisk()
+            .failing(Call.ALLOCATING, isFull::get, "No space left on device")
+            .failing(Call.CREATE, isFull::get, "No space left on device");
+    start(disk, ofKind(kind));
     fill(0);
     isFull.set(true);
     store.clear();
@@ -261,8 +180,7 @@ class ClearTest {
     fill(COUNT);
     assertThat(found(store, COUNT)).isEqualTo(0);
     isFull.set(false);
-    directory.close();
-    open(Disk.REAL, kind);
+    start(ofKind(kind));
     assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.CLEAN);
     assertThat(found(store, 0)).isEqualTo(0);
     fill(COUNT);
@@ -273,16 +191,9 @@ class ClearTest {
   void nothingComesBackWhereTheDiskDoesNotTakeTheNote() throws Exception {
     AtomicBoolean isBroken = new AtomicBoolean();
     Disk disk =
-        new Disk() {
-          @Override
-          public void sync(Path folder) throws IOException {
-            if (isBroken.compareAndSet(true, false)) {
-              throw new IOException("Input/output error (a test)");
-            }
-            super.sync(folder);
-          }
-        };
-    open(disk, OldValues.PURE);
+        new TestDisk()
+            .failing(Call.SYNC, () -> isBroken.compareAndSet(true, false), "Input/output error");
+    start(disk, ofKind(OldValues.PURE));
     long now = System.currentTimeMillis();
     store.put(key(1), TestValues.of(1), now);
     store.flush();
@@ -299,41 +210,29 @@ class ClearTest {
   /** That is done in the background, and by puts for their segments. */
   @Test
   void theDiskIsGivenBack() throws Exception {
-    open(Disk.REAL, OldValues.MUTABLE);
+    start(ofKind(OldValues.MUTABLE));
     fill(0);
-    long before = blocks();
+    long before = blocksIn(folder());
     assertThat(before).isAtLeast(1 << 20);
     store.clear();
     store.put(key(0), TestValues.of(1), System.currentTimeMillis());
     store.flush();
-    while (store.stats().diskBytes() > 256 << 10) {
-      Thread.onSpinWait();
-    }
-    assertThat(blocks()).isLessThan(before / 4);
-    directory.close();
-    open(Disk.REAL, OldValues.MUTABLE);
+    await(() -> store.stats().diskBytes() <= 256 << 10);
+    assertThat(blocksIn(folder())).isLessThan(before / 4);
+    start(ofKind(OldValues.MUTABLE));
     assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.CLEAN);
     assertThat(TestValues.numberOf(store.read(key(0)))).isEqualTo(1);
-  }
-
-  private long blocks() throws Exception {
-    long sum = 0;
-    for (Path file : TestStores.filesIn(temp.resolve("stores"))) {
-      sum += TestStores.blocks(file);
-    }
-    return sum;
   }
 
   /** What was not emptied when the store was closed is emptied by the next one. */
   @Test
   void whatWasNotUsedSinceIsGoneAfterAStart() throws Exception {
-    open(Disk.REAL, OldValues.MUTABLE);
+    start(ofKind(OldValues.MUTABLE));
     fill(0);
     // So nothing is emptied in the background.
     directory.threads.stop(System.nanoTime());
     store.clear();
-    directory.close();
-    open(Disk.REAL, OldValues.MUTABLE);
+    start(ofKind(OldValues.MUTABLE));
     assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.CLEAN);
     assertThat(store.stats().entries()).isEqualTo(0);
     assertThat(found(store, 0)).isEqualTo(0);

@@ -15,8 +15,11 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.truth.Truth.assertWithMessage;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.fileIn;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.filesIn;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.key;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.random;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.settings;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Bits;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Bits.Part;
@@ -28,11 +31,8 @@ import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Random;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -40,13 +40,11 @@ import org.junit.jupiter.params.provider.EnumSource;
  * A bit of a file flips after a clean stop, unnoticed. That costs at most the values of its
  * segment: no wrong value is found, and the store does not fail, whatever is done with it.
  */
-class DamagedBitsTest {
+class DamagedBitsTest extends FolderTest {
   private static final int KEYS = 2000;
   private static final int FLIPS = Integer.getInteger("damage.flips", 3);
   private static final long BYTES = 4 << 20;
 
-  @TempDir Path temp;
-  private Path folder;
   private Path file;
   private byte[] content;
   private byte[] state;
@@ -57,24 +55,16 @@ class DamagedBitsTest {
 
   @BeforeEach
   void fillAStore() throws Exception {
-    folder = temp.resolve("stores");
-    try (StoreDirectory directory = StoreDirectory.open(folder)) {
-      Store store = TestStores.open(directory, settings(BYTES));
-      for (int i = 0; i < KEYS; i++) {
-        store.put(key(i), value(i, 0), 1000 + i);
-      }
-      store.flush();
+    start(settings("cache", BYTES));
+    for (int i = 0; i < KEYS; i++) {
+      store.put(key(i), value(i, 0), 1000 + i);
     }
-    try (Stream<Path> files = Files.list(folder)) {
-      file = files.filter(f -> f.toString().endsWith(".chm")).findFirst().orElseThrow();
-    }
+    store.flush();
+    directory.close();
+    file = fileIn(folder(), ".chm");
     content = Files.readAllBytes(file);
     state = Files.readAllBytes(FileState.pathOf(file));
     modified = Files.getLastModifiedTime(file);
-  }
-
-  private static StoreSettings settings(long bytes) {
-    return new StoreSettings("cache", 1, bytes, Optional.empty());
   }
 
   private static byte[] value(int number, int version) {
@@ -109,11 +99,9 @@ class DamagedBitsTest {
 
   /** Makes the files as they were, although another one took the place of the file. */
   private void restore() throws Exception {
-    try (Stream<Path> files = Files.list(folder)) {
-      for (Path one : files.filter(f -> f.toString().contains("-g")).toList()) {
-        if (!one.equals(file) && !one.equals(FileState.pathOf(file))) {
-          Files.delete(one);
-        }
+    for (Path one : filesIn(folder())) {
+      if (one.toString().contains("-g") && !one.toString().startsWith(file.toString())) {
+        Files.delete(one);
       }
     }
     Files.write(file, content);
@@ -124,34 +112,32 @@ class DamagedBitsTest {
   }
 
   private void use(Bits bits, long limit, Part part, int segment, String where) throws Exception {
-    try (StoreDirectory directory = StoreDirectory.open(folder)) {
-      Store store = TestStores.open(directory, settings(limit));
-      assertWithMessage(where)
-          .that(store.stats().start().kind())
-          .isEqualTo(part == Part.FILE_HEADER ? StartReport.Kind.REPLACED : StartReport.Kind.CLEAN);
-      check(bits, store, part == Part.FILE_HEADER ? -2 : segment, where);
-      for (int i = 0; i < KEYS; i += 7) {
-        versions.put(i, i % 2);
-        if (i % 2 == 0) {
-          store.remove(key(i));
-        } else {
-          store.put(key(i), value(i, 1), 5000);
-        }
+    start(settings("cache", limit));
+    assertWithMessage(where)
+        .that(store.stats().start().kind())
+        .isEqualTo(part == Part.FILE_HEADER ? StartReport.Kind.REPLACED : StartReport.Kind.CLEAN);
+    check(bits, part == Part.FILE_HEADER ? -2 : segment, where);
+    for (int i = 0; i < KEYS; i += 7) {
+      versions.put(i, i % 2);
+      if (i % 2 == 0) {
+        store.remove(key(i));
+      } else {
+        store.put(key(i), value(i, 1), 5000);
       }
-      store.flush();
-      check(bits, store, -2, where);
-      for (int i = 0; i < 400; i++) {
-        store.put(key(KEYS + i), random(9000, i), 6000);
-      }
-      store.flush();
-      check(bits, store, -2, where);
-      assertWithMessage(where).that(store.verify(true, Progress.NONE).complete()).isTrue();
-      check(bits, store, -2, where);
-      assertWithMessage(where).that(store.verify(false, Progress.NONE).damaged()).isEqualTo(0);
     }
-    try (StoreDirectory directory = StoreDirectory.open(folder)) {
-      check(bits, TestStores.open(directory, settings(limit)), -2, where);
+    store.flush();
+    check(bits, -2, where);
+    for (int i = 0; i < 400; i++) {
+      store.put(key(KEYS + i), random(9000, i), 6000);
     }
+    store.flush();
+    check(bits, -2, where);
+    assertWithMessage(where).that(store.verify(true, Progress.NONE).complete()).isTrue();
+    check(bits, -2, where);
+    assertWithMessage(where).that(store.verify(false, Progress.NONE).damaged()).isEqualTo(0);
+    start(settings("cache", limit));
+    check(bits, -2, where);
+    directory.close();
   }
 
   /**
@@ -159,7 +145,7 @@ class DamagedBitsTest {
    *
    * @param segment from which values may be lost; -1 for none, -2 for any
    */
-  private void check(Bits bits, Store store, int segment, String where) {
+  private void check(Bits bits, int segment, String where) {
     for (int i = 0; i < KEYS; i++) {
       Value value = store.read(key(i));
       int version = versions.getOrDefault(i, 0);

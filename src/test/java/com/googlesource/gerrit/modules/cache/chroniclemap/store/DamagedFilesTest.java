@@ -16,8 +16,11 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.await;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.fileIn;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.key;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.random;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.settings;
 
 import com.google.common.primitives.Bytes;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
@@ -31,16 +34,12 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.util.Arrays;
-import java.util.Optional;
 import java.util.Random;
 import java.util.function.Consumer;
-import java.util.stream.Stream;
-import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.Timeout.ThreadMode;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -50,58 +49,33 @@ import org.junit.jupiter.params.provider.ValueSource;
  * was stored or none, at once, and the store can be used.
  */
 @Timeout(value = 60, threadMode = ThreadMode.SEPARATE_THREAD)
-class DamagedFilesTest {
+class DamagedFilesTest extends FolderTest {
   private static final int KEYS = 400;
   private static final long LIMIT = 2 << 20;
+  private static final StoreSettings SETTINGS = settings("cache", LIMIT);
   private static final Duration AT_ONCE = Duration.ofSeconds(5);
 
-  @TempDir Path temp;
-  private Path folder;
   private Path file;
 
   @BeforeEach
   void fillAStore() throws Exception {
-    folder = temp.resolve("stores");
-    StoreDirectory directory = StoreDirectory.open(folder);
-    Store store = TestStores.open(directory, settings(1));
+    start(SETTINGS);
     for (int i = 0; i < KEYS; i++) {
       // As a loader does: what was never put or removed is worth checking after a crash.
       store.putIfCurrent(key(i), value(i), 1000 + i, store.ticket(key(i)));
     }
     directory.close();
-    file = fileOf(".chm");
-  }
-
-  @AutoClose private StoreDirectory open;
-
-  /** The store that was used last. */
-  private Store used;
-
-  private static StoreSettings settings(int version) {
-    return new StoreSettings("cache", version, LIMIT, Optional.empty());
+    file = fileIn(folder(), ".chm");
   }
 
   private static byte[] value(int number) {
     return random(number * 37 % 3000, number);
   }
 
-  private Path fileOf(String end) throws Exception {
-    try (Stream<Path> files = Files.list(folder)) {
-      return files.filter(f -> f.toString().endsWith(end)).findFirst().orElseThrow();
-    }
-  }
-
-  /** As a kill does. */
-  private void leaveOpen() throws Exception {
-    TestStores.leaveOpen(folder);
-  }
-
   /** Opens the damaged store and uses it; returns how many of the values it still has. */
   private int use() throws Exception {
     long begun = System.nanoTime();
-    open = StoreDirectory.open(folder);
-    Store store = TestStores.open(open, settings(1));
-    used = store;
+    start(SETTINGS);
     int found = 0;
     for (int i = 0; i < KEYS; i++) {
       Value value = store.read(key(i));
@@ -128,14 +102,14 @@ class DamagedFilesTest {
   }
 
   private StartReport.Kind start() {
-    return used.stats().start().kind();
+    return store.stats().start().kind();
   }
 
   private void assertAllBlocksAreTaken() throws Exception {
-    Path now = fileOf(".chm");
+    Path now = fileIn(folder(), ".chm");
     assertWithMessage("bytes taken on disk")
         .that(TestStores.blocks(now))
-        .isAtLeast(used.stats().diskBytes());
+        .isAtLeast(store.stats().diskBytes());
   }
 
   @Test
@@ -146,7 +120,7 @@ class DamagedFilesTest {
 
   @Test
   void anUndamagedFileThatWasNotClosed() throws Exception {
-    leaveOpen();
+    TestStores.leaveOpen(folder());
     assertThat(use()).isEqualTo(KEYS);
     assertThat(start()).isEqualTo(StartReport.Kind.RECOVERED);
   }
@@ -155,32 +129,31 @@ class DamagedFilesTest {
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void aFileThatNeverHeldAnythingIsNew(boolean isChanged) throws Exception {
-    Path other = folder.resolveSibling("other");
-    open = StoreDirectory.open(other);
-    Store store = TestStores.open(open, settings(1));
+    Files.delete(file);
+    Files.delete(FileState.pathOf(file));
+    start(SETTINGS);
     if (isChanged) {
       store.put(key(0), value(0), 1);
       store.remove(key(0));
     }
-    open.close();
-    TestStores.leaveOpen(other);
-    open = StoreDirectory.open(other);
-    assertThat(TestStores.open(open, settings(1)).stats().start().kind())
-        .isEqualTo(isChanged ? StartReport.Kind.RECOVERED : StartReport.Kind.NEW);
+    directory.close();
+    TestStores.leaveOpen(folder());
+    start(SETTINGS);
+    assertThat(start()).isEqualTo(isChanged ? StartReport.Kind.RECOVERED : StartReport.Kind.NEW);
   }
 
   /** As after a kill while the first file was being made. */
   @ParameterizedTest
   @ValueSource(ints = {0, 11, 4096})
   void aFileThatWasNeverFinishedIsNoFault(int bytes) throws Exception {
-    leaveOpen();
+    TestStores.leaveOpen(folder());
     byte[] begun = Arrays.copyOf(Files.readAllBytes(file), bytes);
     if (bytes > 11) {
       begun[11] |= (byte) 0x80;
     }
     Files.write(file, begun);
     assertThat(use()).isEqualTo(0);
-    assertThat(used.stats().counts().faults.sum()).isEqualTo(0);
+    assertThat(store.stats().counts().faults.sum()).isEqualTo(0);
   }
 
   /** A file that was closed, and nobody has touched since, is used unread. */
@@ -190,18 +163,12 @@ class DamagedFilesTest {
     FileTime time = Files.getLastModifiedTime(file);
     flipLastByteOf(value(50));
     Files.setLastModifiedTime(file, time);
-    open =
-        StoreDirectory.open(
-            folder, sameBoot ? Disk.REAL : TestStores.anotherBoot(), System::currentTimeMillis);
-    Store store = TestStores.open(open, settings(1));
-    used = store;
+    start(sameBoot ? Disk.REAL : TestStores.anotherBoot(), SETTINGS);
     assertThat(start()).isEqualTo(StartReport.Kind.CLEAN);
     assertThat(store.read(key(50))).isNull();
     assertThat(store.read(key(51)).bytes()).isEqualTo(value(51));
     // It is counted when it is dropped, in the background.
-    while (store.stats().counts().damaged.sum() == 0) {
-      Thread.onSpinWait();
-    }
+    await(() -> store.stats().counts().damaged.sum() > 0);
     assertThat(store.stats().counts().damaged.sum()).isEqualTo(1);
   }
 
@@ -218,7 +185,7 @@ class DamagedFilesTest {
   @ValueSource(booleans = {true, false})
   void aSparseCopy(boolean closed) throws Exception {
     if (!closed) {
-      leaveOpen();
+      TestStores.leaveOpen(folder());
     }
     Path copy = temp.resolve("copy");
     assertThat(
@@ -237,13 +204,11 @@ class DamagedFilesTest {
   @ValueSource(booleans = {true, false})
   void aFileThatLacksDiskGetsItAndKeepsAll(boolean closed) throws Exception {
     if (!closed) {
-      leaveOpen();
+      TestStores.leaveOpen(folder());
     }
-    Disk.REAL.map(fileOf(".state")).putInt(FileState.LACKS_DISK_AT, 1);
-    try (StoreDirectory first = StoreDirectory.open(folder)) {
-      Store store = TestStores.open(first, settings(1));
-      assertThat(store.stats().state()).isEqualTo(StoreState.READY);
-    }
+    Disk.REAL.map(fileIn(folder(), ".state")).putInt(FileState.LACKS_DISK_AT, 1);
+    start(SETTINGS);
+    assertThat(store.stats().state()).isEqualTo(StoreState.READY);
     assertThat(use()).isEqualTo(KEYS);
     assertThat(start()).isEqualTo(StartReport.Kind.CLEAN);
   }
@@ -314,7 +279,7 @@ class DamagedFilesTest {
   @ParameterizedTest
   @EnumSource
   void aFileThatWasNotClosed(Harm harm) throws Exception {
-    leaveOpen();
+    TestStores.leaveOpen(folder());
     harm.apply(file);
     // What is restored from a backup is another file.
     Path copy = Files.copy(file, temp.resolve("copy"));
@@ -363,10 +328,9 @@ class DamagedFilesTest {
   void aStateOfAnOlderFile() throws Exception {
     byte[] state = Files.readAllBytes(FileState.pathOf(file));
     use();
-    open.close();
+    directory.close();
     Files.write(FileState.pathOf(file), state);
-    open = StoreDirectory.open(folder);
-    Store store = TestStores.open(open, settings(1));
+    start(SETTINGS);
     assertThat(store.read(key(0)).bytes()).isEqualTo(value(7));
     assertThat(store.read(key(1))).isNull();
     assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.RECOVERED);
@@ -375,12 +339,10 @@ class DamagedFilesTest {
   /** Interrupting a request must not cost the cache its file. */
   @Test
   void interruptedThreads() throws Exception {
-    open = StoreDirectory.open(folder);
+    openFolder(Disk.REAL);
     Thread.currentThread().interrupt();
-    Store store = open.openStore(settings(1));
-    while (store.stats().state() == StoreState.OPENING) {
-      Thread.onSpinWait();
-    }
+    store = directory.openStore(SETTINGS);
+    await(() -> store.stats().state() != StoreState.OPENING);
     assertThat(store.read(key(3)).bytes()).isEqualTo(value(3));
     store.put(key(4), value(5), 1);
     store.putIfCurrent(key(6), value(7), 1, store.ticket(key(6)));
@@ -392,10 +354,9 @@ class DamagedFilesTest {
     assertThat(store.read(key(3))).isNull();
     store.put(key(4), value(5), 1);
     assertThat(store.stats().state()).isEqualTo(StoreState.READY);
-    open.close();
+    directory.close();
     assertThat(Thread.interrupted()).isTrue();
-    open = StoreDirectory.open(folder);
-    store = TestStores.open(open, settings(1));
+    start(SETTINGS);
     assertThat(store.read(key(4)).bytes()).isEqualTo(value(5));
     assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.CLEAN);
   }
@@ -403,9 +364,8 @@ class DamagedFilesTest {
   /** A file that was deleted under the store is put in order and used as before. */
   @Test
   void deletedFileIsUsedOn() throws Exception {
-    TestStores.leaveToCrash(folder);
-    open = StoreDirectory.open(folder);
-    Store store = TestStores.open(open, settings(1));
+    TestStores.leaveToCrash(folder());
+    start(SETTINGS);
     Files.delete(file);
     store.remove(key(1));
     store.flush();

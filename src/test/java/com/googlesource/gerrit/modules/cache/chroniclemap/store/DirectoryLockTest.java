@@ -17,6 +17,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import static com.google.common.truth.Truth.assertThat;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestDisk.Call;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestDisk.Hook;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -121,16 +123,13 @@ class DirectoryLockTest {
     try (DirectoryLock lock = acquire()) {
       lock.add("by", "cache-v1");
     }
-    Disk full =
-        new Disk() {
-          @Override
-          public void create(Path file) throws IOException {
-            if (file.toString().endsWith(".discard")) {
-              throw new IOException("No space left on device");
-            }
-            super.create(file);
+    Hook refuse =
+        file -> {
+          if (file.toString().endsWith(".discard")) {
+            throw new IOException("No space left on device");
           }
         };
+    Disk full = new TestDisk().before(Call.CREATE, refuse);
     try (DirectoryLock lock = new DirectoryLock(folder, full)) {
       lock.acquire();
       assertThat(lock.isNoted("cache-v1", null)).isTrue();

@@ -16,21 +16,21 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.filesIn;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.key;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.random;
 
 import com.google.common.base.Throwables;
 import com.google.common.collect.Iterables;
+import com.google.common.io.MoreFiles;
+import com.google.common.io.RecursiveDeleteOption;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.FaultyDisk.Fault;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.FaultyDisk.Trouble;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import java.io.IOException;
-import java.io.RandomAccessFile;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.EnumSet;
@@ -47,7 +47,6 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.stream.Stream;
 import org.apache.log4j.AppenderSkeleton;
 import org.apache.log4j.Level;
 import org.apache.log4j.Logger;
@@ -498,25 +497,8 @@ class FaultWalkTest {
 
     /** Changes a bit of a value where it stands in the file. */
     void damage(int number) throws IOException {
-      byte[] value = newest.get(number);
-      Optional<Path> file = file();
-      if (store == null || file.isEmpty()) {
-        return;
-      }
-      byte[] all = Files.readAllBytes(file.get());
-      for (int i = 0; i < all.length - 64; i++) {
-        if (all[i] == value[0] && Arrays.equals(all, i, i + 64, value, 0, 64)) {
-          try (RandomAccessFile out = new RandomAccessFile(file.get().toFile(), "rw")) {
-            out.seek(i + 10L);
-            out.write(all[i + 10] ^ 1);
-          }
-        }
-      }
-    }
-
-    private Optional<Path> file() throws IOException {
-      try (Stream<Path> files = Files.list(folder)) {
-        return files.filter(f -> f.toString().endsWith(".chm")).findFirst();
+      if (store != null && filesIn(folder).stream().anyMatch(f -> f.toString().endsWith(".chm"))) {
+        boolean unused = TestStores.flip(folder, "cache", newest.get(number));
       }
     }
 
@@ -536,7 +518,7 @@ class FaultWalkTest {
     /** Leaves the files as a kill leaves them. */
     void kill() throws Exception {
       Path copy = folder.resolveSibling("killed");
-      copy(folder, copy);
+      TestStores.copy(folder, copy);
       close();
       delete(folder);
       Files.move(copy, folder);
@@ -551,27 +533,9 @@ class FaultWalkTest {
     }
   }
 
-  private static void copy(Path from, Path to) throws IOException {
-    Files.createDirectory(to);
-    try (Stream<Path> files = Files.list(from)) {
-      for (Path file : files.toList()) {
-        try {
-          Files.copy(file, to.resolve(file.getFileName()), StandardCopyOption.COPY_ATTRIBUTES);
-        } catch (NoSuchFileException e) {
-          // Deleted or moved meanwhile, in the background.
-        }
-      }
-    }
-  }
-
   private static void delete(Path folder) throws IOException {
     if (Files.exists(folder)) {
-      try (Stream<Path> files = Files.list(folder)) {
-        for (Path file : files.toList()) {
-          Files.delete(file);
-        }
-      }
-      Files.delete(folder);
+      MoreFiles.deleteRecursively(folder, RecursiveDeleteOption.ALLOW_INSECURE);
     }
   }
 
@@ -697,7 +661,7 @@ class FaultWalkTest {
   private void meet(Kept kept, Script before, FaultyDisk disk, String what) throws Exception {
     Path folder = temp.resolve("stores " + runs++);
     warnings.said.clear();
-    copy(before.folder, folder);
+    TestStores.copy(before.folder, folder);
     Script script = new Script(Scenario.GROW, folder, disk, before);
     long evicted = 0;
     try {
@@ -750,7 +714,7 @@ class FaultWalkTest {
     warnings.said.clear();
     Path folder = temp.resolve("stores " + runs);
     Path killed = temp.resolve("killed " + runs);
-    copy(before.folder, folder);
+    TestStores.copy(before.folder, folder);
     Future<?> running =
         runner.submit(
             () -> {
@@ -817,7 +781,7 @@ class FaultWalkTest {
           heal(script, disk);
         }
       }
-      copy(script.folder, killed);
+      TestStores.copy(script.folder, killed);
     } finally {
       script.close();
     }

@@ -15,14 +15,9 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.base.Throwables;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.MappedByteBuffer;
 import java.nio.channels.FileChannel;
-import java.nio.channels.FileLock;
-import java.nio.channels.ReadableByteChannel;
-import java.nio.channels.WritableByteChannel;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
@@ -39,7 +34,7 @@ import java.util.stream.Stream;
  * The disk of this machine, but the n-th of what is asked of it fails. Each call counts, those of
  * an open file too, and each touch of mapped memory counts by itself.
  */
-final class FaultyDisk extends Disk {
+final class FaultyDisk extends TestDisk {
   /** What happens at the n-th call or touch. */
   enum Fault {
     /** Nothing: calls and touches are counted. */
@@ -106,6 +101,7 @@ final class FaultyDisk extends Disk {
     }
   }
 
+  /** Of calls, those with which the same goes wrong. */
   private enum Kind {
     READ,
     MAP,
@@ -116,8 +112,19 @@ final class FaultyDisk extends Disk {
     DELETE
   }
 
-  private interface Call<T> {
-    T run() throws IOException;
+  private static Kind kindOf(Call call, Path file) throws IOException {
+    return switch (call) {
+      case EXISTS, SIZE, LIST, FILE_KEY, HAS_KEY, MODIFIED, BOOT, READ_OPEN, SIZE_OPEN -> Kind.READ;
+      case OPEN -> Kind.OPEN;
+      case MAP -> Kind.MAP;
+      case MAKE_PRIVATE, SYNC, FORCE, WRITE_OPEN, TRUNCATE_OPEN, FORCE_OPEN -> Kind.WRITE;
+      case CREATE, MOVE, ALLOCATING -> Kind.MAKE;
+      case WRITE, LENGTHEN_OPEN -> Kind.LENGTHEN;
+      case DELETE -> Kind.DELETE;
+      case TOUCHING -> throw new IllegalArgumentException("a touch is no call");
+      // A file that has its disk can be mapped where there is no more.
+      case MAPPING -> REAL.size(file) == 0 ? Kind.MAKE : Kind.MAP;
+    };
   }
 
   private final Fault fault;
@@ -135,9 +142,6 @@ final class FaultyDisk extends Disk {
   private final List<Kind> kinds = new ArrayList<>();
 
   private int callsBeforeMapping;
-
-  /** Whether this thread calls a file that is open. */
-  private final ThreadLocal<Boolean> inFile = ThreadLocal.withInitial(() -> false);
 
   FaultyDisk(Fault fault, int n) {
     this(fault, n, Trouble.HANDLES);
@@ -226,14 +230,16 @@ final class FaultyDisk extends Disk {
     return first == null ? "none" : Throwables.getStackTraceAsString(first);
   }
 
-  private <T> T call(Kind kind, Path file, Call<T> call) throws IOException {
+  @Override
+  <T> T call(Call call, Path file, Action<T> action) throws IOException {
+    Kind kind = kindOf(call, file);
     if (!counts(kind)) {
-      return call.run();
+      return run(call, action);
     }
     switch (fault) {
       case ONCE, GONE -> throw failure();
       case LATE -> {
-        T unused = call.run();
+        T unused = run(call, action);
         if (unused instanceof FileChannel channel) {
           channel.close();
         }
@@ -249,23 +255,22 @@ final class FaultyDisk extends Disk {
           throw failure();
         }
       }
-      case CUT -> cutAll(file.getParent());
+      case CUT -> cutAll(call == Call.SYNC || call == Call.LIST ? file : file.getParent());
       case TROUBLE, ALL_TROUBLES -> {
         hit();
-        trouble.throwIt(file, inFile.get(), kind == Kind.MAP);
+        trouble.throwIt(file, call.isOfOpenFile(), kind == Kind.MAP);
       }
       case NONE, SHORT, TOUCH, ALL_TOUCHES -> {}
     }
-    return call.run();
+    return run(call, action);
   }
 
-  private <T> T callOpen(Kind kind, Path file, Call<T> call) throws IOException {
-    inFile.set(true);
-    try {
-      return call(kind, file, call);
-    } finally {
-      inFile.set(false);
-    }
+  private static <T> T run(Call call, Action<T> action) throws IOException {
+    return switch (call) {
+      // Not done: it is slow, and no machine stops here.
+      case SYNC, FORCE, FORCE_OPEN -> null;
+      default -> action.run();
+    };
   }
 
   private void cutAll(Path folder) throws IOException {
@@ -282,169 +287,58 @@ final class FaultyDisk extends Disk {
   }
 
   @Override
-  public boolean exists(Path file) throws IOException {
-    return call(Kind.READ, file, () -> REAL.exists(file));
-  }
-
-  @Override
-  public long size(Path file) throws IOException {
-    return call(Kind.READ, file, () -> REAL.size(file));
-  }
-
-  @Override
-  public void create(Path file) throws IOException {
-    call(
-        Kind.MAKE,
-        file,
-        () -> {
-          super.create(file);
-          return null;
-        });
-  }
-
-  @Override
-  public boolean makePrivate(Path file) throws IOException {
-    return call(Kind.WRITE, file, () -> REAL.makePrivate(file));
-  }
-
-  @Override
-  public void delete(Path file) throws IOException {
-    call(
-        Kind.DELETE,
-        file,
-        () -> {
-          super.delete(file);
-          return null;
-        });
-  }
-
-  @Override
   public void move(Path from, Path to) throws IOException {
-    call(
-        Kind.MAKE,
-        from,
-        () -> {
-          super.move(from, to);
-          if (mapped.remove(from)) {
-            mapped.add(to);
-          }
-          return null;
-        });
-  }
-
-  @Override
-  public void sync(Path folder) throws IOException {
-    call(
-        Kind.WRITE,
-        folder.resolve("."),
-        () -> {
-          // Not done: it is slow, and no machine stops here.
-          return null;
-        });
-  }
-
-  @Override
-  public List<Path> list(Path folder) throws IOException {
-    return call(Kind.READ, folder.resolve("."), () -> REAL.list(folder));
+    super.move(from, to);
+    if (mapped.remove(from)) {
+      mapped.add(to);
+    }
   }
 
   @Override
   public FileChannel open(Path file, Set<? extends OpenOption> options) throws IOException {
-    boolean[] cut = new boolean[1];
-    FileChannel channel =
-        call(
-            Kind.OPEN,
-            file,
-            () -> {
-              synchronized (this) {
-                cut[0] = fault == Fault.SHORT && calls == n;
-              }
-              return REAL.open(file, options);
-            });
-    long end = Long.MAX_VALUE;
-    if (cut[0]) {
-      hit();
-      end = channel.size() / 2;
+    FileChannel channel = super.open(file, options);
+    if (!isShort()) {
+      return channel;
     }
-    return new FaultyChannel(file, channel, end);
+    hit();
+    long end = REAL.size(file) / 2;
+    return new ForwardingChannel(channel) {
+      @Override
+      public int read(ByteBuffer dst, long position) throws IOException {
+        int limit = dst.limit();
+        dst.limit((int) Math.min(limit, dst.position() + Math.max(0, end - position)));
+        try {
+          return position >= end ? -1 : super.read(dst, position);
+        } finally {
+          dst.limit(limit);
+        }
+      }
+
+      @Override
+      public long size() throws IOException {
+        return Math.min(end, super.size());
+      }
+    };
   }
 
-  @Override
-  public void write(Path file, byte[] bytes) throws IOException {
-    call(
-        Kind.LENGTHEN,
-        file,
-        () -> {
-          super.write(file, bytes);
-          return null;
-        });
-  }
-
-  @Override
-  public MappedByteBuffer map(Path file) throws IOException {
-    return call(Kind.MAP, file, () -> REAL.map(file));
-  }
-
-  @Override
-  public void unmap(MappedByteBuffer mapped) {
-    REAL.unmap(mapped);
-  }
-
-  @Override
-  public void force(Path file, FileChannel open) throws IOException {
-    call(
-        Kind.WRITE,
-        file,
-        () -> {
-          // Not done: it is slow, and no machine stops here.
-          return null;
-        });
-  }
-
-  @Override
-  public String fileKey(Path file) throws IOException {
-    return call(Kind.READ, file, () -> REAL.fileKey(file));
+  /** Whether the call that was made last is one that opens a file which ends too early. */
+  private synchronized boolean isShort() {
+    return fault == Fault.SHORT && calls == n;
   }
 
   @Override
   public boolean hasKey(Path file, String key) throws IOException {
     // What was copied by a test is to be taken for the file itself.
-    return call(Kind.READ, file, () -> true);
-  }
-
-  @Override
-  public long modified(Path file) throws IOException {
-    return call(Kind.READ, file, () -> REAL.modified(file));
-  }
-
-  @Override
-  public String boot(Path file) throws IOException {
-    return call(Kind.READ, file, () -> REAL.boot(file));
-  }
-
-  @Override
-  public long free(Path folder) {
-    return Disk.REAL.free(folder);
-  }
-
-  @Override
-  public void allocating(Path file) throws IOException {
-    call(Kind.MAKE, file, () -> null);
+    return call(Call.HAS_KEY, file, () -> true);
   }
 
   @Override
   public void mapping(Path file) throws IOException {
-    call(
-        // A file that has its disk can be mapped where there is no more.
-        REAL.size(file) == 0 ? Kind.MAKE : Kind.MAP,
-        file,
-        () -> {
-          mapped.add(file);
-          synchronized (this) {
-            callsBeforeMapping = calls;
-          }
-          return null;
-        });
+    super.mapping(file);
+    mapped.add(file);
+    synchronized (this) {
+      callsBeforeMapping = calls;
+    }
   }
 
   @Override
@@ -459,126 +353,5 @@ final class FaultyDisk extends Disk {
     }
     // As an unsafe memory access does, where the disk fails under the mapping.
     throw new InternalError("a fault occurred in an unsafe memory access operation (a test)");
-  }
-
-  /** An open file whose calls count too. */
-  private final class FaultyChannel extends FileChannel {
-    private final Path file;
-    private final FileChannel channel;
-    private final long end;
-
-    FaultyChannel(Path file, FileChannel channel, long end) {
-      this.file = file;
-      this.channel = channel;
-      this.end = end;
-    }
-
-    /** Reads up to the end there seems to be. */
-    private int read(ByteBuffer dst, long position, boolean advance) throws IOException {
-      if (position >= end) {
-        return -1;
-      }
-      int limit = dst.limit();
-      dst.limit((int) Math.min(limit, dst.position() + end - position));
-      try {
-        return advance ? channel.read(dst) : channel.read(dst, position);
-      } finally {
-        dst.limit(limit);
-      }
-    }
-
-    @Override
-    public int read(ByteBuffer dst) throws IOException {
-      return callOpen(Kind.READ, file, () -> read(dst, channel.position(), true));
-    }
-
-    @Override
-    public int read(ByteBuffer dst, long position) throws IOException {
-      return callOpen(Kind.READ, file, () -> read(dst, position, false));
-    }
-
-    @Override
-    public int write(ByteBuffer src, long position) throws IOException {
-      boolean longer = position + src.remaining() > channel.size();
-      return callOpen(
-          longer ? Kind.LENGTHEN : Kind.WRITE, file, () -> channel.write(src, position));
-    }
-
-    @Override
-    public long size() throws IOException {
-      return callOpen(Kind.READ, file, () -> Math.min(end, channel.size()));
-    }
-
-    @Override
-    public FileChannel truncate(long size) throws IOException {
-      callOpen(Kind.WRITE, file, () -> channel.truncate(size));
-      return this;
-    }
-
-    @Override
-    public void force(boolean metaData) throws IOException {
-      callOpen(
-          Kind.WRITE,
-          file,
-          () -> {
-            // Not done: it is slow, and no machine stops here.
-            return null;
-          });
-    }
-
-    @Override
-    public FileLock tryLock(long position, long size, boolean shared) throws IOException {
-      return channel.tryLock(position, size, shared);
-    }
-
-    @Override
-    protected void implCloseChannel() throws IOException {
-      channel.close();
-    }
-
-    @Override
-    public int write(ByteBuffer src) {
-      throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public long read(ByteBuffer[] dsts, int offset, int length) {
-      throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public long write(ByteBuffer[] srcs, int offset, int length) {
-      throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public long position() {
-      throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public FileChannel position(long newPosition) {
-      throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public long transferTo(long position, long count, WritableByteChannel target) {
-      throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public long transferFrom(ReadableByteChannel src, long position, long count) {
-      throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public MappedByteBuffer map(MapMode mode, long position, long size) {
-      throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public FileLock lock(long position, long size, boolean shared) {
-      throw new UnsupportedOperationException();
-    }
   }
 }

@@ -20,13 +20,9 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStore
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
-import java.nio.MappedByteBuffer;
 import java.nio.channels.FileChannel;
-import java.nio.file.AccessDeniedException;
-import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayDeque;
@@ -34,7 +30,6 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -108,40 +103,6 @@ class FewHandlesTest {
     assertWithMessage("%s", said)
         .that(said.stream().filter(line -> line.contains("(raise LimitNOFILE")))
         .isNotEmpty();
-    assertAllIsThere();
-  }
-
-  /** The files of another user, as after an offline program that root has run. */
-  @Test
-  void asAnotherUser() throws Exception {
-    Disk denied =
-        new Disk() {
-          private void deny(Path file) throws IOException {
-            if (file.toString().contains(".chm")) {
-              throw new AccessDeniedException(file.toString());
-            }
-          }
-
-          @Override
-          public FileChannel open(Path file, Set<? extends OpenOption> options) throws IOException {
-            deny(file);
-            return super.open(file, options);
-          }
-
-          @Override
-          public MappedByteBuffer map(Path file) throws IOException {
-            deny(file);
-            return super.map(file);
-          }
-        };
-    try (StoreDirectory directory =
-        StoreDirectory.open(folder, denied, System::currentTimeMillis)) {
-      for (Store store : openAll(directory)) {
-        assertThat(store.stats().state()).isEqualTo(StoreState.FAILED);
-        assertThat(store.stats().start().detail()).contains("(give the folder and all its files");
-        assertThat(store.read(key(1))).isNull();
-      }
-    }
     assertAllIsThere();
   }
 

@@ -16,14 +16,14 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.truth.Truth.assertThat;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.key;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.settings;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.Optional;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -34,8 +34,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 @Timeout(60)
 class FewThreadsTest {
-  private static final StoreSettings SETTINGS =
-      new StoreSettings("cache", 1, 32 << 20, Optional.empty());
+  private static final StoreSettings SETTINGS = settings("cache", 32 << 20);
 
   /** What needs more than half of the file, in values of {@link #put}. */
   private static final int MANY = 200;
@@ -45,7 +44,7 @@ class FewThreadsTest {
   /** How many threads may be started. */
   private final AtomicInteger left = new AtomicInteger(Integer.MAX_VALUE);
 
-  private StoreDirectory directory;
+  @AutoClose private StoreDirectory directory;
 
   private ThreadFactory few(String prefix) {
     ThreadFactory threads = StoreThreads.named(prefix);
@@ -63,11 +62,6 @@ class FewThreadsTest {
             folder, Disk.REAL, System::currentTimeMillis, this::few, locked -> {}, () -> false);
     directory.openWhenFree(Duration.ZERO, who -> {});
     return TestStores.open(directory, SETTINGS);
-  }
-
-  @AfterEach
-  void close() {
-    directory.close();
   }
 
   private static void put(Store store, int number) {

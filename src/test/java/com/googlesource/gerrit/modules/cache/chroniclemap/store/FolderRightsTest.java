@@ -15,37 +15,32 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.truth.Truth.assertThat;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.settings;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestDisk.Call;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import java.io.IOException;
-import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.util.Optional;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Who may read a folder of stores, and what keeps a server from it. */
 @Timeout(60)
 @Tag("locale")
-class FolderRightsTest {
-  private static final StoreSettings SETTINGS =
-      new StoreSettings("web_sessions", 1, 16 << 20, Optional.empty());
+class FolderRightsTest extends FolderTest {
+  private static final StoreSettings SETTINGS = settings("web_sessions", 16 << 20);
 
-  @TempDir Path temp;
-  private Path folder;
   private Path others;
 
   @BeforeEach
   void makeFolder() throws Exception {
-    folder = temp.resolve("stores");
     others = Files.createFile(temp.resolve("others"));
     setRights(others, "rw-r--r--");
   }
@@ -60,28 +55,26 @@ class FolderRightsTest {
 
   /** As Kubernetes does for {@code fsGroup}: {@code chmod -R g+rwX}. */
   private void openToGroup() throws Exception {
-    try (StoreDirectory directory = StoreDirectory.open(folder)) {
-      var unused = TestStores.open(directory, SETTINGS);
-    }
-    for (Path file : TestStores.filesIn(folder)) {
+    start(SETTINGS);
+    directory.close();
+    for (Path file : TestStores.filesIn(folder())) {
       setRights(file, "rw-rw----");
     }
-    setRights(folder, "rwxrwx---");
+    setRights(folder(), "rwxrwx---");
   }
 
   @Test
   void theyAreTakenFromAllButTheOwner() throws Exception {
     openToGroup();
-    Files.createSymbolicLink(folder.resolve("link"), others);
-    try (StoreDirectory directory = StoreDirectory.open(folder)) {
-      assertThat(directory.exposed).isEmpty();
-      Store store = TestStores.open(directory, SETTINGS);
-      assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.CLEAN);
-      assertThat(rights(folder)).isEqualTo("rwx------");
-      for (Path file : TestStores.filesIn(folder)) {
-        if (!Files.isSymbolicLink(file)) {
-          assertThat(rights(file)).isEqualTo("rw-------");
-        }
+    Files.createSymbolicLink(folder().resolve("link"), others);
+    openFolder(Disk.REAL);
+    assertThat(directory.exposed).isEmpty();
+    Store store = TestStores.open(directory, SETTINGS);
+    assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.CLEAN);
+    assertThat(rights(folder())).isEqualTo("rwx------");
+    for (Path file : TestStores.filesIn(folder())) {
+      if (!Files.isSymbolicLink(file)) {
+        assertThat(rights(file)).isEqualTo("rw-------");
       }
     }
     assertThat(rights(others)).isEqualTo("rw-r--r--");
@@ -90,17 +83,9 @@ class FolderRightsTest {
   @Test
   void ifThatFailsItIsTold() throws Exception {
     openToGroup();
-    Disk foreign =
-        new Disk() {
-          @Override
-          public boolean makePrivate(Path file) throws IOException {
-            throw new FileSystemException(file.toString(), null, "Operation not permitted");
-          }
-        };
-    try (StoreDirectory directory = StoreDirectory.open(folder, foreign, () -> 1)) {
-      assertThat(directory.exposed.orElseThrow()).contains("give the folder and all its files");
-      assertThat(TestStores.open(directory, SETTINGS).stats().state()).isEqualTo(StoreState.READY);
-    }
+    openFolder(new TestDisk().failing(Call.MAKE_PRIVATE, () -> true, "Operation not permitted"));
+    assertThat(directory.exposed.orElseThrow()).contains("give the folder and all its files");
+    assertThat(TestStores.open(directory, SETTINGS).stats().state()).isEqualTo(StoreState.READY);
   }
 
   @ParameterizedTest
@@ -112,25 +97,19 @@ class FolderRightsTest {
     "Permission denied, Gerrit's user",
   })
   void theAdviceIsThatOfTheCause(String cause, String advice) {
-    Disk failing =
-        new Disk() {
-          @Override
-          public void create(Path file) throws IOException {
-            throw new IOException(cause);
-          }
-        };
+    Disk failing = new TestDisk().failing(Call.CREATE, () -> true, cause);
     StoreUnavailableException e =
         assertThrows(
-            StoreUnavailableException.class, () -> StoreDirectory.open(folder, failing, () -> 1));
-    assertThat(e).hasMessageThat().contains("cannot use " + folder);
+            StoreUnavailableException.class, () -> StoreDirectory.open(folder(), failing, () -> 1));
+    assertThat(e).hasMessageThat().contains("cannot use " + folder());
     assertThat(e).hasMessageThat().containsMatch("\\(.*" + advice);
   }
 
   @Test
   void aLinkThatLeadsNowhereIsCalledThat() throws Exception {
-    Files.createSymbolicLink(folder, temp.resolve("nowhere"));
+    Files.createSymbolicLink(folder(), temp.resolve("nowhere"));
     StoreUnavailableException e =
-        assertThrows(StoreUnavailableException.class, () -> StoreDirectory.open(folder));
+        assertThrows(StoreUnavailableException.class, () -> StoreDirectory.open(folder()));
     assertThat(e).hasMessageThat().contains("broken link");
   }
 }

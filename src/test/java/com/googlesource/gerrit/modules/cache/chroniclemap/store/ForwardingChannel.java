@@ -22,7 +22,10 @@ import java.nio.channels.FileLock;
 import java.nio.channels.ReadableByteChannel;
 import java.nio.channels.WritableByteChannel;
 
-/** An open file that passes all calls on, for tests that look at some of them. */
+/**
+ * An open file that passes on the calls that stores make, for tests that look at some of them. It
+ * refuses all others, as no test would see those.
+ */
 class ForwardingChannel extends FileChannel {
   private final FileChannel channel;
 
@@ -31,44 +34,13 @@ class ForwardingChannel extends FileChannel {
   }
 
   @Override
-  public int read(ByteBuffer dst) throws IOException {
-    return channel.read(dst);
-  }
-
-  @Override
-  public long read(ByteBuffer[] dsts, int offset, int length) throws IOException {
-    return channel.read(dsts, offset, length);
-  }
-
-  @Override
   public int read(ByteBuffer dst, long position) throws IOException {
     return channel.read(dst, position);
   }
 
   @Override
-  public int write(ByteBuffer src) throws IOException {
-    return channel.write(src);
-  }
-
-  @Override
-  public long write(ByteBuffer[] srcs, int offset, int length) throws IOException {
-    return channel.write(srcs, offset, length);
-  }
-
-  @Override
   public int write(ByteBuffer src, long position) throws IOException {
     return channel.write(src, position);
-  }
-
-  @Override
-  public long position() throws IOException {
-    return channel.position();
-  }
-
-  @Override
-  public FileChannel position(long newPosition) throws IOException {
-    channel.position(newPosition);
-    return this;
   }
 
   @Override
@@ -88,26 +60,6 @@ class ForwardingChannel extends FileChannel {
   }
 
   @Override
-  public long transferTo(long position, long count, WritableByteChannel target) throws IOException {
-    return channel.transferTo(position, count, target);
-  }
-
-  @Override
-  public long transferFrom(ReadableByteChannel src, long position, long count) throws IOException {
-    return channel.transferFrom(src, position, count);
-  }
-
-  @Override
-  public MappedByteBuffer map(MapMode mode, long position, long size) throws IOException {
-    return channel.map(mode, position, size);
-  }
-
-  @Override
-  public FileLock lock(long position, long size, boolean shared) throws IOException {
-    return channel.lock(position, size, shared);
-  }
-
-  @Override
   public FileLock tryLock(long position, long size, boolean shared) throws IOException {
     return channel.tryLock(position, size, shared);
   }
@@ -115,5 +67,55 @@ class ForwardingChannel extends FileChannel {
   @Override
   protected void implCloseChannel() throws IOException {
     channel.close();
+  }
+
+  @Override
+  public int read(ByteBuffer dst) {
+    throw new UnsupportedOperationException();
+  }
+
+  @Override
+  public long read(ByteBuffer[] dsts, int offset, int length) {
+    throw new UnsupportedOperationException();
+  }
+
+  @Override
+  public int write(ByteBuffer src) {
+    throw new UnsupportedOperationException();
+  }
+
+  @Override
+  public long write(ByteBuffer[] srcs, int offset, int length) {
+    throw new UnsupportedOperationException();
+  }
+
+  @Override
+  public long position() {
+    throw new UnsupportedOperationException();
+  }
+
+  @Override
+  public FileChannel position(long newPosition) {
+    throw new UnsupportedOperationException();
+  }
+
+  @Override
+  public long transferTo(long position, long count, WritableByteChannel target) {
+    throw new UnsupportedOperationException();
+  }
+
+  @Override
+  public long transferFrom(ReadableByteChannel src, long position, long count) {
+    throw new UnsupportedOperationException();
+  }
+
+  @Override
+  public MappedByteBuffer map(MapMode mode, long position, long size) {
+    throw new UnsupportedOperationException();
+  }
+
+  @Override
+  public FileLock lock(long position, long size, boolean shared) {
+    throw new UnsupportedOperationException();
   }
 }

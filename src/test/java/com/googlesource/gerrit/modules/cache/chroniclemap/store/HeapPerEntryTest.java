@@ -15,11 +15,11 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.truth.Truth.assertThat;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.settings;
 
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.Locale;
-import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -33,12 +33,11 @@ class HeapPerEntryTest {
   @Test
   void aMillionValuesTakeNoHeap() throws Exception {
     try (StoreDirectory directory = StoreDirectory.open(temp.resolve("stores"))) {
-      Store store =
-          TestStores.open(directory, new StoreSettings("heap", 1, 1 << 30, Optional.empty()));
+      Store store = TestStores.open(directory, settings("heap", 1 << 30));
       fill(store, 0, FIRST);
-      long before = usedHeap();
+      long before = TestStores.usedHeap();
       fill(store, FIRST, LAST);
-      long after = usedHeap();
+      long after = TestStores.usedHeap();
       StoreStats stats = store.stats();
       // On a slow disk some leave while the file is about to grow.
       assertThat(stats.entries() + stats.counts().evicted.sum()).isEqualTo(LAST);
@@ -56,16 +55,5 @@ class HeapPerEntryTest {
       store.put(ByteBuffer.allocate(20).putInt(i).array(), value, 1);
     }
     store.flush();
-  }
-
-  /** Heap in use when all that nobody needs has gone. */
-  private static long usedHeap() {
-    long least = Long.MAX_VALUE;
-    for (int i = 0; i < 5; i++) {
-      System.gc();
-      Runtime runtime = Runtime.getRuntime();
-      least = Math.min(least, runtime.totalMemory() - runtime.freeMemory());
-    }
-    return least;
   }
 }

@@ -17,28 +17,24 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.key;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.settings;
 
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestSeed.Step;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import java.io.IOException;
-import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -47,17 +43,15 @@ import org.junit.jupiter.params.provider.EnumSource;
  * crashes then: in the next start nothing is found that was invalidated.
  */
 @Timeout(120)
-class KilledOpeningTest {
+class KilledOpeningTest extends FolderTest {
   private static final int COUNT = 20;
-
-  @TempDir Path temp;
 
   /** A folder as the next start finds it. */
   private record Left(Path folder, TestSeed seed) {}
 
   /** Copies the folder before each call. */
-  private final class CopyingDisk extends Disk {
-    private final Path folder = temp.resolve("stores");
+  private final class LeavingDisk extends TestDisk {
+    private final Path folder = folder();
     private final Path deleted = temp.resolve("deleted");
     final List<Left> all = new ArrayList<>();
 
@@ -89,33 +83,15 @@ class KilledOpeningTest {
       all.add(new Left(copy, seed.copy()));
     }
 
-    @Override
-    public void create(Path file) throws IOException {
-      copy();
-      super.create(file);
-    }
-
-    @Override
-    public FileChannel open(Path file, Set<? extends OpenOption> options) throws IOException {
-      copy();
-      return super.open(file, options);
-    }
-
-    @Override
-    public void write(Path file, byte[] bytes) throws IOException {
-      copy();
-      super.write(file, bytes);
-    }
-
-    @Override
-    public void move(Path from, Path to) throws IOException {
-      copy();
-      super.move(from, to);
+    LeavingDisk() {
+      for (Call call :
+          List.of(Call.CREATE, Call.OPEN, Call.WRITE, Call.MOVE, Call.DELETE, Call.SYNC)) {
+        before(call, file -> copy());
+      }
     }
 
     @Override
     public synchronized void delete(Path file) throws IOException {
-      copy();
       // Once it was on disk that a marker is gone, only what was deleted before it may be back.
       if (Files.exists(file) && !file.toString().contains("discard")) {
         Files.copy(file, deleted.resolve(file.getFileName()), StandardCopyOption.REPLACE_EXISTING);
@@ -125,7 +101,6 @@ class KilledOpeningTest {
 
     @Override
     public synchronized void sync(Path synced) throws IOException {
-      copy();
       super.sync(synced);
       for (Path file : TestStores.filesIn(deleted)) {
         Files.delete(file);
@@ -133,11 +108,11 @@ class KilledOpeningTest {
     }
   }
 
-  private CopyingDisk disk;
+  private LeavingDisk disk;
 
   @BeforeEach
   void makeDisk() {
-    disk = new CopyingDisk();
+    disk = new LeavingDisk();
   }
 
   private static TestSeed seed(long changed) {
@@ -146,19 +121,14 @@ class KilledOpeningTest {
     return seed;
   }
 
-  private static StoreSettings settings(OldValues kind) {
-    return new StoreSettings("cache", 1, 1 << 20, Optional.empty(), kind);
-  }
-
   private static Store open(StoreDirectory directory, OldValues kind, TestSeed seed)
       throws Exception {
-    return directory.openStore(
-        settings(kind), seed.isMoved ? Optional.empty() : Optional.of(seed), report -> {});
+    return directory.openStore(settings("cache", 1 << 20, kind), seed.unlessMoved(), report -> {});
   }
 
   private StoreDirectory begin() throws Exception {
     Files.createDirectories(temp.resolve("deleted"));
-    return StoreDirectory.open(temp.resolve("stores"), disk, System::currentTimeMillis);
+    return StoreDirectory.open(folder(), disk, System::currentTimeMillis);
   }
 
   private void openWhileCopied(OldValues kind, TestSeed seed) throws Exception {
@@ -188,7 +158,7 @@ class KilledOpeningTest {
   @ParameterizedTest
   @EnumSource
   void whatWasInvalidatedEarlier(OldValues kind) throws Exception {
-    Path folder = Files.createDirectory(temp.resolve("stores"));
+    Path folder = Files.createDirectory(folder());
     Files.createFile(folder.resolve("cache-v1.discard.early"));
     openWhileCopied(kind, seed(Long.MAX_VALUE));
     assertNoStartFinds(1, kind);
@@ -223,10 +193,7 @@ class KilledOpeningTest {
         };
     try (StoreDirectory directory = begin()) {
       Store unused =
-          directory.openStore(
-              new StoreSettings("other", 1, 1 << 20, Optional.empty()),
-              Optional.of(other),
-              report -> {});
+          directory.openStore(settings("other", 1 << 20), Optional.of(other), report -> {});
       TestSeed seed = seed(0);
       Store store = open(directory, kind, seed);
       if (kind == OldValues.PURE) {

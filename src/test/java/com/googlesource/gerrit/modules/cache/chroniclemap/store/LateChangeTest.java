@@ -15,30 +15,26 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.util.concurrent.Uninterruptibles.awaitUninterruptibly;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.settings;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import java.io.IOException;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestDisk.Call;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
-import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Whoever still uses a store that was closed invalidates what the next one of its files reads. */
 @Timeout(60)
-class LateChangeTest {
-  private static final StoreSettings SETTINGS =
-      new StoreSettings("late", 1, 8 << 20, Optional.empty());
+class LateChangeTest extends FolderTest {
+  private static final StoreSettings SETTINGS = settings("late", 8 << 20);
   private static final byte[] KEY = "key".getBytes(UTF_8);
 
-  @TempDir Path temp;
-  private Path folder;
-  @AutoClose private StoreDirectory directory;
   private Store closed;
 
   /** Held by the thread that opens a file, once there is one. */
@@ -46,35 +42,25 @@ class LateChangeTest {
 
   private final CountDownLatch arrived = new CountDownLatch(1);
 
-  private final class HeldDisk extends Disk {
-    @Override
-    public void mapping(Path file) throws IOException {
-      CountDownLatch latch = hold;
-      if (latch != null) {
-        arrived.countDown();
-        try {
-          latch.await();
-        } catch (InterruptedException e) {
-          throw new IOException(e);
-        }
-      }
-      super.mapping(file);
+  private void hold(Path file) {
+    CountDownLatch latch = hold;
+    if (latch != null) {
+      arrived.countDown();
+      awaitUninterruptibly(latch);
     }
   }
 
   @BeforeEach
   void closeAStore() throws Exception {
-    folder = temp.resolve("stores");
-    directory = StoreDirectory.open(folder, new HeldDisk(), System::currentTimeMillis);
-    closed = TestStores.open(directory, SETTINGS);
+    start(new TestDisk().before(Call.MAPPING, this::hold), SETTINGS);
+    closed = store;
     closed.put(KEY, "old".getBytes(UTF_8), 1);
     directory.closeStore(closed);
   }
 
   private void nextStartHasNothing() throws Exception {
-    directory.close();
-    directory = StoreDirectory.open(folder);
-    assertThat(TestStores.open(directory, SETTINGS).read(KEY)).isNull();
+    start(SETTINGS);
+    assertThat(store.read(KEY)).isNull();
   }
 
   @Test
@@ -86,12 +72,20 @@ class LateChangeTest {
     nextStartHasNothing();
   }
 
-  @Test
-  void isMadeInTheStoreThatIsBeingOpened() throws Exception {
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void isMadeInTheStoreThatIsBeingOpened(boolean isReplaced) throws Exception {
+    StoreSettings settings = SETTINGS;
+    if (isReplaced) {
+      // In its place comes one of another limit.
+      closed = TestStores.open(directory, SETTINGS);
+      settings = settings("late", 4 << 20);
+    }
     hold = new CountDownLatch(1);
-    Store next = directory.openStore(SETTINGS);
+    Store next = directory.openStore(settings);
     arrived.await();
     closed.remove(KEY);
+    assertThat(next.read(KEY)).isNull();
     hold.countDown();
     next.awaitOpened();
     assertThat(next.read(KEY)).isNull();
@@ -103,7 +97,7 @@ class LateChangeTest {
     hold = new CountDownLatch(1);
     Store next = directory.openStore(SETTINGS);
     arrived.await();
-    Files.createFile(folder.resolve("late-v1.discard"));
+    Files.createFile(folder().resolve("late-v1.discard"));
     // Its own marker goes when it is open; the other one's must not go before the values do.
     next.put("another".getBytes(UTF_8), KEY, 1);
     hold.countDown();

@@ -16,22 +16,20 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.settings;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestDisk.Call;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import java.io.IOException;
-import java.nio.channels.FileChannel;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
-import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
-import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -41,7 +39,6 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -51,16 +48,16 @@ import org.junit.jupiter.params.provider.EnumSource;
  */
 @Timeout(60)
 @Tag("locale")
-class LateFolderTest {
+class LateFolderTest extends FolderTest {
   private static final byte[] KEPT = "kept".getBytes(UTF_8);
   private static final byte[] GONE = "gone".getBytes(UTF_8);
   private static final byte[] VALUE = "value".getBytes(UTF_8);
-  private static final StoreSettings CHANGED = settings("changed", OldValues.SECRET);
-  private static final StoreSettings READ = settings("read", OldValues.MUTABLE);
-  private static final StoreSettings PURE = settings("pure", OldValues.PURE);
+  private static final StoreSettings CHANGED = settings("changed", 1 << 20, OldValues.SECRET);
+  private static final StoreSettings READ = settings("read", 1 << 20, OldValues.MUTABLE);
+  private static final StoreSettings PURE = settings("pure", 1 << 20, OldValues.PURE);
   private static final long MINUTE = TimeUnit.MINUTES.toMillis(1);
 
-  /** What keeps a server from a folder. */
+  /** What keeps a server from a folder(). */
   private enum Trouble {
     NONE,
     /** No file can be created, not even a marker. */
@@ -71,43 +68,30 @@ class LateFolderTest {
     NO_LOCKS,
     /** The owner of the folder cannot find out whether the stores are stale. */
     UNCHECKED,
-    /** Another process uses the folder. */
+    /** Another process uses the folder(). */
     IN_USE,
     /** A file has its place. */
     A_FILE
   }
 
-  @TempDir Path temp;
-  private Path folder;
   private volatile Trouble trouble = Trouble.NONE;
   private final AtomicLong clock = new AtomicLong(System.currentTimeMillis());
   private final AtomicInteger distrusted = new AtomicInteger();
   private volatile boolean isDistrustRecorded = true;
-  private StoreDirectory directory;
   private AutoCloseable obstacle = () -> {};
 
   private final Disk disk =
-      new Disk() {
-        @Override
-        public void create(Path file) throws IOException {
-          failIf(trouble == Trouble.READ_ONLY, file);
-          super.create(file);
-        }
-
-        @Override
-        public FileChannel open(Path file, Set<? extends OpenOption> options) throws IOException {
-          failIf(trouble == Trouble.READ_ONLY && file.endsWith("lock"), file);
-          failIf(trouble == Trouble.FOREIGN_LOCK && file.endsWith("lock"), file);
-          if (trouble == Trouble.NO_LOCKS && file.endsWith("lock")) {
-            throw new IOException("No locks available");
-          }
-          return super.open(file, options);
-        }
-      };
-
-  private static StoreSettings settings(String name, OldValues oldValues) {
-    return new StoreSettings(name, 1, 1 << 20, Optional.empty(), oldValues);
-  }
+      new TestDisk()
+          .before(Call.CREATE, file -> failIf(trouble == Trouble.READ_ONLY, file))
+          .before(
+              Call.OPEN,
+              file -> {
+                failIf(trouble == Trouble.READ_ONLY && file.endsWith("lock"), file);
+                failIf(trouble == Trouble.FOREIGN_LOCK && file.endsWith("lock"), file);
+                if (trouble == Trouble.NO_LOCKS && file.endsWith("lock")) {
+                  throw new IOException("No locks available");
+                }
+              });
 
   private static void failIf(boolean isBroken, Path file) throws IOException {
     if (isBroken) {
@@ -117,7 +101,6 @@ class LateFolderTest {
 
   @BeforeEach
   void fill() throws Exception {
-    folder = temp.resolve("stores");
     directory = unopened();
     directory.openWhenFree(Duration.ZERO, who -> {});
     for (StoreSettings settings : List.of(CHANGED, READ, PURE)) {
@@ -137,11 +120,11 @@ class LateFolderTest {
 
   private StoreDirectory unopened() {
     return new StoreDirectory(
-        folder,
+        folder(),
         disk,
         clock::get,
         StoreThreads::named,
-        locked -> failIf(trouble == Trouble.UNCHECKED, folder),
+        locked -> failIf(trouble == Trouble.UNCHECKED, folder()),
         () -> {
           distrusted.incrementAndGet();
           return isDistrustRecorded;
@@ -151,14 +134,14 @@ class LateFolderTest {
   private void begin(Trouble met) throws Exception {
     trouble = met;
     if (met == Trouble.IN_USE) {
-      obstacle = StoreDirectory.open(folder);
+      obstacle = StoreDirectory.open(folder());
     } else if (met == Trouble.A_FILE) {
-      Path aside = Files.move(folder, temp.resolve("aside"));
-      Files.createFile(folder);
+      Path aside = Files.move(folder(), temp.resolve("aside"));
+      Files.createFile(folder());
       obstacle =
           () -> {
-            Files.delete(folder);
-            Files.move(aside, folder);
+            Files.delete(folder());
+            Files.move(aside, folder());
           };
     }
   }
@@ -169,7 +152,7 @@ class LateFolderTest {
     obstacle = () -> {};
   }
 
-  /** Starts a server that cannot open the folder. */
+  /** Starts a server that cannot open the folder(). */
   private void startInVain(Trouble met) throws Exception {
     begin(met);
     directory = unopened();
@@ -191,8 +174,8 @@ class LateFolderTest {
 
   private Map<String, Long> files() throws IOException {
     Map<String, Long> files = new TreeMap<>();
-    if (Files.isDirectory(folder)) {
-      for (Path file : TestStores.filesIn(folder)) {
+    if (Files.isDirectory(folder())) {
+      for (Path file : TestStores.filesIn(folder())) {
         files.put(file.getFileName().toString(), Files.size(file));
       }
     }
@@ -244,7 +227,7 @@ class LateFolderTest {
     changed.put(KEPT, VALUE, clock.get());
     directory.close();
 
-    directory = StoreDirectory.open(folder);
+    directory = StoreDirectory.open(folder());
     assertIsThere(true, open(CHANGED), KEPT);
     assertIsThere(false, open(CHANGED), GONE);
     assertIsThere(true, open(READ), GONE);
@@ -270,7 +253,7 @@ class LateFolderTest {
       assertThat(distrusted.get()).isAtMost(2);
       return;
     }
-    try (StoreDirectory next = StoreDirectory.open(folder)) {
+    try (StoreDirectory next = StoreDirectory.open(folder())) {
       assertIsThere(false, TestStores.open(next, CHANGED), GONE);
       assertIsThere(true, TestStores.open(next, READ), GONE);
     }
@@ -296,7 +279,7 @@ class LateFolderTest {
     startInVain(Trouble.UNCHECKED);
     Store changed = open(CHANGED);
     changed.remove(GONE);
-    try (StoreDirectory other = StoreDirectory.open(folder)) {
+    try (StoreDirectory other = StoreDirectory.open(folder())) {
       Store theirs = TestStores.open(other, CHANGED);
       assertIsThere(false, theirs, GONE);
       theirs.put(GONE, VALUE, clock.get());
@@ -319,7 +302,7 @@ class LateFolderTest {
     Store pure = open(PURE);
     changed.remove(GONE);
     pure.clear();
-    try (StoreDirectory other = StoreDirectory.open(folder)) {
+    try (StoreDirectory other = StoreDirectory.open(folder())) {
       for (StoreSettings settings : List.of(CHANGED, PURE)) {
         Store theirs = TestStores.open(other, settings);
         assertIsThere(false, theirs, GONE);
@@ -332,7 +315,7 @@ class LateFolderTest {
     assertThat(files().keySet()).containsAtLeast("changed-v1.discard", "pure-v1.discard");
     directory.close();
     end();
-    directory = StoreDirectory.open(folder);
+    directory = StoreDirectory.open(folder());
     assertIsThere(false, open(CHANGED), GONE);
     assertIsThere(false, open(PURE), GONE);
   }
@@ -362,7 +345,7 @@ class LateFolderTest {
     sweepLater();
     assertThat(directory.obstacle()).isPresent();
     assertThrows(StoreUnavailableException.class, () -> directory.openStore(PURE));
-    try (StoreDirectory next = StoreDirectory.open(folder)) {
+    try (StoreDirectory next = StoreDirectory.open(folder())) {
       assertIsThere(false, TestStores.open(next, READ), GONE);
       assertIsThere(true, TestStores.open(next, PURE), GONE);
     }

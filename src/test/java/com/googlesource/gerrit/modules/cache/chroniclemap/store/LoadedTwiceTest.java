@@ -15,18 +15,17 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.truth.Truth.assertThat;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.settings;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.util.concurrent.Uninterruptibles;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestDisk.Call;
 import java.nio.file.Path;
-import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Two loads of one key store their values, the second one while another thread writes, so that it
@@ -34,17 +33,11 @@ import org.junit.jupiter.api.io.TempDir;
  * first one again.
  */
 @Timeout(60)
-class LoadedTwiceTest {
-  private static final StoreSettings SETTINGS =
-      new StoreSettings("cache", 1, 16 << 20, Optional.empty());
-
+class LoadedTwiceTest extends FolderTest {
   private static final byte[] KEY = "key".getBytes(UTF_8);
 
-  @TempDir Path temp;
   private final CountDownLatch writing = new CountDownLatch(1);
   private final CountDownLatch goOn = new CountDownLatch(1);
-  private StoreDirectory directory;
-  private Store store;
 
   private static final byte[] OTHER = "other".getBytes(UTF_8);
 
@@ -57,28 +50,19 @@ class LoadedTwiceTest {
   /** Stays in the middle of its change, which has ended the tickets of the key. */
   private final Thread changer = new Thread(() -> store.remove(KEY), "changer");
 
-  private final class SlowDisk extends Disk {
-    @Override
-    public void touching(Path file) {
-      if (Thread.currentThread() == writer) {
-        writing.countDown();
-        Uninterruptibles.awaitUninterruptibly(goOn);
-      } else if (Thread.currentThread() == changer) {
-        changing.countDown();
-        Uninterruptibles.awaitUninterruptibly(goOn);
-      }
+  private void touching(Path file) {
+    if (Thread.currentThread() == writer) {
+      writing.countDown();
+      Uninterruptibles.awaitUninterruptibly(goOn);
+    } else if (Thread.currentThread() == changer) {
+      changing.countDown();
+      Uninterruptibles.awaitUninterruptibly(goOn);
     }
-  }
-
-  private static long now() {
-    return System.currentTimeMillis();
   }
 
   @BeforeEach
   void open() throws Exception {
-    directory =
-        StoreDirectory.open(temp.resolve("stores"), new SlowDisk(), System::currentTimeMillis);
-    store = TestStores.open(directory, SETTINGS);
+    start(new TestDisk().before(Call.TOUCHING, this::touching), settings("cache", 16 << 20));
     store.putIfCurrent(KEY, "first".getBytes(UTF_8), now(), store.ticket(KEY));
     store.flush();
     writer.start();
@@ -88,11 +72,10 @@ class LoadedTwiceTest {
   }
 
   @AfterEach
-  void close() throws Exception {
+  void goOn() throws Exception {
     goOn.countDown();
     writer.join();
     changer.join();
-    directory.close();
   }
 
   private String read() {

@@ -17,18 +17,15 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.util.concurrent.Uninterruptibles.awaitUninterruptibly;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.key;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.settings;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestDisk.Call;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
-import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -43,6 +40,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** Work on large files holds up no other store. */
 @Timeout(60)
 class LongWorkTest {
+  private static final long LIMIT = 32 << 20;
   private static final int VALUE_BYTES = 100_000;
 
   private static final int VALUES = 2000;
@@ -56,12 +54,8 @@ class LongWorkTest {
 
   private final AtomicLong now = new AtomicLong(System.currentTimeMillis());
 
-  private static StoreSettings settings(String name) {
-    return new StoreSettings(name, 1, 32 << 20, Optional.empty());
-  }
-
   private static StoreSettings aging(String name) {
-    return new StoreSettings(name, 1, 32 << 20, Optional.of(MAX_AGE));
+    return new StoreSettings(name, 1, LIMIT, Optional.of(MAX_AGE));
   }
 
   private static void fill(Store store, int values) {
@@ -76,16 +70,16 @@ class LongWorkTest {
 
   /** A disk on which the copies of large files do not begin before they may. */
   private static Disk slow(CountDownLatch begun, CountDownLatch mayEnd) {
-    return new Disk() {
-      @Override
-      public void mapping(Path file) {
-        String name = file.getFileName().toString();
-        if (name.startsWith("large") && name.endsWith(".growing")) {
-          begun.countDown();
-          awaitUninterruptibly(mayEnd);
-        }
-      }
-    };
+    return new TestDisk()
+        .before(
+            Call.MAPPING,
+            file -> {
+              String name = file.getFileName().toString();
+              if (name.startsWith("large") && name.endsWith(".growing")) {
+                begun.countDown();
+                awaitUninterruptibly(mayEnd);
+              }
+            });
   }
 
   @Test
@@ -93,7 +87,7 @@ class LongWorkTest {
     List<String> large = List.of("large1", "large2", "large3");
     try (StoreDirectory directory = open(Disk.REAL)) {
       for (String name : large) {
-        fill(TestStores.open(directory, settings(name)), 10);
+        fill(TestStores.open(directory, settings(name, LIMIT)), 10);
       }
     }
     CountDownLatch begun = new CountDownLatch(large.size());
@@ -101,11 +95,10 @@ class LongWorkTest {
     try (StoreDirectory directory = open(slow(begun, mayEnd))) {
       try {
         for (String name : large) {
-          Store unused =
-              directory.openStore(new StoreSettings(name, 1, 64 << 20, Optional.empty()));
+          Store unused = directory.openStore(settings(name, 2 * LIMIT));
         }
         begun.await();
-        Store small = TestStores.open(directory, settings("small"));
+        Store small = TestStores.open(directory, settings("small", LIMIT));
         fill(small, 10);
         assertThat(small.read(key(9))).isNotNull();
       } finally {
@@ -116,26 +109,14 @@ class LongWorkTest {
 
   /** The disk after a crash of the machine, with a hook for each read of a file. */
   private static Disk watched(Runnable onRead) {
-    return new Disk() {
-      @Override
-      public String boot(Path file) {
-        return "another-boot";
-      }
-
-      @Override
-      public FileChannel open(Path file, Set<? extends OpenOption> options) throws IOException {
-        FileChannel channel = super.open(file, options);
-        return !file.toString().endsWith(".chm")
-            ? channel
-            : new ForwardingChannel(channel) {
-              @Override
-              public int read(ByteBuffer dst, long position) throws IOException {
+    return TestStores.anotherBoot()
+        .before(
+            Call.READ_OPEN,
+            file -> {
+              if (file.toString().endsWith(".chm")) {
                 onRead.run();
-                return super.read(dst, position);
               }
-            };
-      }
-    };
+            });
   }
 
   /** Two files are checked after a crash of the machine. */
@@ -192,9 +173,7 @@ class LongWorkTest {
         onRead.set(() -> {});
         for (Store store : stores) {
           assertThat(store.read(key(1)) != null).isEqualTo(left > 0);
-          while (store.stats().entries() != left) {
-            Thread.onSpinWait();
-          }
+          TestStores.await(() -> store.stats().entries() == left);
         }
       } finally {
         other.countDown();
@@ -204,7 +183,7 @@ class LongWorkTest {
 
   /** Steps of other work and writes that are tried again wait for the timer. */
   @Test
-  void theTimerGoesOnWhilePeriodicUpkeepWaitsForADisk() throws Exception {
+  void theTimerGoesOnWhileUpkeepWaitsForADisk() throws Exception {
     CountDownLatch mayEnd = new CountDownLatch(1);
     CountDownLatch begun = new CountDownLatch(1);
     CountDownLatch later = new CountDownLatch(1);
@@ -217,6 +196,9 @@ class LongWorkTest {
             },
             1);
         begun.await();
+        for (int i = 0; i < 10; i++) {
+          assertThat(directory.threads.maintain(() -> awaitUninterruptibly(mayEnd))).isTrue();
+        }
         assertThat(directory.threads.later(later::countDown, 1, TimeUnit.NANOSECONDS)).isTrue();
         later.await();
       } finally {
@@ -236,7 +218,7 @@ class LongWorkTest {
           return now.get();
         };
     try (StoreDirectory directory = StoreDirectory.open(folder, Disk.REAL, clock)) {
-      var unused = TestStores.open(directory, settings("one"));
+      var unused = TestStores.open(directory, settings("one", LIMIT));
       onClock.set(
           () -> {
             begun.countDown();

@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.truth.Truth.assertThat;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.key;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.settings;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport.Kind;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
@@ -25,7 +26,6 @@ import java.nio.channels.FileChannel;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
-import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.junit.jupiter.api.Test;
@@ -40,8 +40,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(60)
 class LowerLayerTest {
   private static final int VALUES = 300;
-  private static final StoreSettings SETTINGS =
-      new StoreSettings("cache", 1, 16 << 20, Optional.empty());
+  private static final StoreSettings SETTINGS = settings("cache", 16 << 20);
 
   @TempDir Path temp;
 

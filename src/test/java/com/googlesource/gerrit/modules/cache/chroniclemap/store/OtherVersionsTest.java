@@ -15,9 +15,11 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.util.concurrent.Uninterruptibles.awaitUninterruptibly;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.filesIn;
 
-import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestDisk.Call;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -28,22 +30,18 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.stream.Stream;
-import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** An upgrade, and the way back: no version finds what an earlier one has left. */
 @Timeout(60)
-class OtherVersionsTest {
+class OtherVersionsTest extends FolderTest {
   private static final String PURE = "pure";
   private static final byte[] KEY = ByteBuffer.allocate(4).putInt(7).array();
 
-  @TempDir Path temp;
   private final AtomicLong clock = new AtomicLong(1_000_000_000_000L);
 
   /** Whether the folder cannot be read, for lack of file handles. */
@@ -54,43 +52,36 @@ class OtherVersionsTest {
   /** Where there is one, files are only opened when the test has made a change, and then not. */
   private volatile CountDownLatch changed;
 
-  private final Disk disk =
-      new Disk() {
-        @Override
-        public List<Path> list(Path folder) throws IOException {
-          CountDownLatch opening = changed;
-          boolean isOpening = opening != null && Thread.currentThread() != tester;
-          if (isOpening) {
-            Uninterruptibles.awaitUninterruptibly(opening);
-          }
-          if (isUnreadable || isOpening) {
-            throw new IOException("Too many open files (a test)");
-          }
-          return super.list(folder);
-        }
-      };
+  private final Disk disk = new TestDisk().before(Call.LIST, this::listing);
 
-  @AutoClose private StoreDirectory directory;
-  private Store store;
-  private OldValues oldValues = OldValues.MUTABLE;
-
-  private void start(String cache, int version) throws Exception {
-    begin(cache, version);
-    store.awaitOpened();
+  private void listing(Path folder) throws IOException {
+    CountDownLatch opening = changed;
+    boolean isOpening = opening != null && Thread.currentThread() != tester;
+    if (isOpening) {
+      awaitUninterruptibly(opening);
+    }
+    if (isUnreadable || isOpening) {
+      throw new IOException("Too many open files (a test)");
+    }
   }
 
-  private void begin(String cache, int version) throws Exception {
-    if (directory != null) {
-      directory.close();
-    }
-    directory = StoreDirectory.open(temp.resolve("stores"), disk, clock::get);
-    store =
-        directory.openStore(
-            new StoreSettings(cache, version, 16 << 20, Optional.empty(), oldValues));
+  @Override
+  long now() {
+    return clock.get();
+  }
+
+  private OldValues oldValues = OldValues.MUTABLE;
+
+  private StoreSettings version(String cache, int version) {
+    return new StoreSettings(cache, version, 16 << 20, Optional.empty(), oldValues);
+  }
+
+  private void start(String cache, int version) throws Exception {
+    start(disk, version(cache, version));
   }
 
   private void put(int value) {
-    store.put(KEY, TestValues.of(value), clock.get());
+    store.put(KEY, TestValues.of(value), now());
     store.flush();
   }
 
@@ -100,13 +91,11 @@ class OtherVersionsTest {
 
   /** Files of a version of a cache. */
   private List<String> files(String cache, int version) throws Exception {
-    try (Stream<Path> files = Files.list(temp.resolve("stores"))) {
-      return files
-          .map(file -> file.getFileName().toString())
-          .filter(name -> name.startsWith(cache + "-v" + version + "-g"))
-          .sorted()
-          .toList();
-    }
+    return filesIn(folder()).stream()
+        .map(file -> file.getFileName().toString())
+        .filter(name -> name.startsWith(cache + "-v" + version + "-g"))
+        .sorted()
+        .toList();
   }
 
   /** Of web sessions, say: who signed out meanwhile must not be back. */
@@ -151,7 +140,7 @@ class OtherVersionsTest {
     put(1);
     directory.close();
     changed = new CountDownLatch(1);
-    begin("other", 2);
+    begin(disk, version("other", 2));
     store.remove(KEY);
     changed.countDown();
     store.awaitOpened();
@@ -179,8 +168,7 @@ class OtherVersionsTest {
   void storesAreDeletedByName() throws Exception {
     start(PURE, 1);
     put(1);
-    directory.close();
-    directory = StoreDirectory.open(temp.resolve("stores"));
+    openFolder(Disk.REAL);
     directory.deleteAllBut(Set.of(PURE));
     assertThat(files(PURE, 1)).isNotEmpty();
     directory.deleteAllBut(Set.of());
@@ -200,8 +188,8 @@ class OtherVersionsTest {
               .map(c -> c >= '0' && c <= '9' ? c + '\u06f0' - '0' : c)
               .collect(StringBuilder::new, StringBuilder::appendCodePoint, StringBuilder::append)
               .toString();
-      Path file = temp.resolve("stores/" + cache + "-v1" + persian.substring(cache.length() + 3));
-      Files.move(temp.resolve("stores/" + name), file);
+      Path file = folder().resolve(cache + "-v1" + persian.substring(cache.length() + 3));
+      Files.move(folder().resolve(name), file);
       Files.createFile(file.resolveSibling(file.getFileName() + ".3.growing"));
     }
     assertThat(files(cache, 1)).hasSize(4);

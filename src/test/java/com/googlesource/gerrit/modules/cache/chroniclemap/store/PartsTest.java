@@ -24,24 +24,19 @@ import com.google.common.primitives.Bytes;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.ChronicleRuntime;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Envelope;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.PartList;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMapBuilder;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredKey;
-import java.io.IOException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.channels.FileChannel;
 import java.nio.file.Files;
-import java.nio.file.OpenOption;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
-import java.util.Set;
-import net.openhft.posix.PosixAPI;
-import net.openhft.posix.internal.PosixAPIHolder;
+import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -267,7 +262,42 @@ class PartsTest {
     assertThat(JvmFlags.missing()).isEmpty();
   }
 
+  // ---- WarmUp
+
+  @Test
+  void theWarmUpRunsOnOneThreadAndKeepsDiskAllocatable() throws Exception {
+    RecordMapBuilder.warmUp();
+    StoreDirectory.warmUp();
+    StoreDirectory.warmUp();
+    assertThat(
+            Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().contains("warm-up"))
+                .count())
+        .isAtMost(1);
+    assertThat(ChronicleRuntime.allocatesDisk()).isTrue();
+  }
+
   // ---- Disk
+
+  /** Otherwise a call would go past a disk on which a test has it fail. */
+  @Test
+  void theDiskOfTestsHasEachOperation() {
+    for (Method operation : Disk.class.getDeclaredMethods()) {
+      // These three cannot fail.
+      if (Modifier.isPublic(operation.getModifiers())
+          && !List.of("free", "unmap", "setLocked").contains(operation.getName())) {
+        assertWithMessage("%s", operation)
+            .that(
+                Arrays.stream(TestDisk.class.getDeclaredMethods())
+                    .anyMatch(
+                        own ->
+                            own.getName().equals(operation.getName())
+                                && Arrays.equals(
+                                    own.getParameterTypes(), operation.getParameterTypes())))
+            .isTrue();
+      }
+    }
+  }
 
   @Test
   void anInterruptDoesNotKeepTheDiskFromBeingSynced() throws Exception {
@@ -290,36 +320,5 @@ class PartsTest {
     } finally {
       file.close();
     }
-  }
-
-  @Test
-  void aFileThatGetsNoDiskIsNotLeftMapped() throws Exception {
-    Path path = temp.toRealPath().resolve("no-room");
-    Disk full =
-        new Disk() {
-          @Override
-          public FileChannel open(Path file, Set<? extends OpenOption> options) throws IOException {
-            if (options.contains(StandardOpenOption.WRITE)) {
-              throw new IOException("No space left on device (a test)");
-            }
-            return super.open(file, options);
-          }
-        };
-    Geometry geometry =
-        Geometry.forFileOf(Geometry.MIN_FILE_BYTES, Geometry.DEFAULT_BYTES_PER_SLOT);
-    assertThat(ChronicleRuntime.allocatesDisk()).isTrue();
-    // As where its native code can't be loaded.
-    PosixAPI.useNoOpPosixApi();
-    try {
-      assertThrows(
-          IOException.class,
-          () -> RecordMapBuilder.create(full, path, FileState.pathOf(path), geometry));
-    } finally {
-      PosixAPIHolder.POSIX_API = null;
-      PosixAPIHolder.loadPosixApi();
-    }
-    assertThat(Files.exists(path)).isFalse();
-    assertThat(Files.readString(Path.of("/proc/self/maps")).replaceAll("\\S+\\.state\\b", ""))
-        .doesNotContain(path.toString());
   }
 }

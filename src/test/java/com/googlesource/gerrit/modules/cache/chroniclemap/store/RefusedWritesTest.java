@@ -16,9 +16,13 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.util.concurrent.Uninterruptibles.awaitUninterruptibly;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.await;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.settings;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestDisk.Call;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestDisk.Hook;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
@@ -26,32 +30,35 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
-import org.junit.jupiter.api.AutoClose;
+import java.util.function.LongSupplier;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** A disk that does not take what is written brings nothing back that was changed. */
-class RefusedWritesTest {
+class RefusedWritesTest extends FolderTest {
   private static final byte[] KEY = "key".getBytes(UTF_8);
   private static final byte[] OLD = "old".getBytes(UTF_8);
   private static final byte[] NEW = "new".getBytes(UTF_8);
 
-  @TempDir Path temp;
   private final RefusingDisk disk = new RefusingDisk();
-  @AutoClose private StoreDirectory directory;
-  private Store store;
+
+  private static StoreSettings ofKind(OldValues oldValues) {
+    return settings("cache", 1 << 20, oldValues);
+  }
 
   private void open(OldValues oldValues, Disk on) throws Exception {
-    directory = StoreDirectory.open(temp.resolve("stores"), on, System::currentTimeMillis);
-    store =
-        TestStores.open(
-            directory, new StoreSettings("cache", 1, 1 << 20, Optional.empty(), oldValues));
+    start(on, ofKind(oldValues));
+  }
+
+  private LongSupplier time = System::currentTimeMillis;
+
+  @Override
+  long now() {
+    return time.getAsLong();
   }
 
   /** A store whose one value is on the disk, which takes nothing more. */
@@ -111,7 +118,7 @@ class RefusedWritesTest {
   void sessionsThatTheDiskHasNotTakenWhenTheyAreOpenedAreNotUsed() throws Exception {
     refuse(OldValues.SECRET);
     directory.close();
-    TestStores.leaveOpen(temp.resolve("stores"));
+    TestStores.leaveOpen(folder());
     // What the one before wrote last.
     disk.writeBackAndReclaim();
     open(OldValues.SECRET, disk);
@@ -150,19 +157,15 @@ class RefusedWritesTest {
     CountDownLatch forcing = new CountDownLatch(1);
     CountDownLatch goOn = new CountDownLatch(1);
     AtomicBoolean armed = new AtomicBoolean();
-    open(
-        OldValues.SECRET,
-        new Disk() {
-          @Override
-          public void force(Path file, FileChannel open) throws IOException {
-            if (armed.compareAndSet(true, false)) {
-              forcing.countDown();
-              awaitUninterruptibly(goOn);
-              throw new IOException("Input/output error (a test)");
-            }
-            super.force(file, open);
+    Hook failOnce =
+        file -> {
+          if (armed.compareAndSet(true, false)) {
+            forcing.countDown();
+            awaitUninterruptibly(goOn);
+            throw new IOException("Input/output error (a test)");
           }
-        });
+        };
+    open(OldValues.SECRET, new TestDisk().before(Call.FORCE, failOnce));
     store.put(KEY, OLD, 1);
     armed.set(true);
     Thread signOut = new Thread(() -> store.remove(KEY));
@@ -170,9 +173,7 @@ class RefusedWritesTest {
     forcing.await();
     Thread stop = new Thread(directory::close);
     stop.start();
-    while (store.stats().state() != StoreState.CLOSED) {
-      Thread.onSpinWait();
-    }
+    await(() -> store.stats().state() == StoreState.CLOSED);
     goOn.countDown();
     signOut.join();
     stop.join();
@@ -213,10 +214,7 @@ class RefusedWritesTest {
     store.put(KEY, OLD, 2);
     directory.close();
     slow.goOn = new CountDownLatch(1);
-    directory = StoreDirectory.open(temp.resolve("stores"), slow, System::currentTimeMillis);
-    store =
-        directory.openStore(
-            new StoreSettings("cache", 1, 1 << 20, Optional.empty(), OldValues.SECRET));
+    begin(slow, ofKind(OldValues.SECRET));
     store.remove(KEY);
     assertThat(store.stats().state()).isEqualTo(StoreState.OPENING);
     if (refuse) {
@@ -237,7 +235,7 @@ class RefusedWritesTest {
   void untilThatIsOnDiskACrashOfTheMachineEmptiesTheFile() throws Exception {
     SlowRefusingDisk slow = removeWhileTheFileIsOpened(false);
     assertThat(slow.noted).isTrue();
-    assertThat(isNoted(temp.resolve("stores"))).isFalse();
+    assertThat(isNoted(folder())).isFalse();
     assertThat(store.stats().state()).isEqualTo(StoreState.READY);
   }
 
@@ -247,28 +245,12 @@ class RefusedWritesTest {
     AtomicLong minutes = new AtomicLong();
     List<Long> made = new ArrayList<>();
     AtomicBoolean broken = new AtomicBoolean();
-    Disk failing =
-        new Disk() {
-          @Override
-          public void mapping(Path file) throws IOException {
-            made.add(minutes.get());
-            super.mapping(file);
-          }
-
-          @Override
-          public void force(Path file, FileChannel open) throws IOException {
-            if (broken.get()) {
-              throw new IOException("Input/output error (a test)");
-            }
-            super.force(file, open);
-          }
-        };
-    directory =
-        StoreDirectory.open(
-            temp.resolve("stores"), failing, () -> TimeUnit.MINUTES.toMillis(1000 + minutes.get()));
-    store =
-        TestStores.open(
-            directory, new StoreSettings("cache", 1, 1 << 20, Optional.empty(), OldValues.SECRET));
+    time = () -> TimeUnit.MINUTES.toMillis(1000 + minutes.get());
+    open(
+        OldValues.SECRET,
+        new TestDisk()
+            .before(Call.MAPPING, file -> made.add(minutes.get()))
+            .failing(Call.FORCE, broken::get, "Input/output error"));
     made.clear();
     broken.set(true);
     store.put(KEY, NEW, 1);
@@ -294,15 +276,7 @@ class RefusedWritesTest {
   @Test
   void aFileIsForcedByTheNameThatItHas() throws Exception {
     List<String> asked = new CopyOnWriteArrayList<>();
-    open(
-        OldValues.SECRET,
-        new Disk() {
-          @Override
-          public void force(Path file, FileChannel open) throws IOException {
-            asked.add(file.toString());
-            super.force(file, open);
-          }
-        });
+    open(OldValues.SECRET, new TestDisk().before(Call.FORCE, file -> asked.add(file.toString())));
     store.put(KEY, OLD, 1);
     store.put(KEY, NEW, 2);
     assertThat(asked).isNotEmpty();

@@ -15,15 +15,18 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.truth.Truth.assertThat;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.fileIn;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.settings;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.primitives.Bytes;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestDisk.Call;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestDisk.Hook;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
@@ -32,13 +35,9 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.FileTime;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.stream.Stream;
-import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -48,43 +47,37 @@ import org.junit.jupiter.params.provider.ValueSource;
  * Other programs put an older file in the place of the one in use, in which Alice was still signed
  * in. She must not be signed in again, and no step may take the other file for the mapped one.
  */
-class ReplacedFilesTest {
+class ReplacedFilesTest extends FolderTest {
   private static final byte[] ALICE = "session of Alice".getBytes(UTF_8);
   private static final byte[] BOB = "session of Bob".getBytes(UTF_8);
   private static final byte[] VALUE = "signed in".getBytes(UTF_8);
 
-  @TempDir Path temp;
-  private Path folder;
+  private String folderName = "stores";
   private Path backup;
   private Path stateBackup;
 
-  @AutoClose private StoreDirectory directory;
-  private Store store;
-
   @BeforeEach
   void paths() {
-    folder = temp.resolve("stores");
     backup = temp.resolve("backup");
     stateBackup = temp.resolve("backup.state");
   }
 
-  private Path file() {
-    try (Stream<Path> files = Files.list(folder)) {
-      return files.filter(f -> f.toString().endsWith(".chm")).findFirst().orElseThrow();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+  @Override
+  Path folder() {
+    return temp.resolve(folderName);
+  }
+
+  private Path file() throws IOException {
+    return fileIn(folder(), ".chm");
   }
 
   private void open(OldValues kind, Disk disk) throws Exception {
-    open(kind, disk, 4 << 20);
+    start(disk, settings("web_sessions", 4 << 20, kind));
   }
 
-  private void open(OldValues kind, Disk disk, long limit) throws Exception {
-    directory = StoreDirectory.open(folder, disk, System::currentTimeMillis);
-    store =
-        TestStores.open(
-            directory, new StoreSettings("web_sessions", 1, limit, Optional.empty(), kind));
+  /** With another limit, which has the file copied. */
+  private void openLarger(Disk disk) throws Exception {
+    start(disk, settings("web_sessions", 8 << 20, OldValues.SECRET));
   }
 
   /** Alice signs in, a clean stop, a backup, a start, and she signs out. */
@@ -116,7 +109,6 @@ class ReplacedFilesTest {
   }
 
   private void assertSignedOutAfter(OldValues kind) throws Exception {
-    directory.close();
     open(kind, Disk.REAL);
     assertThat(store.read(ALICE)).isNull();
     assertThat(store.stats().state()).isEqualTo(StoreState.READY);
@@ -127,7 +119,7 @@ class ReplacedFilesTest {
   void aFileThatIsRenamedOntoTheOneInUseIsNeverCertified(OldValues kind) throws Exception {
     for (boolean change : new boolean[] {false, true}) {
       for (boolean sweep : new boolean[] {false, true}) {
-        folder = temp.resolve("stores " + change + sweep);
+        folderName = "stores " + change + sweep;
         signOut(kind, Disk.REAL);
         restore(backup, file());
         if (change) {
@@ -156,12 +148,8 @@ class ReplacedFilesTest {
     assertThat(store.read(ALICE)).isNull();
     assertThat(store.read(BOB).bytes()).isEqualTo(VALUE);
     if (killed) {
-      Path copy = temp.resolve("killed");
-      Files.createDirectory(copy);
-      for (Path left : TestStores.filesIn(folder)) {
-        Files.copy(left, copy.resolve(left.getFileName()), StandardCopyOption.COPY_ATTRIBUTES);
-      }
-      folder = copy;
+      TestStores.copy(folder(), temp.resolve("killed"));
+      folderName = "killed";
     }
     assertSignedOutAfter(OldValues.SECRET);
     assertThat(store.read(BOB)).isNull();
@@ -185,7 +173,7 @@ class ReplacedFilesTest {
   void anOlderCopyThatIsPutInPlaceAfterAKill(boolean withTime) throws Exception {
     signOut(OldValues.SECRET, Disk.REAL);
     directory.close();
-    TestStores.leaveOpen(folder);
+    TestStores.leaveOpen(folder());
     Path file = file();
     Files.delete(file);
     Files.copy(backup, file);
@@ -205,20 +193,16 @@ class ReplacedFilesTest {
     signOut(OldValues.SECRET, Disk.REAL);
     directory.close();
     if (killed) {
-      TestStores.leaveOpen(folder);
+      TestStores.leaveOpen(folder());
     }
     AtomicBoolean replaced = new AtomicBoolean();
-    Disk disk =
-        new Disk() {
-          @Override
-          public void mapping(Path file) throws IOException {
-            if (replaced.compareAndSet(false, true)) {
-              restore(backup, file);
-            }
-            super.mapping(file);
+    Hook replace =
+        file -> {
+          if (replaced.compareAndSet(false, true)) {
+            restore(backup, file);
           }
         };
-    open(OldValues.SECRET, disk);
+    open(OldValues.SECRET, new TestDisk().before(Call.MAPPING, replace));
     assertThat(replaced.get()).isTrue();
     assertThat(store.read(ALICE)).isNull();
     assertSignedOutAfter(OldValues.SECRET);
@@ -268,8 +252,7 @@ class ReplacedFilesTest {
     signOut(OldValues.SECRET, Disk.REAL);
     directory.close();
     armed.set(true);
-    // Another limit has it copied.
-    open(OldValues.SECRET, disk, 8 << 20);
+    openLarger(disk);
     assertThat(armed.get()).isFalse();
     assertThat(store.read(ALICE)).isNull();
     assertSignedOutAfter(OldValues.SECRET);
@@ -278,17 +261,13 @@ class ReplacedFilesTest {
   @Test
   void aFileThatIsReplacedWhileTheStopForcesItIsNotTrusted() throws Exception {
     AtomicBoolean armed = new AtomicBoolean();
-    Disk disk =
-        new Disk() {
-          @Override
-          public void force(Path file, FileChannel open) throws IOException {
-            if (file.toString().endsWith(".chm") && armed.compareAndSet(true, false)) {
-              restore(backup, file);
-            }
-            super.force(file, open);
+    Hook replace =
+        file -> {
+          if (file.toString().endsWith(".chm") && armed.compareAndSet(true, false)) {
+            restore(backup, file);
           }
         };
-    signOut(OldValues.SECRET, disk);
+    signOut(OldValues.SECRET, new TestDisk().before(Call.FORCE, replace));
     armed.set(true);
     assertSignedOutAfter(OldValues.SECRET);
     assertThat(armed.get()).isFalse();
@@ -353,9 +332,9 @@ class ReplacedFilesTest {
             }
           }
         };
-    open(OldValues.SECRET, disk, 8 << 20);
+    openLarger(disk);
     assertThat(store.read(ALICE).bytes()).isEqualTo(VALUE);
-    assertThat(TestStores.filesIn(folder)).contains(old);
+    assertThat(TestStores.filesIn(folder())).contains(old);
     store.remove(ALICE);
     isStuck.set(staysStuck);
     refuses.set(true);
@@ -365,13 +344,13 @@ class ReplacedFilesTest {
     directory.close();
     if (wasKilled) {
       // A killed process does not write that, either.
-      Files.write(folder.resolve("lock"), new byte[0]);
+      Files.write(folder().resolve("lock"), new byte[0]);
     } else {
       assertThat(staysStuck).isTrue();
     }
     isDead.set(false);
     refuses.set(false);
-    open(OldValues.SECRET, Disk.REAL, 8 << 20);
+    openLarger(Disk.REAL);
     assertThat(store.read(ALICE)).isNull();
   }
 }

@@ -16,54 +16,42 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
+import static com.google.common.util.concurrent.Uninterruptibles.awaitUninterruptibly;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.await;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.key;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.settings;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestDisk.Call;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestSeed.Step;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FaultLog;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.IntStream;
-import org.apache.log4j.AppenderSkeleton;
-import org.apache.log4j.Logger;
-import org.apache.log4j.spi.LoggingEvent;
-import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** A store's file begins with what was held elsewhere. */
 @Timeout(60)
-class SeedTest {
+class SeedTest extends FolderTest {
   private static final long LIMIT = 8 << 20;
   private static final int COUNT = 100;
 
-  @TempDir Path temp;
-  @AutoClose private StoreDirectory directory;
-  private Store store;
-
   @BeforeEach
   void open() throws Exception {
-    directory = StoreDirectory.open(temp.resolve("stores"));
-  }
-
-  private void restart() throws Exception {
-    directory.close();
-    open();
+    openFolder(Disk.REAL);
   }
 
   private static byte[] value(int i, int length) {
@@ -92,13 +80,15 @@ class SeedTest {
   private void begin(OldValues kind, Optional<Duration> maxAge, TestSeed seed) throws Exception {
     store =
         directory.openStore(
-            new StoreSettings("cache", 1, LIMIT, maxAge, kind),
-            seed.isMoved ? Optional.empty() : Optional.of(seed),
-            report -> {});
+            new StoreSettings("cache", 1, LIMIT, maxAge, kind), seed.unlessMoved(), report -> {});
+  }
+
+  private void begin(OldValues kind, TestSeed seed) throws Exception {
+    begin(kind, Optional.empty(), seed);
   }
 
   private void beginAndWait(OldValues kind, TestSeed seed) throws Exception {
-    begin(kind, Optional.empty(), seed);
+    begin(kind, seed);
     store.awaitOpened();
   }
 
@@ -114,7 +104,7 @@ class SeedTest {
     assertThat(found(0, 500)).isEqualTo(500);
     assertThat(seed.isMoved).isTrue();
     store.remove(key(7));
-    restart();
+    open();
     beginAndWait(kind, seed);
     assertThat(found(0, 500)).isEqualTo(499);
     assertThat(store.read(key(7))).isNull();
@@ -124,7 +114,7 @@ class SeedTest {
   @EnumSource
   void whatIsChangedMeanwhileComesAfterIt(OldValues kind) throws Exception {
     CountDownLatch mayGoOn = new CountDownLatch(1);
-    begin(kind, Optional.empty(), held(Step.HALF_READ, new CountDownLatch(1), mayGoOn));
+    begin(kind, held(Step.HALF_READ, new CountDownLatch(1), mayGoOn));
     Thread changing =
         Thread.ofPlatform()
             .start(
@@ -147,7 +137,7 @@ class SeedTest {
   @Test
   void nothingComesAfterAFlushThatDidNotWait() throws Exception {
     CountDownLatch mayGoOn = new CountDownLatch(1);
-    begin(OldValues.PURE, Optional.empty(), held(Step.READ, new CountDownLatch(1), mayGoOn));
+    begin(OldValues.PURE, held(Step.READ, new CountDownLatch(1), mayGoOn));
     store.clear();
     mayGoOn.countDown();
     store.awaitOpened();
@@ -158,7 +148,7 @@ class SeedTest {
   @Test
   void moreChangesThanTheQueueHoldsEmptyTheCache() throws Exception {
     CountDownLatch mayGoOn = new CountDownLatch(1);
-    begin(OldValues.MUTABLE, Optional.empty(), held(Step.READ, new CountDownLatch(1), mayGoOn));
+    begin(OldValues.MUTABLE, held(Step.READ, new CountDownLatch(1), mayGoOn));
     long most = 0;
     byte[] large = new byte[100_000];
     for (int i = 0; i < 1000; i++) {
@@ -181,7 +171,7 @@ class SeedTest {
     begin(OldValues.PURE, Optional.of(Duration.ofMinutes(30)), seed(100, 1000));
     store.awaitOpened();
     assertThat(found(0, 100)).isEqualTo(30);
-    restart();
+    open();
     directory.discard("cache", 1, Optional.empty());
     beginAndWait(OldValues.PURE, seed(5000, 10_000));
     assertThat(found(0, 100)).isEqualTo(100);
@@ -199,7 +189,7 @@ class SeedTest {
         CountDownLatch reached = new CountDownLatch(1);
         CountDownLatch mayGoOn = new CountDownLatch(1);
         TestSeed seed = held(step, reached, mayGoOn);
-        begin(kind, Optional.empty(), seed);
+        begin(kind, seed);
         reached.await();
         if (isChanged) {
           store.remove(key(1));
@@ -207,29 +197,22 @@ class SeedTest {
         }
         TestSeed left = seed(COUNT, 1000);
         left.isMoved = seed.isMoved;
-        Path killed = Files.createDirectory(temp.resolve(what));
-        for (Path file : TestStores.filesIn(temp.resolve("stores"))) {
-          Files.copy(file, killed.resolve(file.getFileName()));
-        }
+        Path killed = TestStores.copy(folder(), temp.resolve(what));
         mayGoOn.countDown();
         directory.close();
         directory = StoreDirectory.open(killed);
         beginAndWait(kind, left);
-        boolean isAll = !seedWasMoved(step) && !(isChanged && kind == OldValues.MUTABLE);
+        boolean isAll = step != Step.MOVED && !(isChanged && kind == OldValues.MUTABLE);
         assertWithMessage(what).that(found(3, COUNT)).isEqualTo(isAll ? COUNT - 3 : 0);
         assertWithMessage(what).that(left.isMoved).isTrue();
         if (isChanged && kind == OldValues.MUTABLE) {
           assertWithMessage(what).that(found(1, 3)).isEqualTo(0);
         }
         directory.close();
-        TestStores.filesIn(temp.resolve("stores")).forEach(file -> file.toFile().delete());
+        TestStores.filesIn(folder()).forEach(file -> file.toFile().delete());
         open();
       }
     }
-  }
-
-  private static boolean seedWasMoved(Step step) {
-    return step == Step.MOVED;
   }
 
   /** A stop does not wait for all of it, and the next start begins again. */
@@ -239,14 +222,12 @@ class SeedTest {
     CountDownLatch begun = new CountDownLatch(1);
     TestSeed endless = new TestSeed(Integer.MAX_VALUE, i -> value(i, 10));
     endless.hook = step -> begun.countDown();
-    begin(kind, Optional.empty(), endless);
+    begin(kind, endless);
     begun.await();
     // A user who waits is told nothing that the next start would have to know.
     Thread waiting = Thread.ofPlatform().start(() -> assertThat(store.read(key(1))).isNull());
-    while (waiting.isAlive() && waiting.getState() != Thread.State.TIMED_WAITING) {
-      Thread.onSpinWait();
-    }
-    restart();
+    await(() -> !waiting.isAlive() || waiting.getState() == Thread.State.TIMED_WAITING);
+    open();
     waiting.join();
     assertThat(endless.isMoved).isFalse();
     beginAndWait(kind, seed(COUNT, 1000));
@@ -257,10 +238,7 @@ class SeedTest {
   @Test
   void aSecretThatWasNotFoundStaysMissing() throws Exception {
     TestSeed seed = seed(COUNT, 1000);
-    seed.hook =
-        step -> {
-          throw new IllegalStateException("on purpose");
-        };
+    seed.fail();
     beginAndWait(OldValues.SECRET, seed);
     assertThat(store.stats().state()).isEqualTo(StoreState.FAILED);
     assertThat(store.read(key(1))).isNull();
@@ -274,10 +252,7 @@ class SeedTest {
   @Test
   void whatCannotBeReadNowIsReadLater() throws Exception {
     TestSeed seed = seed(COUNT, 1000);
-    seed.hook =
-        step -> {
-          throw new IllegalStateException("on purpose");
-        };
+    seed.fail();
     beginAndWait(OldValues.MUTABLE, seed);
     assertThat(found(0, COUNT)).isEqualTo(0);
     seed.hook = step -> {};
@@ -292,7 +267,7 @@ class SeedTest {
       for (boolean isNewer : new boolean[] {true, false}) {
         beginAndWait(kind, seed(0, 1));
         store.put(key(1000), value(1, 10), System.currentTimeMillis());
-        restart();
+        open();
         TestSeed seed = seed(COUNT, 1000);
         seed.changed = isNewer ? Long.MAX_VALUE : 0;
         beginAndWait(kind, seed);
@@ -300,7 +275,7 @@ class SeedTest {
         assertThat(found(1000, 1001)).isEqualTo(isPure ? 1 : 0);
         assertThat(found(0, COUNT)).isEqualTo(isNewer && !isPure ? COUNT : 0);
         assertThat(seed.isMoved).isTrue();
-        restart();
+        open();
         directory.discard("cache", 1, Optional.empty());
       }
     }
@@ -311,13 +286,9 @@ class SeedTest {
     CountDownLatch mayGoOn = new CountDownLatch(1);
     TestSeed seed = held(Step.BEGINS, new CountDownLatch(1), mayGoOn);
     for (int i = 0; i < 20; i++) {
-      Store unused =
-          directory.openStore(
-              new StoreSettings("large" + i, 1, LIMIT, Optional.empty()),
-              Optional.of(seed),
-              report -> {});
+      Store unused = openWithSeed("large" + i, seed);
     }
-    begin(OldValues.SECRET, Optional.empty(), seed(COUNT, 1000));
+    begin(OldValues.SECRET, seed(COUNT, 1000));
     assertThat(found(0, COUNT)).isEqualTo(COUNT);
     mayGoOn.countDown();
   }
@@ -325,26 +296,18 @@ class SeedTest {
   /** A sign-out from a session that is not found invalidates nothing. */
   @Test
   void aSecretThatIsNotFoundJustBeforeItsFileIsInUseStaysMissing() throws Exception {
-    directory.close();
     CountDownLatch moved = new CountDownLatch(1);
     CountDownLatch mayGoOn = new CountDownLatch(1);
-    directory =
-        StoreDirectory.open(
-            temp.resolve("stores"),
-            new Disk() {
-              @Override
-              public void move(Path from, Path to) throws IOException {
-                moved.countDown();
-                Uninterruptibles.awaitUninterruptibly(mayGoOn);
-                super.move(from, to);
-              }
-            },
-            System::currentTimeMillis);
+    openFolder(
+        new TestDisk()
+            .before(
+                Call.MOVE,
+                file -> {
+                  moved.countDown();
+                  awaitUninterruptibly(mayGoOn);
+                }));
     TestSeed seed = seed(COUNT, 1000);
-    seed.hook =
-        step -> {
-          throw new IllegalStateException("on purpose");
-        };
+    seed.fail();
     beginAndWait(OldValues.SECRET, seed);
     seed.hook = step -> {};
     Thread healing = Thread.ofPlatform().start(store.current::heal);
@@ -360,8 +323,7 @@ class SeedTest {
   }
 
   private Store openWithSeed(String name, Seed seed) throws Exception {
-    return directory.openStore(
-        new StoreSettings(name, 1, LIMIT, Optional.empty()), Optional.of(seed), report -> {});
+    return directory.openStore(settings(name, LIMIT), Optional.of(seed), report -> {});
   }
 
   /** More stores than are closed in parallel wait for their turn. */
@@ -374,7 +336,7 @@ class SeedTest {
       Store unused = openWithSeed("other" + i, i == 0 ? endless : seed(COUNT, 10));
     }
     begun.await();
-    restart();
+    open();
     beginAndWait(OldValues.MUTABLE, seed(COUNT, 10));
     assertThat(found(0, COUNT)).isEqualTo(COUNT);
   }
@@ -388,11 +350,7 @@ class SeedTest {
     directory.closeStore(openWithSeed("cache", seed));
     assertThat(seed.isMoved).isFalse();
     Store replaced = openWithSeed("cache", seed);
-    store =
-        directory.openStore(
-            new StoreSettings("cache", 1, 2 * LIMIT, Optional.empty()),
-            Optional.of(seed),
-            report -> {});
+    store = directory.openStore(settings("cache", 2 * LIMIT), Optional.of(seed), report -> {});
     assertThat(replaced.stats().state()).isEqualTo(StoreState.FAILED);
     mayGoOn.countDown();
     store.awaitOpened();
@@ -406,7 +364,7 @@ class SeedTest {
     AtomicBoolean isUsable = new AtomicBoolean();
     directory =
         StoreDirectory.unopened(
-            temp.resolve("stores"),
+            folder(),
             folder -> {
               if (!isUsable.get()) {
                 throw new IOException("on purpose");
@@ -419,7 +377,7 @@ class SeedTest {
     isUsable.set(true);
     directory.lastTry = 0;
     CountDownLatch mayGoOn = new CountDownLatch(1);
-    begin(OldValues.MUTABLE, Optional.empty(), held(Step.BEGINS, new CountDownLatch(1), mayGoOn));
+    begin(OldValues.MUTABLE, held(Step.BEGINS, new CountDownLatch(1), mayGoOn));
     mayGoOn.countDown();
     store.awaitOpened();
     assertThat(found(0, COUNT)).isEqualTo(COUNT);
@@ -428,44 +386,10 @@ class SeedTest {
   /** Moved aside, it is not found by the next attempt. */
   @Test
   void theLogNamesWhatWasMovedAsideButNotImported() throws Exception {
-    directory.close();
     AtomicBoolean isFull = new AtomicBoolean(true);
-    directory =
-        StoreDirectory.open(
-            temp.resolve("stores"),
-            new Disk() {
-              @Override
-              public void move(Path from, Path to) throws IOException {
-                if (isFull.get()) {
-                  throw new IOException("on purpose");
-                }
-                super.move(from, to);
-              }
-            },
-            System::currentTimeMillis);
-    List<String> said = new CopyOnWriteArrayList<>();
-    AppenderSkeleton log =
-        new AppenderSkeleton() {
-          @Override
-          protected void append(LoggingEvent event) {
-            said.add(event.getRenderedMessage());
-          }
-
-          @Override
-          public void close() {}
-
-          @Override
-          public boolean requiresLayout() {
-            return false;
-          }
-        };
-    Logger logger = Logger.getLogger(FaultLog.class);
-    logger.addAppender(log);
-    try {
-      beginAndWait(OldValues.MUTABLE, seed(COUNT, 10));
-    } finally {
-      logger.removeAppender(log);
-    }
+    openFolder(new TestDisk().failing(Call.MOVE, isFull::get, "No space left on device"));
+    List<String> said =
+        TestStores.logged(FaultLog.class, () -> beginAndWait(OldValues.MUTABLE, seed(COUNT, 10)));
     assertThat(said.toString()).contains("taken-over");
     isFull.set(false);
     store.current.heal();
@@ -477,7 +401,7 @@ class SeedTest {
   void secretsThatAreInUseElsewhereAreReadWhileTheirUsersWait() throws Exception {
     TestSeed seed = seed(COUNT, 10);
     seed.inUse = 2;
-    begin(OldValues.SECRET, Optional.empty(), seed);
+    begin(OldValues.SECRET, seed);
     assertThat(found(0, COUNT)).isEqualTo(COUNT);
   }
 }

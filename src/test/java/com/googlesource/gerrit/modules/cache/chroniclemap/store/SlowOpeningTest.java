@@ -15,42 +15,33 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.util.concurrent.Uninterruptibles.awaitUninterruptibly;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.key;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.settings;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import com.google.common.util.concurrent.Uninterruptibles;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import java.nio.file.Files;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestDisk.Call;
 import java.nio.file.Path;
 import java.util.Arrays;
-import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 
 /**
  * A file whose recovery takes long: nobody waits for it, and what is changed meanwhile is changed.
  */
 @Timeout(60)
-class SlowOpeningTest {
-  private static final StoreSettings SETTINGS =
-      new StoreSettings("cache", 1, 1 << 20, Optional.empty());
+class SlowOpeningTest extends FolderTest {
+  private static final StoreSettings SETTINGS = settings("cache", 1 << 20);
 
-  @TempDir Path temp;
   private final CountDownLatch goOn = new CountDownLatch(1);
-  private Path folder;
-  private StoreDirectory directory;
-  private Store store;
 
   /** Opens a store that was left by a crash, with a disk that takes its time to map a file. */
   @BeforeEach
   void beginToRecover() throws Exception {
     Path before = temp.resolve("before");
-    folder = temp.resolve("stores");
     try (StoreDirectory earlier = StoreDirectory.open(before)) {
       Store filled = TestStores.open(earlier, SETTINGS);
       for (int i = 0; i < 20; i++) {
@@ -59,39 +50,14 @@ class SlowOpeningTest {
       filled.flush();
       // Otherwise a file that is being written would be gone before it is copied.
       TestStores.awaitSettled(earlier);
-      copy(before, folder);
+      TestStores.copy(before, folder());
     }
-    directory = StoreDirectory.open(folder, slow(), System::currentTimeMillis);
-    store = directory.openStore(SETTINGS);
+    begin(TestStores.ofCopies().before(Call.MAPPING, file -> awaitUninterruptibly(goOn)), SETTINGS);
   }
 
   @AfterEach
-  void close() {
+  void goOn() {
     goOn.countDown();
-    directory.close();
-  }
-
-  private Disk slow() {
-    return new Disk() {
-      @Override
-      public void mapping(Path file) {
-        Uninterruptibles.awaitUninterruptibly(goOn);
-      }
-
-      @Override
-      public boolean hasKey(Path file, String key) {
-        return true; // the copy is to be taken for the file itself
-      }
-    };
-  }
-
-  private static void copy(Path from, Path to) throws Exception {
-    Files.createDirectory(to);
-    try (Stream<Path> files = Files.list(from)) {
-      for (Path file : files.toList()) {
-        Files.copy(file, to.resolve(file.getFileName()));
-      }
-    }
   }
 
   private static byte[] bytes(String text) {
@@ -160,9 +126,7 @@ class SlowOpeningTest {
     assertThat(read(store, 1)).isEqualTo("new 1");
     assertThat(read(store, 4)).isEqualTo("loaded");
     assertThat(read(store, 5)).isEqualTo("second");
-    directory.close();
-    directory = StoreDirectory.open(folder);
-    store = TestStores.open(directory, SETTINGS);
+    start(SETTINGS);
     check(store);
     assertThat(read(store, 0)).isEqualTo("old 0");
   }
@@ -185,8 +149,7 @@ class SlowOpeningTest {
   void killedMeanwhileNothingComesBack() throws Exception {
     change();
     assertThat(store.stats().state()).isEqualTo(StoreState.OPENING);
-    Path killed = temp.resolve("killed");
-    copy(folder, killed);
+    Path killed = TestStores.copy(folder(), temp.resolve("killed"));
     try (StoreDirectory next = StoreDirectory.open(killed)) {
       check(TestStores.open(next, SETTINGS));
     }

@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.settings;
 
 import com.google.common.collect.Iterables;
 import com.google.common.primitives.Ints;
@@ -24,23 +25,16 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 
 /** The caches of a site on a small volume. */
 @Timeout(120)
-class SmallVolumeTest {
+class SmallVolumeTest extends FolderTest {
   private static final long MB = 1 << 20;
   private static final long VOLUME_BYTES = 64 * MB;
 
-  @TempDir Path temp;
-  private Path folder;
-  private StoreDirectory directory;
   private final List<Store> stores = new CopyOnWriteArrayList<>();
 
   /** A small volume, which tells what is free. */
@@ -55,20 +49,8 @@ class SmallVolumeTest {
     return stores.stream().mapToLong(store -> store.stats().diskBytes()).sum();
   }
 
-  @BeforeEach
-  void open() throws Exception {
-    folder = temp.resolve("stores");
-    directory = StoreDirectory.open(folder, new SmallVolume(), System::currentTimeMillis);
-  }
-
-  @AfterEach
-  void close() {
-    directory.close();
-  }
-
   private Store store(String name, OldValues kind) throws Exception {
-    StoreSettings settings = new StoreSettings(name, 1, 128 * MB, Optional.empty(), kind);
-    stores.add(TestStores.open(directory, settings));
+    stores.add(TestStores.open(directory, settings(name, 128 * MB, kind)));
     return Iterables.getLast(stores);
   }
 
@@ -81,6 +63,7 @@ class SmallVolumeTest {
 
   @Test
   void eachCacheHasAFileAndSessionsHaveTheLastOfTheRoom() throws Exception {
+    openFolder(new SmallVolume());
     List<Store> others = new ArrayList<>();
     for (int i = 0; i < 16; i++) {
       others.add(store("cache" + i, i % 2 == 0 ? OldValues.MUTABLE : OldValues.PURE));

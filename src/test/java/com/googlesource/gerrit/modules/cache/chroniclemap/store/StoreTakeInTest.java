@@ -21,34 +21,31 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import java.nio.ByteBuffer;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
-/** {@link Store#putIfAbsent}: values that other servers have computed. */
-class StoreTakeInTest {
+/**
+ * What a store has for values that other servers have computed: {@link Store#putIfAbsent}, and a
+ * note of how far they were read.
+ */
+class StoreTakeInTest extends FolderTest {
   private static final byte[] KEY = "key".getBytes(UTF_8);
   private static final byte[] VALUE = "value".getBytes(UTF_8);
   private static final byte[] OTHER = "other value".getBytes(UTF_8);
 
   private final AtomicLong clock = new AtomicLong(System.currentTimeMillis());
 
-  @TempDir Path temp;
-  private StoreDirectory directory;
+  @Override
+  long now() {
+    return clock.get();
+  }
 
   @BeforeEach
   void open() throws Exception {
-    directory = StoreDirectory.open(temp.resolve("stores"), Disk.REAL, clock::get);
-  }
-
-  @AfterEach
-  void close() {
-    directory.close();
+    openFolder(Disk.REAL);
   }
 
   private Store store(String name, long maxBytes, OldValues oldValues) throws Exception {
@@ -156,38 +153,79 @@ class StoreTakeInTest {
   @Test
   void whatWasTakenInIsThereAfterARestart() throws Exception {
     assertThat(putIfAbsent(pure(), KEY, VALUE)).isEqualTo(ImportResult.STORED);
-    directory.close();
     open();
     assertThat(pure().read(KEY).bytes()).isEqualTo(VALUE);
   }
 
-  /** In a full store, the values of others take turns in the room that nobody uses. */
+  // ---- the note
+
+  private static final byte[] NOTE = "a place in a log\n1-0\n17".getBytes(UTF_8);
+  private static final byte[] LONGER = "another place in a log\n1234567-8\n17".getBytes(UTF_8);
+
+  private static void assertCounted(Store store, long entries, long puts) throws Exception {
+    store.flush();
+    StoreStats stats = store.stats();
+    VerifyReport verified = store.verify(/* repair= */ false, Progress.NONE);
+    String figures = stats + " " + verified;
+    assertWithMessage(figures).that(stats.entries()).isEqualTo(entries);
+    assertWithMessage(figures).that(stats.liveBytes()).isEqualTo(verified.bytes());
+    assertWithMessage(figures).that(verified.values()).isEqualTo(entries);
+    assertWithMessage(figures).that(stats.counts().puts.sum()).isEqualTo(puts);
+    assertWithMessage(figures).that(stats.counts().hits.sum()).isEqualTo(0);
+    assertWithMessage(figures).that(stats.counts().misses.sum()).isEqualTo(0);
+    if (entries == 0) {
+      assertWithMessage(figures).that(stats.liveBytes()).isEqualTo(0);
+    }
+  }
+
   @Test
-  void whatIsReadStaysInAFullStore() throws Exception {
+  void noFigureCountsIt() throws Exception {
     Store store = pure();
-    byte[] value = new byte[1000];
-    for (int i = 0; store.stats().counts().evicted.sum() == 0; i++) {
-      store.put(key(i), value, System.currentTimeMillis());
+    assertThat(store.note()).isNull();
+    store.setNote(NOTE);
+    assertThat(store.note().bytes()).isEqualTo(NOTE);
+    assertCounted(store, 0, 0);
+    store.setNote(LONGER);
+    store.put(key(1), new byte[100], 1);
+    store.setNote(NOTE);
+    assertCounted(store, 1, 1);
+    // The start reads the counts that the stop has written.
+    open();
+    store = pure();
+    assertThat(store.note().bytes()).isEqualTo(NOTE);
+    assertThat(store.stats().start().entries()).isEqualTo(1);
+    assertCounted(store, 1, 0);
+    store.clear();
+    assertThat(store.note()).isNull();
+    assertCounted(store, 0, 0);
+  }
+
+  @Test
+  void aFileThatIsCheckedAnewCountsAsBefore() throws Exception {
+    Store store = pure();
+    store.setNote(NOTE);
+    store.put(key(1), new byte[100], 1);
+    directory.close();
+    TestStores.leaveToCrash(folder());
+    open();
+    store = pure();
+    assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.RECOVERED);
+    assertThat(store.note().bytes()).isEqualTo(NOTE);
+    // Checks all segments before it counts.
+    VerifyReport unused = store.verify(/* repair= */ false, Progress.NONE);
+    assertCounted(store, 1, 0);
+  }
+
+  @Test
+  void itIsNotEvicted() throws Exception {
+    Store store = pure();
+    store.setNote(NOTE);
+    int number = 0;
+    while (store.stats().counts().evicted.sum() < 20_000) {
+      store.put(key(number++), new byte[1000], System.currentTimeMillis());
       store.flush();
     }
-    // By then it is known what is in use.
-    clock.addAndGet(Duration.ofMinutes(11).toMillis());
-    int used = 500;
-    for (int i = 0; i < used; i++) {
-      store.put(key(-1 - i), value, System.currentTimeMillis());
-      assertThat(store.read(key(-1 - i))).isNotNull();
-      assertThat(store.read(key(-1 - i))).isNotNull();
-    }
-    store.flush();
-    int taken = 0;
-    for (int i = 0; i < 50_000; i++) {
-      taken += putIfAbsent(store, key(1_000_000 + i), value) == ImportResult.STORED ? 1 : 0;
-    }
-    assertThat(taken).isGreaterThan(10_000);
-    int there = 0;
-    for (int i = 0; i < used; i++) {
-      there += store.contains(key(-1 - i)) ? 1 : 0;
-    }
-    assertWithMessage("values that are read").that(there).isAtLeast(used * 9 / 10);
+    assertThat(store.note().bytes()).isEqualTo(NOTE);
+    assertCounted(store, number - store.stats().counts().evicted.sum(), number);
   }
 }

@@ -16,13 +16,17 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
+import static com.google.common.util.concurrent.Uninterruptibles.awaitUninterruptibly;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.fileIn;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.filesIn;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.random;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.settings;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import com.google.common.util.concurrent.Uninterruptibles;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestDisk.Call;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestDisk.Hook;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -33,53 +37,32 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.stream.Stream;
-import org.apache.log4j.AppenderSkeleton;
-import org.apache.log4j.Logger;
-import org.apache.log4j.spi.LoggingEvent;
-import org.junit.jupiter.api.AutoClose;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What {@link Store} promises to one caller, over clean stops. */
 @Tag("locale")
-class StoreTest {
+class StoreTest extends FolderTest {
   private static final long LIMIT = 32 << 20;
-
-  @TempDir Path temp;
-  @AutoClose private StoreDirectory directory;
-  private Store store;
+  private static final StoreSettings SETTINGS = settings("cache", LIMIT);
 
   @BeforeEach
   void open() throws Exception {
-    directory = StoreDirectory.open(temp.resolve("stores"));
-    store = TestStores.open(directory, settings(1));
-  }
-
-  private static StoreSettings settings(int version) {
-    return new StoreSettings("cache", version, LIMIT, Optional.empty());
+    start(SETTINGS);
   }
 
   private void reopen() throws Exception {
-    reopen(settings(1));
-  }
-
-  private void reopen(StoreSettings settings) throws Exception {
-    directory.close();
-    directory = StoreDirectory.open(temp.resolve("stores"));
-    store = TestStores.open(directory, settings);
+    start(SETTINGS);
   }
 
   private static byte[] bytes(String text) {
     return text.getBytes(UTF_8);
-  }
-
-  private static long now() {
-    return System.currentTimeMillis();
   }
 
   private String readText(String key) {
@@ -125,19 +108,6 @@ class StoreTest {
   }
 
   @Test
-  void clearRemovesAll() throws Exception {
-    for (int i = 0; i < 1000; i++) {
-      store.put(bytes("k" + i), bytes("v" + i), now());
-    }
-    store.clear();
-    assertThat(readText("k7")).isNull();
-    store.put(bytes("k7"), bytes("again"), now());
-    reopen();
-    assertThat(readText("k7")).isEqualTo("again");
-    assertThat(store.stats().entries()).isEqualTo(1);
-  }
-
-  @Test
   void valuesOfAllSizesSurviveRestart() throws Exception {
     int[] sizes = {1, 39, 40, 64, 1000, 10_000, 100_000, 131_072, 1 << 20, 3 << 20};
     for (int size : sizes) {
@@ -168,29 +138,18 @@ class StoreTest {
     assertThat(store.stats().entries()).isEqualTo(1);
   }
 
-  @Test
-  void valueLargerThanTheStoreIsLeftOutCountedAndReplacesTheOldOne() {
-    store.put(bytes("k"), bytes("old"), now());
-    store.put(bytes("k"), new byte[(int) LIMIT], now());
-    assertThat(store.read(bytes("k"))).isNull();
-    assertThat(store.stats().counts().notStored.sum()).isEqualTo(1);
-    store.flush();
-    assertThat(store.stats().entries()).isEqualTo(0);
-  }
-
   @ParameterizedTest
   @ValueSource(ints = {1, 1 << 20, 60 << 20, 300 << 20, Integer.MAX_VALUE - 8})
   void theLimitThatAValueNeedsIsKnown(int bytes) {
     long needed = StoreSettings.megabytesFor(bytes);
-    assertThat(new StoreSettings("a", 1, needed << 20, Optional.empty()).maxValue())
-        .isAtLeast(bytes);
+    assertThat(settings("a", needed << 20).maxValue()).isAtLeast(bytes);
     // Little more than twice the value, as it must be possible to replace it.
     assertThat(needed << 20).isLessThan((4 << 20) + 5L * bytes / 2);
   }
 
   @Test
   void aKeyThatFitsNowhereIsLeftOutAndNothingLeavesForIt() throws Exception {
-    reopen(new StoreSettings("cache", 1, 4 << 20, Optional.empty()));
+    start(settings("cache", 4 << 20));
     for (int i = 0; i < 1000; i++) {
       store.put(bytes("k" + i), random(1000, i), now());
     }
@@ -213,38 +172,10 @@ class StoreTest {
     store.putIfCurrent(bytes("k"), large.clone(), now(), store.ticket(bytes("k")));
     store.flush();
     directory.close();
-    TestStores.leaveOpen(temp.resolve("stores"));
-    directory = StoreDirectory.open(temp.resolve("stores"), TestStores.anotherBoot(), () -> 1);
-    store = TestStores.open(directory, settings(1));
+    TestStores.leaveOpen(folder());
+    start(TestStores.anotherBoot(), SETTINGS);
     assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.RECOVERED);
     assertThat(store.read(bytes("k")).bytes()).isEqualTo(large);
-  }
-
-  @Test
-  void fullStoreGoesOnAndNeverAnswersWrong() {
-    byte[] value = random(10_000, 1);
-    for (int i = 0; i < 6000; i++) {
-      store.put(bytes("k" + i), value, now());
-      if (i % 100 == 0) {
-        // Who puts faster than the file can grow has values leave that would have room.
-        store.flush();
-      }
-    }
-    store.flush();
-    int found = 0;
-    for (int i = 0; i < 6000; i++) {
-      Value read = store.read(bytes("k" + i));
-      if (read != null) {
-        assertThat(read.bytes()).isEqualTo(value);
-        found++;
-      }
-    }
-    StoreStats stats = store.stats();
-    assertThat(found).isAtLeast(2500);
-    assertThat(stats.counts().notStored.sum()).isEqualTo(0);
-    assertThat(stats.counts().evicted.sum()).isAtLeast(6000 - found);
-    assertThat(stats.diskBytes()).isAtMost(LIMIT);
-    assertThat(stats.state()).isEqualTo(StoreState.READY);
   }
 
   @Test
@@ -267,9 +198,7 @@ class StoreTest {
       assertThat(store.read(bytes("k" + i)).bytes()).isEqualTo(random(10_000, i));
     }
     assertThat(store.stats().entries()).isEqualTo(1500);
-    try (Stream<Path> files = Files.list(temp.resolve("stores"))) {
-      assertThat(files.filter(f -> f.toString().endsWith(".chm")).count()).isEqualTo(1);
-    }
+    assertThat(filesIn(folder()).stream().filter(f -> f.toString().endsWith(".chm"))).hasSize(1);
   }
 
   @Test
@@ -297,7 +226,7 @@ class StoreTest {
 
   @Test
   void tooOldIsNotFoundAndGoes() throws Exception {
-    reopen(new StoreSettings("cache", 1, LIMIT, Optional.of(Duration.ofMinutes(1))));
+    start(new StoreSettings("cache", 1, LIMIT, Optional.of(Duration.ofMinutes(1))));
     store.put(bytes("old"), bytes("v"), now() - 61_000);
     store.put(bytes("young"), bytes("v"), now() - 1_000);
     assertThat(readText("old")).isNull();
@@ -306,19 +235,9 @@ class StoreTest {
   }
 
   @Test
-  void anotherVersionStartsEmptyAndTakesTheOldFileAway() throws Exception {
-    store.put(bytes("k"), bytes("v"), now());
-    reopen(settings(2));
-    assertThat(readText("k")).isNull();
-    try (Stream<Path> files = Files.list(temp.resolve("stores"))) {
-      assertThat(files.filter(f -> f.toString().endsWith(".chm")).count()).isEqualTo(1);
-    }
-  }
-
-  @Test
   void aFileOfAnyLengthIsClosedCleanly() throws Exception {
     for (long limit : new long[] {65_536, 100_001, 1_130_321, 2_260_642, 4_220_359, 9_999_999}) {
-      StoreSettings odd = new StoreSettings("odd" + limit, 1, limit, Optional.empty());
+      StoreSettings odd = settings("odd" + limit, limit);
       Store first = TestStores.open(directory, odd);
       for (int i = 0; i < 3000; i++) {
         first.put(bytes("k" + i), new byte[500], now());
@@ -333,43 +252,14 @@ class StoreTest {
 
   @Test
   void cachesWithSimilarNamesDoNotMeet() throws Exception {
-    Store other =
-        TestStores.open(
-            directory, new StoreSettings("cache-v1-00000000.chm", 1, LIMIT, Optional.empty()));
-    Store slashed =
-        TestStores.open(
-            directory, new StoreSettings("../plugin/cache", 1, LIMIT, Optional.empty()));
+    Store other = TestStores.open(directory, settings("cache-v1-00000000.chm", LIMIT));
+    Store slashed = TestStores.open(directory, settings("../plugin/cache", LIMIT));
     store.put(bytes("k"), bytes("one"), now());
     other.put(bytes("k"), bytes("two"), now());
     slashed.put(bytes("k"), bytes("three"), now());
     assertThat(readText("k")).isEqualTo("one");
     assertThat(new String(other.read(bytes("k")).bytes(), UTF_8)).isEqualTo("two");
-    try (Stream<Path> files = Files.list(temp.resolve("stores"))) {
-      assertThat(files.filter(f -> f.toString().endsWith(".chm")).count()).isEqualTo(3);
-    }
-  }
-
-  @Test
-  void conditionalPutIsVoidAfterRemoveOrPut() {
-    byte[] key = bytes("k");
-    Ticket ticket = store.ticket(key);
-    store.remove(key);
-    store.putIfCurrent(key, bytes("stale"), now(), ticket);
-    assertThat(readText("k")).isNull();
-
-    ticket = store.ticket(key);
-    store.put(key, bytes("new"), now());
-    store.putIfCurrent(key, bytes("stale"), now(), ticket);
-    assertThat(readText("k")).isEqualTo("new");
-
-    ticket = store.ticket(key);
-    store.putIfCurrent(key, bytes("loaded"), now(), ticket);
-    assertThat(readText("k")).isEqualTo("loaded");
-
-    ticket = store.ticket(key);
-    store.clear();
-    store.putIfCurrent(key, bytes("stale"), now(), ticket);
-    assertThat(readText("k")).isNull();
+    assertThat(filesIn(folder()).stream().filter(f -> f.toString().endsWith(".chm"))).hasSize(3);
   }
 
   @Test
@@ -402,8 +292,7 @@ class StoreTest {
 
   @Test
   void noPutIsLostBelowTheLimit() throws Exception {
-    Store growing =
-        TestStores.open(directory, new StoreSettings("growing", 1, 1 << 28, Optional.empty()));
+    Store growing = TestStores.open(directory, settings("growing", 1 << 28));
     int puts = 20;
     for (int i = 0; i < puts; i++) {
       // Together more than may wait in the queue.
@@ -424,97 +313,96 @@ class StoreTest {
   void onlyTheOwnerCanReadTheFiles() throws Exception {
     store.put(bytes("k"), bytes("v"), now());
     assertThat(readText("k")).isEqualTo("v");
-    Path folder = temp.resolve("stores");
-    assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(folder)))
+    assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(folder())))
         .isEqualTo("rwx------");
-    try (Stream<Path> files = Files.list(folder)) {
-      for (Path file : files.filter(f -> f.toString().endsWith(".chm")).toList()) {
-        assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(file)))
-            .isEqualTo("rw-------");
-      }
-    }
+    Path file = fileIn(folder(), ".chm");
+    assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(file)))
+        .isEqualTo("rw-------");
   }
 
   @Test
   void allBlocksAreTakenAndTheBoundHolds() throws Exception {
     assertThat(readText("k")).isNull();
-    try (Stream<Path> files = Files.list(temp.resolve("stores"))) {
-      Path file = files.filter(f -> f.toString().endsWith(".chm")).findFirst().orElseThrow();
-      long allocated = TestStores.blocks(file);
-      assertThat(allocated).isAtLeast(store.stats().diskBytes() / 4096 * 4096);
-      assertThat(allocated).isAtMost(LIMIT);
-    }
+    long allocated = TestStores.blocks(fileIn(folder(), ".chm"));
+    assertThat(allocated).isAtLeast(store.stats().diskBytes() / 4096 * 4096);
+    assertThat(allocated).isAtMost(LIMIT);
   }
 
   @Test
   void aStoreOpenedTwiceIsShared() throws Exception {
-    Store second = TestStores.open(directory, settings(1));
+    Store second = TestStores.open(directory, SETTINGS);
     assertThat(second).isSameInstanceAs(store);
     directory.closeStore(second);
     store.put(bytes("k"), bytes("v"), now());
     assertThat(readText("k")).isEqualTo("v");
   }
 
-  @Test
-  void whatIsRemovedAfterCloseStaysAwayAfterRestart() throws Exception {
+  private enum Change {
+    REMOVE,
+    PUT,
+    CLEAR
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void whatIsChangedAfterCloseStaysAwayAfterRestart(Change change) throws Exception {
     store.put(bytes("k"), bytes("v"), now());
-    reopen();
-    assertThat(readText("k")).isEqualTo("v");
     directory.close();
-    store.remove(bytes("k"));
+    switch (change) {
+      case REMOVE -> store.remove(bytes("k"));
+      case PUT -> store.put(bytes("k"), bytes("w"), now());
+      case CLEAR -> store.clear();
+    }
     reopen();
     assertThat(readText("k")).isNull();
   }
 
+  /** Unmapped in the middle of a read, the file would end the process. */
   @Test
-  void whatIsReplacedAfterCloseStaysAwayAfterRestart() throws Exception {
+  @Timeout(60)
+  void aFileStaysUntilItIsRead() throws Exception {
+    CountDownLatch reading = new CountDownLatch(1);
+    CountDownLatch goOn = new CountDownLatch(1);
+    AtomicReference<Value> found = new AtomicReference<>();
+    Thread reader = new Thread(() -> found.set(store.read(bytes("k"))));
+    Hook stop =
+        file -> {
+          if (Thread.currentThread() == reader) {
+            reading.countDown();
+            awaitUninterruptibly(goOn);
+          }
+        };
+    start(new TestDisk().before(Call.TOUCHING, stop), SETTINGS);
     store.put(bytes("k"), bytes("v"), now());
-    directory.close();
-    store.put(bytes("k"), bytes("w"), now());
-    reopen();
-    assertThat(readText("k")).isNull();
-  }
-
-  @Test
-  void clearAfterCloseHoldsAfterRestart() throws Exception {
-    store.put(bytes("k"), bytes("v"), now());
-    directory.close();
-    store.clear();
-    reopen();
-    assertThat(readText("k")).isNull();
-  }
-
-  @Test
-  void nothingFailsAfterClose() {
-    store.put(bytes("k"), bytes("v"), now());
-    directory.close();
+    store.flush();
+    reader.start();
+    reading.await();
+    Thread closer = Thread.ofPlatform().start(directory::close);
+    // If it does not wait for the reader, it ends.
+    assertThat(closer.join(Duration.ofSeconds(1))).isFalse();
+    assertThat(found.get()).isNull();
+    goOn.countDown();
+    reader.join();
+    closer.join();
+    assertThat(new String(found.get().bytes(), UTF_8)).isEqualTo("v");
     assertThat(store.read(bytes("k"))).isNull();
-    store.put(bytes("k"), bytes("v"), now());
-    store.putIfCurrent(bytes("k"), bytes("v"), now(), store.ticket(bytes("k")));
-    store.remove(bytes("k"));
-    store.clear();
-    assertThat(store.stats().state()).isEqualTo(StoreState.CLOSED);
   }
 
   @Test
   void aStoreThatCanNotBeClosedDoesNotKeepTheOthersOpen() throws Exception {
-    directory.close();
     AtomicBoolean failing = new AtomicBoolean();
-    Disk disk =
-        new Disk() {
-          @Override
-          public long size(Path file) throws IOException {
-            if (failing.get() && file.getFileName().toString().startsWith("cache3-")) {
-              throw new OutOfMemoryError("a test");
-            }
-            return super.size(file);
-          }
-        };
-    directory = StoreDirectory.open(temp.resolve("stores"), disk, System::currentTimeMillis);
+    openFolder(
+        new TestDisk()
+            .before(
+                Call.SIZE,
+                file -> {
+                  if (failing.get() && file.getFileName().toString().startsWith("cache3-")) {
+                    throw new OutOfMemoryError("a test");
+                  }
+                }));
     List<Store> stores = new ArrayList<>();
     for (int i = 0; i < 8; i++) {
-      Store each =
-          TestStores.open(directory, new StoreSettings("cache" + i, 1, LIMIT, Optional.empty()));
+      Store each = TestStores.open(directory, settings("cache" + i, LIMIT));
       each.put(bytes("k"), bytes("v"), now());
       each.flush();
       stores.add(each);
@@ -525,10 +413,9 @@ class StoreTest {
     for (Store each : stores) {
       assertThat(each.stats().state()).isEqualTo(StoreState.CLOSED);
     }
-    directory = StoreDirectory.open(temp.resolve("stores"));
+    openFolder(Disk.REAL);
     for (int i = 0; i < 8; i++) {
-      Store each =
-          TestStores.open(directory, new StoreSettings("cache" + i, 1, LIMIT, Optional.empty()));
+      Store each = TestStores.open(directory, settings("cache" + i, LIMIT));
       assertThat(each.stats().start().kind())
           .isEqualTo(i == 3 ? StartReport.Kind.RECOVERED : StartReport.Kind.CLEAN);
       assertThat(new String(each.read(bytes("k")).bytes(), UTF_8)).isEqualTo("v");
@@ -538,7 +425,7 @@ class StoreTest {
   @Test
   void aFolderThatWasClosedOpensNoStore() throws Exception {
     directory.close();
-    assertThrows(StoreUnavailableException.class, () -> directory.openStore(settings(1)));
+    assertThrows(StoreUnavailableException.class, () -> directory.openStore(SETTINGS));
     reopen();
     assertThat(store.stats().state()).isEqualTo(StoreState.READY);
   }
@@ -546,7 +433,7 @@ class StoreTest {
   // ---- a store of the same files in place of another one
 
   private static StoreSettings half() {
-    return new StoreSettings("cache", 1, LIMIT / 2, Optional.empty());
+    return settings("cache", LIMIT / 2);
   }
 
   @Test
@@ -568,7 +455,7 @@ class StoreTest {
     assertThat(readText("m")).isNull();
     assertThat(readText("n")).isEqualTo("v");
     // Over two steps as well.
-    store = TestStores.open(directory, settings(1));
+    store = TestStores.open(directory, SETTINGS);
     old.remove(bytes("l"));
     assertThat(readText("l")).isNull();
     old.clear();
@@ -604,7 +491,7 @@ class StoreTest {
     for (int i = 0; i < keys; i++) {
       assertThat(readText("k" + i)).isNull();
     }
-    reopen(half());
+    start(half());
     for (int i = 0; i < keys; i++) {
       assertThat(readText("k" + i)).isNull();
     }
@@ -613,68 +500,17 @@ class StoreTest {
   }
 
   @Test
-  void theLogSaysOnceThatAChangeCameAfterTheClose() {
-    List<String> said = new ArrayList<>();
-    AppenderSkeleton log =
-        new AppenderSkeleton() {
-          @Override
-          protected void append(LoggingEvent event) {
-            said.add(event.getRenderedMessage());
-          }
-
-          @Override
-          public void close() {}
-
-          @Override
-          public boolean requiresLayout() {
-            return false;
-          }
-        };
+  void theLogSaysOnceThatAChangeCameAfterTheClose() throws Exception {
     directory.close();
-    Logger logger = Logger.getLogger(CurrentFile.class);
-    logger.addAppender(log);
-    try {
-      store.put(bytes("k"), bytes("v"), now());
-      store.remove(bytes("k"));
-      store.clear();
-    } finally {
-      logger.removeAppender(log);
-    }
+    List<String> said =
+        TestStores.logged(
+            CurrentFile.class,
+            () -> {
+              store.put(bytes("k"), bytes("v"), now());
+              store.remove(bytes("k"));
+              store.clear();
+            });
     assertThat(said).hasSize(1);
     assertThat(said.get(0)).contains("Cache cache was changed without its file");
-  }
-
-  @Test
-  void whatIsRemovedByWayOfTheOldStoreWhileTheNewOneOpensIsGone() throws Exception {
-    directory.close();
-    AtomicBoolean slow = new AtomicBoolean();
-    CountDownLatch goOn = new CountDownLatch(1);
-    Disk disk =
-        new Disk() {
-          @Override
-          public void mapping(Path file) throws IOException {
-            if (slow.get()) {
-              Uninterruptibles.awaitUninterruptibly(goOn);
-            }
-            super.mapping(file);
-          }
-        };
-    directory = StoreDirectory.open(temp.resolve("stores"), disk, System::currentTimeMillis);
-    Store old = TestStores.open(directory, settings(1));
-    old.put(bytes("k"), bytes("v"), now());
-    old.put(bytes("l"), bytes("v"), now());
-    slow.set(true);
-    store = directory.openStore(half());
-    old.remove(bytes("k"));
-    assertThat(store.stats().state()).isEqualTo(StoreState.OPENING);
-    assertThat(readText("k")).isNull();
-    goOn.countDown();
-    store.awaitOpened();
-    assertThat(readText("k")).isNull();
-    assertThat(readText("l")).isEqualTo("v");
-    reopen(half());
-    assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.CLEAN);
-    assertThat(readText("k")).isNull();
-    assertThat(readText("l")).isEqualTo("v");
   }
 }

@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 import static com.google.common.util.concurrent.Uninterruptibles.awaitUninterruptibly;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.await;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.key;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
@@ -34,18 +35,16 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** What a sweep removes, and that it reads nothing where nothing is old. */
-class SweepTest {
+class SweepTest extends FolderTest {
   private static final int KEYS = 3000;
   private static final int VALUE_BYTES = 2000;
   private static final Duration MAX_AGE = Duration.ofHours(1);
-
-  @TempDir Path temp;
 
   private final AtomicLong clock = new AtomicLong(1_700_000_000_000L);
 
@@ -58,9 +57,6 @@ class SweepTest {
   private interface OnRead {
     void accept(long place) throws IOException;
   }
-
-  private StoreDirectory directory;
-  private Store store;
 
   /** Counts the reads. */
   private final class CountingDisk extends Disk {
@@ -97,18 +93,12 @@ class SweepTest {
   }
 
   private void open(Disk disk) throws Exception {
-    directory = StoreDirectory.open(stores(), new CountingDisk(disk), clock::get);
-    store =
-        TestStores.open(directory, new StoreSettings("cache", 1, 64 << 20, Optional.of(MAX_AGE)));
+    start(new CountingDisk(disk), new StoreSettings("cache", 1, 64 << 20, Optional.of(MAX_AGE)));
   }
 
-  private Path stores() {
-    return temp.resolve("stores");
-  }
-
-  @AfterEach
-  void close() {
-    directory.close();
+  @Override
+  long now() {
+    return clock.get();
   }
 
   private void put(int number) {
@@ -188,59 +178,43 @@ class SweepTest {
     assertThat(store.stats().liveBytes()).isEqualTo(0);
   }
 
-  @Test
-  void aRestartKnowsWhatIsOld() throws Exception {
-    fill();
-    directory.close();
-    open();
-    assertThat(sweepReads()).isFalse();
-    advance(MAX_AGE.plusMinutes(1));
-    assertThat(sweepReads()).isTrue();
-    assertThat(store.stats().entries()).isEqualTo(0);
+  /** How a start finds the file. */
+  private enum Left {
+    CLOSED,
+    BY_A_KILL,
+    /** Pages of the state file may be older than those of the store's. */
+    BY_A_CRASH_OF_THE_MACHINE,
+    /** Its files say nothing of ages. */
+    BY_AN_EARLIER_VERSION
   }
 
-  @Test
-  void afterAKillNothingOldIsMissed() throws Exception {
+  @ParameterizedTest
+  @EnumSource
+  void afterAStartNothingOldIsMissed(Left left) throws Exception {
     fill();
     directory.close();
-    TestStores.leaveOpen(stores());
-    open();
-    assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.RECOVERED);
-    advance(MAX_AGE.plusMinutes(1));
-    TestStores.sweep(store);
-    assertThat(store.stats().entries()).isEqualTo(0);
-  }
-
-  /** Pages of the state file may then be older than those of the store's. */
-  @Test
-  void afterACrashOfTheMachineNothingOldIsMissed() throws Exception {
-    fill();
-    directory.close();
-    TestStores.leaveToCrash(stores());
-    open(TestStores.anotherBoot());
+    switch (left) {
+      case CLOSED -> {}
+      case BY_A_KILL -> TestStores.leaveOpen(folder());
+      case BY_A_CRASH_OF_THE_MACHINE -> TestStores.leaveToCrash(folder());
+      case BY_AN_EARLIER_VERSION -> TestStores.forgetAges(folder());
+    }
+    boolean isCrash = left == Left.BY_A_CRASH_OF_THE_MACHINE;
+    open(isCrash ? TestStores.anotherBoot() : Disk.REAL);
+    assertThat(store.stats().start().kind())
+        .isEqualTo(
+            isCrash || left == Left.BY_A_KILL
+                ? StartReport.Kind.RECOVERED
+                : StartReport.Kind.CLEAN);
     for (int i = 0; i < KEYS; i++) {
       assertWithMessage("key %s", i).that(store.read(key(i))).isNotNull();
     }
-    assertThat(sweepReads()).isTrue();
+    // What is not known is read once.
+    assertThat(sweepReads()).isEqualTo(left != Left.CLOSED);
     assertThat(store.stats().entries()).isEqualTo(KEYS);
     assertThat(sweepReads()).isFalse();
     advance(MAX_AGE.plusMinutes(1));
-    TestStores.sweep(store);
-    assertThat(store.stats().entries()).isEqualTo(0);
-  }
-
-  /** Files of earlier versions say nothing of it. */
-  @Test
-  void aFileThatDoesNotTellIsReadOnce() throws Exception {
-    fill();
-    directory.close();
-    TestStores.forgetAges(stores());
-    open();
-    assertThat(store.stats().entries()).isEqualTo(KEYS);
     assertThat(sweepReads()).isTrue();
-    assertThat(sweepReads()).isFalse();
-    advance(MAX_AGE.plusMinutes(1));
-    TestStores.sweep(store);
     assertThat(store.stats().entries()).isEqualTo(0);
   }
 
@@ -271,9 +245,7 @@ class SweepTest {
       mayGoOn.countDown();
     }
     // All of them, and the first one twice.
-    while (places.size() == 1 || !places.getLast().equals(places.getFirst())) {
-      Thread.onSpinWait();
-    }
+    await(() -> places.size() > 1 && places.getLast().equals(places.getFirst()));
     int all = places.size();
     awaitManySteps();
     assertThat(places).hasSize(all);

@@ -16,11 +16,14 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.fileIn;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.key;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.random;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.settings;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.hash.Hashing;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestDisk.Call;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
@@ -30,41 +33,28 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HexFormat;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The disk that a store's one file takes, from its first value to its limit. */
 @Timeout(120)
-class TakenDiskTest {
+class TakenDiskTest extends FolderTest {
   private static final long MB = 1 << 20;
   private static final int KEYS = 2000;
-
-  @TempDir Path temp;
-  @AutoClose private StoreDirectory directory;
-  private Store store;
 
   /** How often disk may be taken. */
   private final AtomicInteger left = new AtomicInteger(Integer.MAX_VALUE);
 
-  private final class ScarceDisk extends Disk {
-    @Override
-    public void allocating(Path file) throws IOException {
-      if (left.getAndDecrement() <= 0) {
-        throw new IOException("No space left on device (a test)");
-      }
-      super.allocating(file);
-    }
+  private Disk scarce() {
+    return new TestDisk()
+        .failing(Call.ALLOCATING, () -> left.getAndDecrement() <= 0, "No space left on device");
   }
 
   private void open(Disk disk, long limit) throws Exception {
-    directory = StoreDirectory.open(temp.resolve("stores"), disk, System::currentTimeMillis);
-    store = TestStores.open(directory, new StoreSettings("cache", 1, limit, Optional.empty()));
+    start(disk, settings("cache", limit));
   }
 
   private static byte[] value(int number) {
@@ -91,10 +81,7 @@ class TakenDiskTest {
   }
 
   private Path file(String end) throws IOException {
-    return TestStores.filesIn(temp.resolve("stores")).stream()
-        .filter(file -> file.toString().endsWith(end))
-        .findFirst()
-        .orElseThrow();
+    return fileIn(folder(), end);
   }
 
   @Test
@@ -113,7 +100,7 @@ class TakenDiskTest {
   @ParameterizedTest
   @ValueSource(ints = {0, 1, 5, 16, 40, 200})
   void aFullDiskEvictsOrLeavesOut(int times) throws Exception {
-    open(new ScarceDisk(), 16 * MB);
+    open(scarce(), 16 * MB);
     left.set(times);
     fill(0, KEYS);
     long disk = store.stats().diskBytes();
@@ -127,7 +114,6 @@ class TakenDiskTest {
     assertThat(TestStores.blocks(file(".chm"))).isAtMost(disk + 16 * 4096);
     // Nothing is lost for what has no room.
     assertThat(store.verify(false, Progress.NONE).values()).isEqualTo(found);
-    directory.close();
     open(Disk.REAL, 16 * MB);
     assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.CLEAN);
     assertThat(found(0, KEYS)).isEqualTo(found);
@@ -142,15 +128,14 @@ class TakenDiskTest {
     directory.close();
     Path before = file(".chm");
     left.set(20);
-    open(new ScarceDisk(), 64 * MB);
+    open(scarce(), 64 * MB);
     assertThat(found(0, KEYS)).isEqualTo(KEYS);
     assertThat(store.stats().counts().evicted.sum()).isEqualTo(0);
     assertThat(file(".chm")).isEqualTo(before);
-    directory.close();
     open(Disk.REAL, 64 * MB);
     assertThat(found(0, KEYS)).isEqualTo(KEYS);
     assertThat(file(".chm")).isNotEqualTo(before);
-    assertThat(TestStores.filesIn(temp.resolve("stores")).stream().map(Path::toString).toList())
+    assertThat(TestStores.filesIn(folder()).stream().map(Path::toString).toList())
         .doesNotContain(before.toString());
   }
 
@@ -183,7 +168,7 @@ class TakenDiskTest {
     fill(KEYS, 2 * KEYS);
     assertThat(found(0, 2 * KEYS)).isEqualTo(2 * KEYS);
     assertThat(Files.exists(old)).isEqualTo(limit == 8);
-    List<Path> files = TestStores.filesIn(temp.resolve("stores"));
+    List<Path> files = TestStores.filesIn(folder());
     assertThat(files.stream().filter(each -> each.toString().endsWith(".chm")).count())
         .isEqualTo(1);
   }

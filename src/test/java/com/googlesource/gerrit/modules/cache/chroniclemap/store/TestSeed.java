@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import java.io.IOException;
+import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.IntFunction;
 
@@ -44,6 +45,19 @@ final class TestSeed implements Seed {
   TestSeed(int count, IntFunction<byte[]> values) {
     this.count = count;
     this.values = values;
+  }
+
+  /** Has each of its steps fail from now on, until it has another hook. */
+  void fail() {
+    hook =
+        step -> {
+          throw new IllegalStateException("on purpose");
+        };
+  }
+
+  /** What a store is opened with: none of what was moved aside before. */
+  Optional<Seed> unlessMoved() {
+    return isMoved ? Optional.empty() : Optional.of(this);
   }
 
   /** The same seed as it is now. */

@@ -16,13 +16,12 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.util.concurrent.Uninterruptibles.awaitUninterruptibly;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.settings;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.primitives.Ints;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import java.nio.file.Path;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestDisk.Call;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -30,26 +29,23 @@ import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.Timeout.ThreadMode;
-import org.junit.jupiter.api.io.TempDir;
 
 /**
  * One thread changes the source of a value and then the store, again and again; others load from
  * the source into the store all the time. What is found after a change is never older than it. Many
- * more attempts than in {@link StoreLincheckTest}, since the moments to be met are short.
+ * more attempts than in {@link RestartHistoryTest}, since the moments to be met are short.
  */
 @Timeout(value = 120, threadMode = ThreadMode.SEPARATE_THREAD)
-class TicketRaceTest {
+class TicketRaceTest extends FolderTest {
   private static final int CHANGES = Integer.getInteger("race.changes", 60_000);
   private static final int CHECKS = 8;
   private static final int LOADERS = 2;
+  private static final StoreSettings SETTINGS = settings("cache", 1 << 20);
 
   private static final byte[] KEY = "key".getBytes(UTF_8);
-
-  @TempDir Path temp;
 
   private final ExecutorService pool = Executors.newFixedThreadPool(LOADERS);
   private final AtomicInteger source = new AtomicInteger();
@@ -58,24 +54,11 @@ class TicketRaceTest {
   /** Opens the way to the file. */
   private final CountDownLatch mayOpen = new CountDownLatch(1);
 
-  private StoreDirectory directory;
-  private Store store;
-
-  @BeforeEach
-  void open() throws Exception {
-    directory = StoreDirectory.open(temp.resolve("stores"));
-  }
-
   @AfterEach
   void close() {
     mayOpen.countDown();
     ended.set(true);
     pool.close();
-    directory.close();
-  }
-
-  private static StoreSettings settings(String name) {
-    return new StoreSettings(name, 1, 1 << 20, Optional.empty());
   }
 
   private static byte[] bytes(int number) {
@@ -134,22 +117,13 @@ class TicketRaceTest {
 
   @Test
   void noLoadBringsAnOlderValueBack() throws Exception {
-    store = TestStores.open(directory, settings("cache"));
+    start(SETTINGS);
     changeAgainAndAgain();
   }
 
   @Test
   void noLoadBringsAnOlderValueBackWhileTheFileIsBeingOpened() throws Exception {
-    directory.close();
-    Disk disk =
-        new Disk() {
-          @Override
-          public void mapping(Path file) {
-            awaitUninterruptibly(mayOpen);
-          }
-        };
-    directory = StoreDirectory.open(temp.resolve("slow"), disk, System::currentTimeMillis);
-    store = directory.openStore(settings("cache"));
+    begin(new TestDisk().before(Call.MAPPING, file -> awaitUninterruptibly(mayOpen)), SETTINGS);
     changeAgainAndAgain();
     assertThat(store.stats().state()).isEqualTo(StoreState.OPENING);
     mayOpen.countDown();

@@ -16,50 +16,51 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
+import static com.google.common.util.concurrent.Uninterruptibles.awaitUninterruptibly;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.await;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.blocksIn;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.key;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.random;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.settings;
 
-import com.google.common.util.concurrent.Uninterruptibles;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestDisk.Call;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestDisk.Hook;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
-import java.io.IOException;
-import java.nio.channels.FileChannel;
 import java.nio.file.Files;
-import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.stream.Stream;
-import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a store does so that nobody has to tune it: evict, expire, shrink, verify, repair. */
-class UpkeepTest {
+class UpkeepTest extends FolderTest {
   private static final long MB = 1 << 20;
 
-  @TempDir Path temp;
   private final AtomicLong clock = new AtomicLong(1_700_000_000_000L);
-  @AutoClose private StoreDirectory directory;
+
+  @Override
+  long now() {
+    return clock.get();
+  }
 
   @BeforeEach
   void open() throws Exception {
-    directory = StoreDirectory.open(temp.resolve("stores"), Disk.REAL, clock::get);
+    openFolder(Disk.REAL);
   }
 
   private Store store(String name, long limit) throws Exception {
-    return TestStores.open(directory, new StoreSettings(name, 1, limit, Optional.empty()));
+    return TestStores.open(directory, settings(name, limit));
   }
 
   private static byte[] value(int i, int length) {
@@ -71,12 +72,30 @@ class UpkeepTest {
     store.put(key(i), value(i, length), clock.get());
   }
 
+  private void fill(Store store, int from, int to, int length) {
+    for (int i = from; i < to; i++) {
+      put(store, i, length);
+    }
+    store.flush();
+  }
+
+  /** How many of the values are found, each of which is the right one. */
+  private static int found(Store store, int from, int to, int length) {
+    int found = 0;
+    for (int i = from; i < to; i++) {
+      Value value = store.read(key(i));
+      if (value != null) {
+        assertWithMessage("key %s", i).that(value.bytes()).isEqualTo(value(i, length));
+        found++;
+      }
+    }
+    return found;
+  }
+
   /** A store that has a tenth of what was put. */
   private Store thinned(String name) throws Exception {
     Store store = store(name, 16 * MB);
-    for (int i = 0; i < 10_000; i++) {
-      put(store, i, 1000);
-    }
+    fill(store, 0, 10_000, 1000);
     for (int i = 1000; i < 10_000; i++) {
       store.remove(key(i));
     }
@@ -84,29 +103,12 @@ class UpkeepTest {
     return store;
   }
 
-  /** Bytes of real disk that the stores take. */
-  private long blocks() throws Exception {
-    long sum = 0;
-    try (Stream<Path> files = Files.list(temp.resolve("stores"))) {
-      for (Path file : files.toList()) {
-        if (!file.getFileName().toString().startsWith(".")
-            && !file.getFileName().toString().endsWith("lock")) {
-          sum += TestStores.blocks(file);
-        }
-      }
-    }
-    return sum;
-  }
-
   // ---- eviction
 
   @Test
   void whatIsReadStaysAndWhatIsNotGoes() throws Exception {
     Store store = store("lru", 4 * MB);
-    for (int i = 0; i < 2000; i++) {
-      put(store, i, 1000);
-    }
-    store.flush();
+    fill(store, 0, 2000, 1000);
     int next = 2000;
     for (int round = 0; round < 40; round++) {
       for (int i = 0; i < 500; i++) {
@@ -122,7 +124,7 @@ class UpkeepTest {
     assertThat(stats.counts().evicted.sum()).isGreaterThan(10_000);
     assertThat(stats.counts().notStored.sum()).isEqualTo(0);
     assertThat(stats.entries()).isEqualTo(next - stats.counts().evicted.sum());
-    assertThat(blocks()).isAtMost(4 * MB);
+    assertThat(blocksIn(folder())).isAtMost(4 * MB);
   }
 
   /** Half more is read in turns than fits. */
@@ -143,32 +145,25 @@ class UpkeepTest {
   }
 
   /** Looks at the files of the folder whenever one is opened or gets disk, or is to be deleted. */
-  private final class Watched extends Disk {
+  private final class Watched extends TestDisk {
     private long most;
     private int calls;
 
-    @Override
-    public FileChannel open(Path file, Set<? extends OpenOption> options) throws IOException {
-      look();
-      return super.open(file, options);
-    }
-
-    @Override
-    public void allocating(Path file) throws IOException {
-      if (calls++ % 50 == 0) {
-        look();
-      }
-    }
-
-    @Override
-    public void delete(Path file) throws IOException {
-      look();
-      super.delete(file);
+    Watched() {
+      before(Call.OPEN, file -> look());
+      before(Call.DELETE, file -> look());
+      before(
+          Call.ALLOCATING,
+          file -> {
+            if (calls++ % 50 == 0) {
+              look();
+            }
+          });
     }
 
     private void look() {
       try {
-        most = Math.max(most, blocks());
+        most = Math.max(most, blocksIn(folder()));
       } catch (Exception e) {
         throw new AssertionError(e);
       }
@@ -177,17 +172,13 @@ class UpkeepTest {
 
   @Test
   void aStoreNeverTakesMoreThanItsLimit() throws Exception {
-    directory.close();
     Watched disk = new Watched();
-    directory = StoreDirectory.open(temp.resolve("stores"), disk, clock::get);
+    openFolder(disk);
     Store store = store("grow", 32 * MB);
-    for (int i = 0; i < 40_000; i++) {
-      put(store, i, 1000);
-    }
-    store.flush();
-    assertThat(blocks()).isAtMost(32 * MB);
+    fill(store, 0, 40_000, 1000);
+    assertThat(blocksIn(folder())).isAtMost(32 * MB);
     directory.close();
-    assertThat(blocks()).isAtMost(32 * MB);
+    assertThat(blocksIn(folder())).isAtMost(32 * MB);
     assertThat(disk.most).isGreaterThan(24 * MB);
     assertThat(disk.most).isAtMost(32 * MB);
   }
@@ -201,14 +192,7 @@ class UpkeepTest {
       store.flush();
       clock.addAndGet(60_000);
     }
-    int found = 0;
-    for (int i = 0; i < 400; i++) {
-      Value value = store.read(key(i));
-      if (value != null) {
-        assertThat(value.bytes()).isEqualTo(value(i, 100_000));
-        found++;
-      }
-    }
+    int found = found(store, 0, 400, 100_000);
     StoreStats stats = store.stats();
     assertThat(stats.counts().damaged.sum()).isEqualTo(0);
     assertThat(stats.counts().notStored.sum()).isEqualTo(0);
@@ -244,14 +228,7 @@ class UpkeepTest {
       assertWithMessage("%s bytes", length).that(stats.state()).isEqualTo(StoreState.READY);
       assertWithMessage("%s bytes", length).that(stats.counts().notStored.sum()).isEqualTo(0);
       assertWithMessage("%s bytes", length).that(stats.diskBytes()).isAtMost(8 * MB);
-      int found = 0;
-      for (int i = first; i < next; i++) {
-        Value value = store.read(key(i));
-        if (value != null) {
-          assertThat(value.bytes()).isEqualTo(value(i, length));
-          found++;
-        }
-      }
+      int found = found(store, first, next, length);
       // Room for the newest values in a good part of the file, whatever was in it before; with the
       // slots for the largest values, the smallest ones would get 0.4 MB.
       assertWithMessage("%s bytes", length)
@@ -281,37 +258,7 @@ class UpkeepTest {
 
   /** Waits for a sweep, which runs in the background. */
   private static void awaitEntries(Store store, long entries) {
-    while (store.stats().entries() != entries) {
-      Thread.onSpinWait();
-    }
-  }
-
-  @Test
-  void whatIsTooOldLeavesTheDiskUnread() throws Exception {
-    Store store =
-        TestStores.open(
-            directory, new StoreSettings("old", 1, 4 * MB, Optional.of(Duration.ofHours(1))));
-    for (int i = 0; i < 100; i++) {
-      put(store, i, i == 50 ? 100_000 : 1000);
-    }
-    clock.addAndGet(Duration.ofMinutes(40).toMillis());
-    for (int i = 100; i < 200; i++) {
-      put(store, i, 1000);
-    }
-    store.flush();
-    store.everyMinute();
-    assertThat(store.stats().entries()).isEqualTo(200);
-    clock.addAndGet(Duration.ofMinutes(30).toMillis());
-    store.everyMinute();
-    awaitEntries(store, 100);
-    StoreStats stats = store.stats();
-    assertThat(stats.counts().expired.sum()).isEqualTo(100);
-    assertThat(stats.liveBytes()).isLessThan(200_000);
-    assertThat(store.read(key(150))).isNotNull();
-    clock.addAndGet(Duration.ofMinutes(31).toMillis());
-    store.everyMinute();
-    awaitEntries(store, 0);
-    assertThat(store.stats().liveBytes()).isEqualTo(0);
+    await(() -> store.stats().entries() == entries);
   }
 
   // ---- sizes
@@ -319,10 +266,7 @@ class UpkeepTest {
   @Test
   void aLowerLimitKeepsWhatIsUsedMost() throws Exception {
     Store store = store("lower", 16 * MB);
-    for (int i = 0; i < 10_000; i++) {
-      put(store, i, 1000);
-    }
-    store.flush();
+    fill(store, 0, 10_000, 1000);
     clock.addAndGet(3_600_000);
     for (int i = 0; i < 1000; i++) {
       assertThat(store.read(key(i))).isNotNull();
@@ -337,29 +281,24 @@ class UpkeepTest {
     assertThat(stats.diskBytes()).isAtMost(4 * MB);
     // What is known of the use is there twice while it is saved.
     TestStores.awaitSettled(directory);
-    assertThat(blocks()).isAtMost(4 * MB);
-    int kept = 0;
-    for (int i = 0; i < 1000; i++) {
-      Value value = store.read(key(i));
-      if (value != null) {
-        assertThat(value.bytes()).isEqualTo(value(i, 1000));
-        kept++;
-      }
-    }
-    assertThat(kept).isAtLeast(990);
+    assertThat(blocksIn(folder())).isAtMost(4 * MB);
+    assertThat(found(store, 0, 1000, 1000)).isAtLeast(990);
   }
 
   /** Keeps a copy waiting before it begins. */
-  private static final class WaitingCopies extends Disk {
+  private static final class WaitingCopies extends TestDisk {
     final CountDownLatch made = new CountDownLatch(1);
     final CountDownLatch goOn = new CountDownLatch(1);
 
-    @Override
-    public void mapping(Path file) {
-      if (file.toString().contains(".growing") && made.getCount() > 0) {
-        made.countDown();
-        Uninterruptibles.awaitUninterruptibly(goOn);
-      }
+    WaitingCopies() {
+      before(
+          Call.MAPPING,
+          file -> {
+            if (file.toString().contains(".growing") && made.getCount() > 0) {
+              made.countDown();
+              awaitUninterruptibly(goOn);
+            }
+          });
     }
   }
 
@@ -367,11 +306,9 @@ class UpkeepTest {
     Store store = store("copied", 4 * MB);
     put(store, 1, 1000);
     store.flush();
-    directory.close();
-    directory = StoreDirectory.open(temp.resolve("stores"), disk, clock::get);
-    store = directory.openStore(new StoreSettings("copied", 1, MB, Optional.empty()));
+    begin(disk, settings("copied", MB));
     disk.made.await();
-    return store;
+    return this.store;
   }
 
   @Test
@@ -386,7 +323,7 @@ class UpkeepTest {
     }
     store.awaitOpened();
     store.flush();
-    assertThat(blocks()).isAtMost(MB);
+    assertThat(blocksIn(folder())).isAtMost(MB);
     assertThat(store.read(key(1))).isNull();
     assertThat(store.read(key(2))).isNotNull();
   }
@@ -395,16 +332,14 @@ class UpkeepTest {
   @Test
   void aStopDoesNotWaitForACopy() throws Exception {
     WaitingCopies disk = new WaitingCopies();
-    Store store = beginCopy(disk);
+    Store copying = beginCopy(disk);
     Thread closer = new Thread(directory::close);
     closer.start();
-    while (!store.context.isClosing) {
-      Thread.onSpinWait();
-    }
+    await(() -> copying.context.isClosing);
     disk.goOn.countDown();
     closer.join();
     open();
-    store = store("copied", 4 * MB);
+    Store store = store("copied", 4 * MB);
     assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.CLEAN);
     assertThat(store.read(key(1)).bytes()).isEqualTo(value(1, 1000));
   }
@@ -416,15 +351,10 @@ class UpkeepTest {
       put(store, i, i < 10 ? 12_000 : 30_000);
     }
     store.flush();
-    directory.close();
     open();
     store = store("tiny", 130_000);
     assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.SHRUNK);
-    for (int i = 100; i < 110; i++) {
-      put(store, i, 5000);
-    }
-    store.flush();
-    directory.close();
+    fill(store, 100, 110, 5000);
     open();
     store = store("tiny", 130_000);
     StoreStats stats = store.stats();
@@ -493,17 +423,12 @@ class UpkeepTest {
   @Test
   void aDamagedEntryThatIsReadIsCountedOnceAndGone() throws Exception {
     Store store = store("read", 4 * MB);
-    for (int i = 0; i < 100; i++) {
-      put(store, i, 1000);
-    }
-    store.flush();
+    fill(store, 0, 100, 1000);
     flip("read", value(7, 1000));
     flip("read", value(8, 1000));
     assertThat(store.verify(false, Progress.NONE).damaged()).isEqualTo(2);
     assertThat(store.read(key(7))).isNull();
-    while (store.stats().unrepaired() == 2) {
-      Thread.onSpinWait();
-    }
+    await(() -> store.stats().unrepaired() != 2);
     assertThat(store.stats().unrepaired()).isEqualTo(1);
     assertThat(store.stats().counts().damaged.sum()).isEqualTo(2);
     assertThat(store.verify(false, Progress.NONE).damaged()).isEqualTo(1);
@@ -515,11 +440,8 @@ class UpkeepTest {
   @CsvSource({"4096, 4096", "8192, 4096", "20480, 8192"})
   void verifyFindsLostBlocksOfTheStructure(long from, int bytes) throws Exception {
     Store store = store("lost", 4 * MB);
-    for (int i = 0; i < 1000; i++) {
-      put(store, i, 1000);
-    }
-    store.flush();
-    TestStores.zero(temp.resolve("stores"), "lost", from, bytes);
+    fill(store, 0, 1000, 1000);
+    TestStores.zero(folder(), "lost", from, bytes);
     VerifyReport found = store.verify(false, Progress.NONE);
     assertThat(found.complete()).isTrue();
     assertThat(found.damaged()).isAtLeast(1);
@@ -529,15 +451,7 @@ class UpkeepTest {
     assertThat(after.damaged()).isEqualTo(0);
     // A repair reads the whole segment, also where the list of used chunks is lost.
     assertThat(after.values()).isAtLeast(found.values());
-    int left = 0;
-    for (int i = 0; i < 1000; i++) {
-      Value value = store.read(key(i));
-      if (value != null) {
-        assertThat(value.bytes()).isEqualTo(value(i, 1000));
-        left++;
-      }
-    }
-    assertThat(left).isEqualTo(after.values());
+    assertThat(found(store, 0, 1000, 1000)).isEqualTo(after.values());
   }
 
   /** What is mapped does not need it, and the next start replaces the file. */
@@ -546,19 +460,18 @@ class UpkeepTest {
     Store store = store("header", 4 * MB);
     put(store, 1, 1000);
     store.flush();
-    TestStores.zero(temp.resolve("stores"), "header", 0, 1024);
+    TestStores.zero(folder(), "header", 0, 1024);
     VerifyReport report = store.verify(true, Progress.NONE);
     assertThat(report.damaged()).isEqualTo(1);
     assertThat(report.repaired()).isFalse();
     assertThat(store.stats().unrepaired()).isEqualTo(1);
     assertThat(store.read(key(1)).bytes()).isEqualTo(value(1, 1000));
-    directory.close();
     open();
     assertThat(store("header", 4 * MB).stats().start().kind()).isEqualTo(StartReport.Kind.REPLACED);
   }
 
   private void flip(String store, byte[] value) throws Exception {
-    TestStores.flip(temp.resolve("stores"), store, value);
+    assertThat(TestStores.flip(folder(), store, value)).isTrue();
   }
 
   @Test
@@ -567,7 +480,7 @@ class UpkeepTest {
     AtomicBoolean failing = new AtomicBoolean();
     directory =
         StoreDirectory.open(
-            temp.resolve("stores"),
+            folder(),
             Disk.REAL,
             () -> {
               if (failing.get()) {
@@ -600,15 +513,12 @@ class UpkeepTest {
     }
     store.flush();
     directory.close();
-    TestStores.leaveOpen(temp.resolve("stores"));
-
-    directory = StoreDirectory.open(temp.resolve("stores"), TestStores.anotherBoot(), clock::get);
+    TestStores.leaveOpen(folder());
+    openFolder(TestStores.anotherBoot());
     store = store("crashed", megabytes * MB);
     assertThat(store.stats().start().kind())
         .isEqualTo(megabytes < 64 ? StartReport.Kind.SHRUNK : StartReport.Kind.RECOVERED);
-    for (int i = 0; i < keys; i++) {
-      assertWithMessage("key %s", i).that(store.read(key(i)).bytes()).isEqualTo(value(i, 3000));
-    }
+    assertThat(found(store, 0, keys, 3000)).isEqualTo(keys);
   }
 
   /** A kill may come between a smaller file and what that leaves for the saved usage. */
@@ -616,14 +526,12 @@ class UpkeepTest {
   void savedUsageFitsTheFileAfterAKill() throws Exception {
     put(store("a", MB), 1, 2000);
     directory.close();
-    Path folder = temp.resolve("stores");
-    TestStores.leaveOpen(folder);
-    Path usage = folder.resolve("a-v1.use");
+    TestStores.leaveOpen(folder());
+    Path usage = folder().resolve("a-v1.use");
     Files.write(usage, new byte[(int) MB / 2]);
     open();
     CompletableFuture<StartReport> opened = new CompletableFuture<>();
-    StoreSettings settings = new StoreSettings("a", 1, MB, Optional.empty());
-    Store unused = directory.openStore(settings, Optional.empty(), opened::complete);
+    Store unused = directory.openStore(settings("a", MB), Optional.empty(), opened::complete);
     assertThat(opened.join().kind()).isEqualTo(StartReport.Kind.RECOVERED);
     TestStores.awaitSettled(directory);
     assertThat(usage.toFile().length()).isAtMost(MB / Geometry.SAVED_SHARE);
@@ -632,28 +540,11 @@ class UpkeepTest {
   /** There is a second for both when a server stops, and what has no time for it is lost. */
   @Test
   void aClosedFileIsOnDiskBeforeItsUsageIsSaved() throws Exception {
-    directory.close();
     List<String> written = new CopyOnWriteArrayList<>();
-    Disk disk =
-        new Disk() {
-          @Override
-          public void force(Path file, FileChannel open) throws IOException {
-            written.add(file.getFileName().toString());
-            super.force(file, open);
-          }
-
-          @Override
-          public void create(Path file) throws IOException {
-            written.add(file.getFileName().toString());
-            super.create(file);
-          }
-        };
-    directory = StoreDirectory.open(temp.resolve("stores"), disk, clock::get);
+    Hook note = file -> written.add(file.getFileName().toString());
+    openFolder(new TestDisk().before(Call.FORCE, note).before(Call.CREATE, note));
     Store store = store("a", MB);
-    for (int i = 0; i < 300; i++) {
-      put(store, i, 2000);
-    }
-    store.flush();
+    fill(store, 0, 300, 2000);
     assertThat(store.read(key(1))).isNotNull();
     TestStores.awaitSettled(directory);
     written.clear();

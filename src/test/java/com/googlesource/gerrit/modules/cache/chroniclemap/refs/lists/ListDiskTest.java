@@ -16,7 +16,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
 import static com.google.common.truth.Truth.assertThat;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.SlowStores;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreDirectory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings;
@@ -162,11 +161,11 @@ class ListDiskTest {
         .isGreaterThan(0L);
   }
 
-  /** More than a store lets wait, and a disk on which a file takes long to grow. */
+  /** More than a store lets wait. */
   @Test
   void aLargeListIsWrittenWhole() throws Exception {
     directory.close();
-    directory = SlowStores.open(folder.resolve("slow"));
+    directory = StoreDirectory.open(folder.resolve("large"));
     store = directory.openStore(new StoreSettings("packed_refs", 1, 128 << 20, Optional.empty()));
     store.awaitOpened();
     disk = new ListDisk(store);

@@ -25,6 +25,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
@@ -50,6 +51,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.Timeout.ThreadMode;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Records are read where they are, past Chronicle-Map, which writes them. */
@@ -281,57 +283,48 @@ class MappedRecordTest {
     assertThat(damaged.sum()).isEqualTo(1);
   }
 
-  @ParameterizedTest
-  @ValueSource(ints = {4, 8})
-  void aSlotThatLeadsOutOfItsSegment(int slotBytes) throws Exception {
-    make(slotBytes);
-    put(key(1), new byte[100]);
-    setChunk(file.layout.chunkMask);
-    checkRepaired();
+  private enum Damage {
+    SLOT_LEADS_OUT_OF_ITS_SEGMENT,
+    KEY_ENDS_BEHIND_ITS_SEGMENT,
+    RECORD_ENDS_BEHIND_ITS_SEGMENT,
+    LENGTH_OF_KEY_DOES_NOT_END,
+    LENGTH_OF_RECORD_DOES_NOT_END,
+    /** Chronicle-Map would free another number of chunks than that of the record that was read. */
+    LENGTH_HAS_MORE_BYTES_THAN_IT_NEEDS
   }
 
   @ParameterizedTest
-  @ValueSource(ints = {4, 8})
-  void aRecordThatEndsBehindItsSegment(int slotBytes) throws Exception {
-    make(slotBytes);
-    put(key(1), new byte[100]);
-    int last = file.layout.chunks - 1;
-    // 400 bytes, of which there are less than 64.
-    harm(offsetOf(last), Bytes.concat(new byte[] {(byte) key(1).length}, key(1)));
-    harm(offsetOf(last) + 1L + key(1).length, (byte) 0x90, (byte) 3);
-    setChunk(last);
-    checkRepaired();
-  }
-
-  @Test
-  void aKeyThatEndsBehindItsSegment() throws Exception {
-    make(Integer.BYTES);
-    put(key(1), new byte[100]);
-    byte[] before = new byte[1];
-    int last = file.layout.chunks - 1;
-    before[0] = 100;
-    harm(offsetOf(last), before);
-    setChunk(last);
-    checkRepaired();
-  }
-
-  @ParameterizedTest
-  @ValueSource(booleans = {true, false})
-  void aLengthThatDoesNotEnd(boolean ofKey) throws Exception {
-    make(Integer.BYTES);
-    put(key(1), new byte[100]);
-    long at = ofKey ? entryAt() : entryAt() + 1L + key(1).length;
-    harm(at, (byte) -1, (byte) -1, (byte) -1, (byte) -1, (byte) -1, (byte) -1, (byte) -1);
-    checkRepaired();
-  }
-
-  /** Chronicle-Map would free another number of chunks than that of the record that was read. */
-  @Test
-  void aLengthOfMoreBytesThanItNeeds() throws Exception {
-    make(Integer.BYTES);
-    put(key(1), new byte[100]);
-    harm(entryAt() + 1L + key(1).length, (byte) (0x80 | 116), (byte) 0);
-    checkRepaired();
+  @EnumSource
+  void aDamagedRecordIsDropped(Damage damage) throws Exception {
+    for (int slotBytes : new int[] {Integer.BYTES, Long.BYTES}) {
+      make(slotBytes);
+      put(key(1), new byte[100]);
+      int last = file.layout.chunks - 1;
+      long lengthAt = entryAt() + 1L + key(1).length;
+      byte[] endless = new byte[7];
+      Arrays.fill(endless, (byte) -1);
+      switch (damage) {
+        case SLOT_LEADS_OUT_OF_ITS_SEGMENT -> setChunk(file.layout.chunkMask);
+        case KEY_ENDS_BEHIND_ITS_SEGMENT -> {
+          harm(offsetOf(last), (byte) 100);
+          setChunk(last);
+        }
+        case RECORD_ENDS_BEHIND_ITS_SEGMENT -> {
+          // 400 bytes, of which there are less than 64.
+          harm(offsetOf(last), Bytes.concat(new byte[] {(byte) key(1).length}, key(1)));
+          harm(offsetOf(last) + 1L + key(1).length, (byte) 0x90, (byte) 3);
+          setChunk(last);
+        }
+        case LENGTH_OF_KEY_DOES_NOT_END -> harm(entryAt(), endless);
+        case LENGTH_OF_RECORD_DOES_NOT_END -> harm(lengthAt, endless);
+        case LENGTH_HAS_MORE_BYTES_THAN_IT_NEEDS -> harm(lengthAt, (byte) (0x80 | 116), (byte) 0);
+      }
+      checkRepaired();
+      file.close();
+      Files.delete(path);
+      Files.delete(FileState.pathOf(path));
+      damaged.reset();
+    }
   }
 
   @ParameterizedTest

@@ -28,10 +28,12 @@ import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
+import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.stream.Stream;
 import net.openhft.posix.PosixAPI;
@@ -40,6 +42,8 @@ import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a file of records asks of the system so that it is fast, and does no harm by it. */
 class RecordMapTest {
@@ -107,26 +111,47 @@ class RecordMapTest {
   }
 
   /** Each attempt to make a file on a full disk, say, once a minute. */
-  @Test
-  void aFileThatCannotBeMadeTakesNoHandle() throws Exception {
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aFileThatCannotBeMadeIsNeitherOpenNorMapped(boolean allocates) throws Exception {
     Disk full =
         new Disk() {
           @Override
           public void mapping(Path file) throws IOException {
-            throw new IOException("No space left on device (a test)");
+            throwIf(allocates);
+          }
+
+          @Override
+          public FileChannel open(Path file, Set<? extends OpenOption> options) throws IOException {
+            throwIf(options.contains(WRITE));
+            return super.open(file, options);
+          }
+
+          private void throwIf(boolean isFull) throws IOException {
+            if (isFull) {
+              throw new IOException("No space left on device (a test)");
+            }
           }
         };
-    Path none = temp.resolve("none.chm");
-    for (int i = 0; i < 10; i++) {
-      assertThrows(
-          IOException.class,
-          () ->
-              RecordMapBuilder.create(
-                  full,
-                  none,
-                  FileState.pathOf(none),
-                  Geometry.forFileOf(1 << 20, Geometry.DEFAULT_BYTES_PER_SLOT)));
+    Path none = temp.toRealPath().resolve("none.chm");
+    Geometry geometry = Geometry.forFileOf(1 << 20, Geometry.DEFAULT_BYTES_PER_SLOT);
+    assertThat(ChronicleRuntime.allocatesDisk()).isTrue();
+    if (!allocates) {
+      // Zeros are written then.
+      PosixAPI.useNoOpPosixApi();
     }
+    try {
+      for (int i = 0; i < 10; i++) {
+        assertThrows(
+            IOException.class,
+            () -> RecordMapBuilder.create(full, none, FileState.pathOf(none), geometry));
+      }
+    } finally {
+      PosixAPIHolder.POSIX_API = null;
+      PosixAPIHolder.loadPosixApi();
+    }
+    assertThat(Files.exists(none)).isFalse();
+    assertThat(openOf(none)).isEqualTo(0);
     assertThat(openOf(FileState.pathOf(none))).isEqualTo(0);
     assertThat(openOf(FileState.pathOf(path))).isGreaterThan(0L);
   }

@@ -16,14 +16,12 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.files;
 
 import static com.google.common.truth.Truth.assertThat;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestDisk.Call;
 import java.io.IOException;
-import java.nio.channels.FileChannel;
-import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Set;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -34,41 +32,6 @@ import org.junit.jupiter.api.io.TempDir;
 @Tag("locale")
 class StoreFilesTest {
   @TempDir Path temp;
-
-  /** Notes what changes the folder, and when that was made sure of. */
-  private static class NotingDisk extends Disk {
-    final List<String> calls = new ArrayList<>();
-
-    @Override
-    public void create(Path file) throws IOException {
-      calls.add("create");
-      super.create(file);
-    }
-
-    @Override
-    public void delete(Path file) throws IOException {
-      calls.add("delete");
-      super.delete(file);
-    }
-
-    @Override
-    public void sync(Path folder) throws IOException {
-      calls.add("sync");
-      REAL.sync(folder);
-    }
-
-    @Override
-    public void move(Path from, Path to) throws IOException {
-      calls.add("move " + to.getFileName());
-      super.move(from, to);
-    }
-
-    @Override
-    public FileChannel open(Path file, Set<? extends OpenOption> options) throws IOException {
-      calls.add("open " + file.getFileName());
-      return super.open(file, options);
-    }
-  }
 
   private static final DiscardMarkers.Notes NO_NOTES =
       new DiscardMarkers.Notes() {
@@ -88,10 +51,14 @@ class StoreFilesTest {
 
   @Test
   void aMarkForDiscardStaysIfTheMachineStops() throws Exception {
-    NotingDisk disk = new NotingDisk();
+    List<Call> calls = new ArrayList<>();
+    TestDisk disk = new TestDisk();
+    for (Call call : List.of(Call.CREATE, Call.DELETE, Call.SYNC, Call.MOVE, Call.OPEN)) {
+      disk.before(call, file -> calls.add(call));
+    }
     StoreFiles files = new StoreFiles(disk, temp, NO_NOTES, "cache", 1);
     files.markers.mark();
     files.markers.mark();
-    assertThat(disk.calls).containsExactly("create", "sync", "create").inOrder();
+    assertThat(calls).containsExactly(Call.CREATE, Call.SYNC, Call.CREATE).inOrder();
   }
 }

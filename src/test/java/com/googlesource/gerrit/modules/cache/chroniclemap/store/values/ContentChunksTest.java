@@ -19,8 +19,6 @@ import static com.google.common.truth.Truth.assertWithMessage;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FaultLog;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.ChunkRoot;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEntryException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
@@ -65,7 +63,7 @@ class ContentChunksTest {
   @BeforeEach
   void open() throws IOException {
     file = TestStores.file(temp.resolve("file"), Geometry.forFileOf(32 << 20, 1024));
-    values = values(file, evictions);
+    values = table(file, file.geometry.dataBytes(), temp, evictions);
   }
 
   @AfterEach
@@ -73,23 +71,16 @@ class ContentChunksTest {
     file.close();
   }
 
-  private ValueTable values(RecordMap map, LongAdder counter) {
+  /** The values of a file, which may have so many bytes each. */
+  static ValueTable table(RecordMap file, long maxValue, Path folder, LongAdder evictions) {
     return new ValueTable(
-        map,
+        file,
         new ValueTable.Rules(
-            map.geometry.dataBytes(),
+            maxValue,
             /* oldValuesStayValid= */ false,
-            new Usage(
-                () -> 1_000_000,
-                task -> {
-                  task.run();
-                  return true;
-                },
-                Disk.REAL,
-                temp.resolve("use"),
-                new FaultLog("cache", new LongAdder())),
-            counter,
-            (file, segment, bytes) -> false));
+            UsageTest.usage(() -> 1_000_000, folder.resolve("use")),
+            evictions,
+            (map, segment, bytes) -> false));
   }
 
   private static byte[] random(int length, long seed) {

@@ -26,6 +26,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.LongSupplier;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -44,17 +45,21 @@ class UsageTest {
     saved = folder.resolve("use");
   }
 
+  /** One whose tasks run on the thread that has them. */
+  static Usage usage(LongSupplier clock, Path saved) {
+    return new Usage(
+        clock,
+        task -> {
+          task.run();
+          return true;
+        },
+        Disk.REAL,
+        saved,
+        new FaultLog("cache", new LongAdder()));
+  }
+
   private Usage usage() {
-    Usage usage =
-        new Usage(
-            System::currentTimeMillis,
-            task -> {
-              task.run();
-              return true;
-            },
-            Disk.REAL,
-            saved,
-            new FaultLog("cache", new LongAdder()));
+    Usage usage = usage(System::currentTimeMillis, saved);
     usage.count(VALUES);
     return usage;
   }

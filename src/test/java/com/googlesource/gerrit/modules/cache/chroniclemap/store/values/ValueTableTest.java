@@ -17,8 +17,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.values;
 import static com.google.common.truth.Truth.assertThat;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FaultLog;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Envelope;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
@@ -76,21 +74,6 @@ class ValueTableTest {
   }
 
   private ValueTable values(RecordMap file, long maxValue) {
-    return new ValueTable(
-        file,
-        new ValueTable.Rules(
-            maxValue,
-            /* oldValuesStayValid= */ false,
-            new Usage(
-                () -> 2,
-                task -> {
-                  task.run();
-                  return true;
-                },
-                Disk.REAL,
-                temp.resolve("use"),
-                new FaultLog("cache", new LongAdder())),
-            new LongAdder(),
-            (map, segment, bytes) -> false));
+    return ContentChunksTest.table(file, maxValue, temp, new LongAdder());
   }
 }

@@ -29,9 +29,11 @@ import java.util.Set;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
-/** How often a disk was attached, as the system tells of the one that a file is on. */
-class RealDiskTest {
+/** What is asked of the disk of this machine, and the disk of a folder that others may get. */
+class DiskTest {
   @TempDir Path temp;
   private Path sys;
   private Path disk;
@@ -137,5 +139,84 @@ class RealDiskTest {
     }
     Disk.REAL.sync(temp);
     assertThat(Thread.interrupted()).isTrue();
+  }
+
+  // ---- a folder that may have been given back
+
+  private final Disk ownDisk = new Disk();
+
+  @Test
+  void namesChangeWhileTheFolderIsOnesOwn() throws Exception {
+    Path made = temp.resolve("made");
+    Path moved = temp.resolve("moved");
+    ownDisk.create(made);
+    ownDisk.write(made, new byte[1]);
+    ownDisk.move(made, moved);
+    assertThat(Files.size(moved)).isEqualTo(1);
+    ownDisk.delete(moved);
+    assertThat(Files.exists(moved)).isFalse();
+  }
+
+  @Test
+  void noNameChangesAfterItWasGivenBack() throws Exception {
+    Path theirs = Files.write(temp.resolve("theirs"), new byte[] {7});
+    Path late = temp.resolve("late");
+    ownDisk.setLocked(false);
+    assertThrows(IOException.class, () -> ownDisk.delete(theirs));
+    assertThrows(IOException.class, () -> ownDisk.move(theirs, late));
+    assertThrows(IOException.class, () -> ownDisk.create(late));
+    assertThrows(IOException.class, () -> ownDisk.write(theirs, new byte[2]));
+    assertThat(Files.readAllBytes(theirs)).isEqualTo(new byte[] {7});
+    assertThat(Files.exists(late)).isFalse();
+  }
+
+  /** Whoever opens the store next must not use what a late removal could not be made in. */
+  @Test
+  void aMarkerCanBeMadeEvenThen() throws Exception {
+    ownDisk.setLocked(false);
+    Path marker = temp.resolve("cache-v1" + Disk.MARKER);
+    ownDisk.create(marker);
+    assertThat(Files.exists(marker)).isTrue();
+  }
+
+  // ---- the sync of folders
+
+  /** A folder of a file system that answers EINVAL to its sync. */
+  private static final Path UNSYNCED = Path.of("/proc/self");
+
+  /** Makes the rest of this class mean something. */
+  @Test
+  void thereIsAFileSystemThatDoesNotSyncFolders() throws Exception {
+    try (FileChannel open = FileChannel.open(UNSYNCED)) {
+      assertThrows(IOException.class, () -> open.force(true));
+    }
+  }
+
+  @Test
+  void aStoreGoesOnWhereFoldersAreNotSynced() throws Exception {
+    Disk.REAL.sync(UNSYNCED);
+    Disk.REAL.sync(temp);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"Invalid argument", "/a: Operation not supported"})
+  void whatIsNotOfferedIsNoFailure(String why) throws Exception {
+    FolderSync.unlessNotOffered(temp, new IOException(why));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "Input/output error",
+        "No space left on device",
+        "Stale file handle",
+        "Permission denied",
+        "Operation not permitted",
+        ""
+      })
+  void theDisksFailuresStayFailures(String why) {
+    IOException failure = new IOException(why);
+    assertThat(assertThrows(IOException.class, () -> FolderSync.unlessNotOffered(temp, failure)))
+        .isSameInstanceAs(failure);
   }
 }
