@@ -33,7 +33,7 @@ class SmallDiskIT {
     "full, 8k",
     "small, 2m",
     "fills, 23m",
-    "grows-then-fills, 14m",
+    "fills-all, 14m",
     "filled, 4m",
     "read-only, 2m",
     "read-only-store, 4m"

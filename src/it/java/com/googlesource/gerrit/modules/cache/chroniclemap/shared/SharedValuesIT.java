@@ -19,6 +19,7 @@ import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import com.google.common.base.Splitter;
 import com.google.common.collect.Iterables;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Deadline;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.ChildJvm;
@@ -35,7 +36,6 @@ import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 import javax.net.ssl.TrustManagerFactory;
 import org.eclipse.jgit.lib.Config;
 import org.junit.jupiter.api.AfterEach;
@@ -515,26 +515,10 @@ class SharedValuesIT {
 
   @Test
   void aUserWithTheDocumentedRightsIsEnough() throws Exception {
-    List<String> rights =
-        List.of(
-            "on",
-            ">password",
-            "resetkeys",
-            "~" + KEY + "*",
-            "-@all",
-            "+xadd",
-            "+expire",
-            "+memory|usage",
-            "+xlen",
-            "+xtrim",
-            "+xread",
-            "+xinfo|stream",
-            "+info",
-            "+ping",
-            "+client");
-    redis.cli(
-        Stream.concat(Stream.of("acl", "setuser", "gerrit"), rights.stream())
-            .toArray(String[]::new));
+    String command =
+        "acl setuser gerrit on >password resetkeys ~KEY* -@all +xadd +expire +memory|usage +xlen"
+            + " +xtrim +xread +xinfo|stream +info +ping +client";
+    redis.cli(command.replace("KEY", KEY).split(" ", -1));
     Config config =
         Node.with(
             Node.with(Node.config(redis), "sharedUser", "gerrit"), "sharedPassword", "password");
@@ -578,12 +562,6 @@ class SharedValuesIT {
     }
   }
 
-  private void openssl(String... arguments) throws Exception {
-    run(
-        new ProcessBuilder(Stream.concat(Stream.of("openssl"), Stream.of(arguments)).toList())
-            .directory(temp.toFile()));
-  }
-
   private static void run(ProcessBuilder command) throws Exception {
     Process process = command.redirectErrorStream(true).start();
     String said = new String(process.getInputStream().readAllBytes(), UTF_8);
@@ -591,33 +569,24 @@ class SharedValuesIT {
   }
 
   private void certificate(String name) throws Exception {
-    openssl(
-        "req",
-        "-x509",
-        "-newkey",
-        "rsa:2048",
-        "-nodes",
-        "-days",
-        "2",
-        "-subj",
-        "/CN=" + name,
-        "-addext",
-        "subjectAltName=DNS:localhost",
-        "-keyout",
-        name + ".key",
-        "-out",
-        name + ".pem");
+    String command =
+        "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=NAME"
+            + " -addext subjectAltName=DNS:localhost -keyout NAME.key -out NAME.pem";
+    run(
+        new ProcessBuilder(Splitter.on(' ').splitToList(command.replace("NAME", name)))
+            .directory(temp.toFile()));
   }
 
   private RedisServer encrypted(String name) throws IOException {
+    String pem = temp.resolve(name + ".pem").toString();
     return RedisServer.startEncrypted(
         temp.resolve("redis-" + name),
         "--tls-cert-file",
-        temp.resolve(name + ".pem").toString(),
+        pem,
         "--tls-key-file",
         temp.resolve(name + ".key").toString(),
         "--tls-ca-cert-file",
-        temp.resolve(name + ".pem").toString());
+        pem);
   }
 
   /** Adds a certificate to a copy of Java's trust store, by the commands of the documentation. */

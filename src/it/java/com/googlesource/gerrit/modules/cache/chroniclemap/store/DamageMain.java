@@ -24,9 +24,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
-import java.util.Optional;
 import java.util.Random;
-import java.util.stream.Stream;
 
 /**
  * Damages a store in many ways and uses it; run by {@link DamageIT}. Prints a line before each way,
@@ -75,19 +73,13 @@ final class DamageMain {
     return random(8 + (number * 131 + version * 17) % 2500, number * 1000L + version);
   }
 
-  private static StoreSettings settings(long limit) {
-    return new StoreSettings("cache", 1, limit, Optional.empty());
-  }
-
   private Path file(String end) throws Exception {
-    try (Stream<Path> files = Files.list(folder)) {
-      return files.filter(f -> f.toString().endsWith(end)).findFirst().orElseThrow();
-    }
+    return TestStores.fileIn(folder, end);
   }
 
   private void fill() throws Exception {
     try (StoreDirectory directory = StoreDirectory.open(folder)) {
-      Store store = TestStores.open(directory, settings(limit));
+      Store store = TestStores.open(directory, TestStores.settings("cache", limit));
       for (int i = 0; i < KEYS; i++) {
         store.putIfCurrent(key(i), value(i, 1), 1, store.ticket(key(i)));
       }
@@ -98,11 +90,9 @@ final class DamageMain {
   }
 
   private void restore(String name, byte[] bytes, byte[] state) throws Exception {
-    try (Stream<Path> files = Files.list(folder)) {
-      for (Path file : files.toList()) {
-        if (!file.endsWith("lock")) {
-          Files.delete(file);
-        }
+    for (Path file : TestStores.filesIn(folder)) {
+      if (!file.endsWith("lock")) {
+        Files.delete(file);
       }
     }
     Files.write(folder.resolve(name), bytes);
@@ -174,7 +164,7 @@ final class DamageMain {
     int from = random.nextInt(KEYS);
     begun = System.nanoTime();
     StoreDirectory directory = StoreDirectory.open(folder);
-    Store store = TestStores.open(directory, settings(limit));
+    Store store = TestStores.open(directory, TestStores.settings("cache", limit));
     readAll(store, newest, "after opening");
     for (int i = 0; i < 40; i++) {
       int number = (from + i) % KEYS;
@@ -199,7 +189,8 @@ final class DamageMain {
     directory.close();
     step("closing");
     directory = StoreDirectory.open(folder);
-    readAll(TestStores.open(directory, settings(limit)), newest, "after reopening");
+    readAll(
+        TestStores.open(directory, TestStores.settings("cache", limit)), newest, "after reopening");
     directory.close();
     step("closing again");
   }

@@ -14,17 +14,10 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
-import com.google.common.base.Splitter;
-import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
 
 /** What the files of the stores take of the disk. */
 final class SoakDisk {
@@ -42,7 +35,7 @@ final class SoakDisk {
   }
 
   /** Fails if the files are not within their bounds after a while. */
-  void checkAtRest(List<Store> stores) throws IOException, InterruptedException {
+  void checkAtRest(List<Store> stores) throws Exception {
     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(REST_SECONDS);
     String wrong = wrong();
     while (!wrong.isEmpty()) {
@@ -56,40 +49,23 @@ final class SoakDisk {
   }
 
   /** What is wrong; empty if nothing is. */
-  private String wrong() throws IOException {
+  private String wrong() throws Exception {
     StringBuilder out = new StringBuilder();
     for (int i = 0; i < plan.stores(); i++) {
-      List<Path> files = files("soak" + i + "-v");
-      long bytes = blocks(files);
+      String prefix = "soak" + i + "-v";
+      List<Path> files =
+          TestStores.filesIn(folder).stream()
+              .filter(file -> file.getFileName().toString().startsWith(prefix))
+              .toList();
+      long bytes = 0;
+      for (Path file : files) {
+        bytes += TestStores.blocks(file);
+      }
       if (bytes > plan.limits().get(i)
           || files.stream().anyMatch(file -> file.toString().endsWith(".growing"))) {
         out.append(String.format(Locale.ROOT, "store %d takes %d bytes in %s; ", i, bytes, files));
       }
     }
     return out.toString();
-  }
-
-  private List<Path> files(String prefix) throws IOException {
-    try (Stream<Path> files = Files.list(folder)) {
-      return files.filter(file -> file.getFileName().toString().startsWith(prefix)).toList();
-    }
-  }
-
-  /** Bytes really taken. What is deleted meanwhile takes none. */
-  private static long blocks(List<Path> files) throws IOException {
-    if (files.isEmpty()) {
-      return 0;
-    }
-    List<String> command = new ArrayList<>(List.of("stat", "-c", "%b %B"));
-    files.forEach(file -> command.add(file.toString()));
-    Process stat =
-        new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD).start();
-    long sum = 0;
-    String out = new String(stat.getInputStream().readAllBytes(), UTF_8);
-    for (String line : Splitter.on('\n').omitEmptyStrings().split(out)) {
-      List<String> numbers = Splitter.on(' ').splitToList(line);
-      sum += Long.parseLong(numbers.get(0)) * Long.parseLong(numbers.get(1));
-    }
-    return sum;
   }
 }
