@@ -119,6 +119,24 @@ final class CrashMain {
     return version;
   }
 
+  /**
+   * The version of each key that is found, or 0.
+   *
+   * @throws AssertionError if it is none that may be found after what happened
+   */
+  static int[] find(Store store, CrashHistory history, boolean isAnyAllowed) {
+    int[] found = new int[KEYS];
+    for (int key = 0; key < KEYS; key++) {
+      Value value = store.read(key(key));
+      found[key] = value == null ? 0 : versionOf(key, value.bytes());
+      if (value != null && !isAnyAllowed && !history.isAllowed(key, found[key])) {
+        throw new AssertionError(
+            "version " + found[key] + " of key " + key + " after " + history.describe(key));
+      }
+    }
+    return found;
+  }
+
   /** Does what {@link #change} does for the numbers of a range. */
   void changeForEver(int thread, Random random, int from, int to) {
     while (true) {

@@ -20,6 +20,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.Ol
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -140,26 +141,8 @@ final class PowerStoresMain {
   private static int[] check(Kind kind, Store store, CrashHistory history)
       throws IOException, InterruptedException {
     store.awaitOpened();
-    int[] found = new int[CrashMain.KEYS];
-    int values = 0;
-    for (int key = 0; key < CrashMain.KEYS; key++) {
-      Value value = store.read(TestStores.key(key));
-      if (value != null) {
-        values++;
-        found[key] = CrashMain.versionOf(key, value.bytes());
-        // Any version that was ever put is right where old values are.
-        if (kind.oldValues != OldValues.PURE && !history.isAllowed(key, found[key])) {
-          throw new AssertionError(
-              String.format(
-                  Locale.ROOT,
-                  "%s: version %d of key %d after %s",
-                  kind,
-                  found[key],
-                  key,
-                  history.describe(key)));
-        }
-      }
-    }
+    // Any version that was ever put is right where old values are.
+    int[] found = CrashMain.find(store, history, kind.oldValues == OldValues.PURE);
     StoreStats stats = store.stats();
     if (stats.state() != StoreState.READY) {
       throw new AssertionError(kind + ": " + stats);
@@ -168,7 +151,7 @@ final class PowerStoresMain {
         Locale.ROOT,
         "store %s: values=%d damaged=%d start=%s %s%n",
         kind,
-        values,
+        Arrays.stream(found).filter(version -> version != 0).count(),
         stats.counts().damaged.sum(),
         stats.start().kind(),
         stats.start().detail());
