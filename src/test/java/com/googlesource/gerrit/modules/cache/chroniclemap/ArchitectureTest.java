@@ -290,7 +290,8 @@ class ArchitectureTest {
         .resideOutsideOfPackage(ROOT + ".members")
         .and()
         .haveNameNotMatching(
-            ".*\\.(Disk|H2File|MapFileMaker|ChronicleRuntime|RunningJar|Loads|CachedValue|ConfigLinesCheck)")
+            ".*\\.(Disk|H2File|RecordMapBuilder|ChronicleRuntime|RunningJar|Loads|CachedValue"
+                + "|ConfigLinesCheck)")
         .should()
         .callMethodWhere(
             describe(
