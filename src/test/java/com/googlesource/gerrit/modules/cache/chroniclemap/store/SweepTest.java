@@ -22,6 +22,7 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStore
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.OpenOption;
@@ -143,6 +144,17 @@ class SweepTest extends FolderTest {
     assertThat(store.stats().entries()).isEqualTo(0);
     assertThat(store.stats().counts().expired.sum()).isEqualTo(KEYS);
     assertThat(sweepReads()).isFalse();
+  }
+
+  /** An array for a whole segment is large for a collector, and a flush has all segments swept. */
+  @Test
+  void aSweepThatReadsNothingTakesNoHeapForThat() throws Exception {
+    fill();
+    TestStores.sweep(store);
+    var threads = (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
+    long before = threads.getCurrentThreadAllocatedBytes();
+    assertThat(sweepReads()).isFalse();
+    assertThat(threads.getCurrentThreadAllocatedBytes() - before).isLessThan(700_000);
   }
 
   @Test

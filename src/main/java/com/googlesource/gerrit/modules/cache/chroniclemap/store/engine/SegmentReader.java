@@ -46,8 +46,11 @@ public final class SegmentReader implements AutoCloseable {
   private final FileLayout layout;
   private final SegmentCounts counts;
   private final BorrowedPages pages;
-  private final byte[] bytes;
-  private final ByteBuffer buffer;
+
+  /** Room for a segment; null until one is read, as a sweep mostly goes past them. */
+  private byte[] bytes;
+
+  private ByteBuffer buffer;
   private final RecordView record = new RecordView();
 
   /**
@@ -61,8 +64,6 @@ public final class SegmentReader implements AutoCloseable {
     this.counts = map.counts;
     this.layout = map.layout;
     this.pages = new BorrowedPages(path, map);
-    this.bytes = new byte[layout.segmentBytes];
-    this.buffer = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
   }
 
   /**
@@ -73,6 +74,10 @@ public final class SegmentReader implements AutoCloseable {
    *     valid during the call only; a record may come twice
    */
   public long read(int segment, Consumer<RecordView> sink) throws IOException {
+    if (bytes == null) {
+      bytes = new byte[layout.segmentBytes];
+      buffer = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
+    }
     long offset = layout.offsetOf(segment);
     pages.reading(offset, layout.segmentBytes);
     readUsed(offset, counts.room(segment));
