@@ -226,12 +226,34 @@ final class StoreUpkeep {
     return () -> segments.hasNext() && sweepNext(file, segments);
   }
 
+  /**
+   * Repairs or empties a segment where that is due; returns false if the file has failed. Without
+   * the writer lock, for which a change would wait as long as the disk does not respond.
+   */
+  private boolean check(StoreFile file, int segment) {
+    try {
+      var unused = file.values.map.check(segment);
+      return true;
+    } catch (StoreBusyException e) {
+      throw e;
+    } catch (RuntimeException | InternalError | LinkageError e) {
+      current.fail(file, e);
+      return false;
+    }
+  }
+
   /** Returns false if the sweep has to end. */
   private boolean sweepNext(StoreFile file, OfInt segments) {
     context.lock.yieldToWaiters();
     try (SegmentReader reader = file.reader()) {
+      int[] segment = {-1};
+      Disk.Step search = () -> segment[0] = file.values.nextToSweep(segments, context::isTooOld);
+      if (!whileInUse(file, search) || segment[0] < 0 || !check(file, segment[0])) {
+        return false;
+      }
       LongAdder expired = context.counts.expired;
-      Disk.Step removal = () -> expired.add(file.values.sweep(segments, reader, context::isTooOld));
+      Disk.Step removal =
+          () -> expired.add(file.values.removeOld(segment[0], reader, context::isTooOld));
       boolean isInUse = whileInUse(file, removal);
       reader.dropPages();
       return isInUse;

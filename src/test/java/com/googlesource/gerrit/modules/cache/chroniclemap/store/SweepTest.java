@@ -55,6 +55,9 @@ class SweepTest extends FolderTest {
   /** Called with the place of each of these reads; may fail as the disk does. */
   private volatile OnRead onRead = place -> {};
 
+  /** Called before the file of a store gets disk. */
+  private volatile Runnable onAllocation = () -> {};
+
   private interface OnRead {
     void accept(long place) throws IOException;
   }
@@ -70,6 +73,11 @@ class SweepTest extends FolderTest {
     @Override
     public String boot(Path file) throws IOException {
       return machine.boot(file);
+    }
+
+    @Override
+    public void allocating(Path file) throws IOException {
+      onAllocation.run();
     }
 
     @Override
@@ -293,5 +301,32 @@ class SweepTest extends FolderTest {
     advance(MAX_AGE.multipliedBy(2));
     TestStores.sweep(store);
     assertThat(store.stats().entries()).isEqualTo(0);
+  }
+
+  /** Otherwise a request that changes a value of that segment would wait as long. */
+  @Test
+  void aRepairThatWaitsForTheDiskLeavesTheWritersLockFree() throws Exception {
+    fill();
+    directory.close();
+    TestStores.leaveToCrash(folder());
+    open(TestStores.anotherBoot());
+    CountDownLatch waits = new CountDownLatch(1);
+    CountDownLatch mayGoOn = new CountDownLatch(1);
+    onAllocation =
+        () -> {
+          waits.countDown();
+          awaitUninterruptibly(mayGoOn);
+        };
+    Thread sweep = new Thread(() -> TestStores.sweep(store));
+    sweep.start();
+    awaitUninterruptibly(waits);
+    boolean isFree = store.context.lock.tryLock();
+    if (isFree) {
+      store.context.lock.unlock();
+    }
+    mayGoOn.countDown();
+    sweep.join();
+    assertThat(isFree).isTrue();
+    assertThat(store.current.file().state().counts.unchecked()).isEqualTo(0);
   }
 }

@@ -212,7 +212,7 @@ public final class SegmentCounts {
   }
 
   /** Whether a segment must be checked before it is used. */
-  boolean isUnchecked(int segment) {
+  public boolean isUnchecked(int segment) {
     return unchecked.get() != 0
         && ((int) INT.getAcquire(buffer, row(segment) + FLAGS) & UNCHECKED) != 0;
   }

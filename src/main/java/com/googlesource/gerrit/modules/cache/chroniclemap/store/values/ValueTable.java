@@ -343,27 +343,30 @@ public final class ValueTable {
 
   /**
    * Goes on to the next segment that is to be checked, or may hold values whose creation time is
-   * too long ago, and removes these; returns how many. Reads nothing of the other segments.
+   * too long ago; returns -1 if there is none. The caller holds the writer lock.
    *
    * @param segments those that are left
    */
-  public int sweep(OfInt segments, SegmentReader reader, LongPredicate isTooOld)
-      throws IOException {
+  public int nextToSweep(OfInt segments, LongPredicate isTooOld) {
     while (segments.hasNext()) {
       int segment = segments.nextInt();
-      boolean isChecked = map.check(segment);
-      if (state.counts.mayHoldOld(segment, isTooOld)) {
-        return removeOld(segment, reader, isTooOld);
-      }
-      if (isChecked) {
-        break;
+      if (state.counts.isUnchecked(segment) || state.counts.mayHoldOld(segment, isTooOld)) {
+        return segment;
       }
     }
-    return 0;
+    return -1;
   }
 
-  private int removeOld(int segment, SegmentReader reader, LongPredicate isTooOld)
+  /**
+   * Removes the values of a segment whose creation time is too long ago; returns how many. Reads
+   * nothing if there can be none. The caller holds the writer lock.
+   */
+  public int removeOld(int segment, SegmentReader reader, LongPredicate isTooOld)
       throws IOException {
+    if (!state.counts.mayHoldOld(segment, isTooOld)) {
+      return 0;
+    }
+    var unusedCheck = map.check(segment);
     List<byte[]> old = new ArrayList<>();
     long[] oldest = {Long.MAX_VALUE};
     var unused =
