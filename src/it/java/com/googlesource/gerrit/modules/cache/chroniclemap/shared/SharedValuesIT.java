@@ -346,6 +346,31 @@ class SharedValuesIT {
     }
   }
 
+  /** As where the limit was lowered: an append that is refused trims nothing by itself. */
+  @Test
+  void aFullServerGetsRoomFromALogAboveItsLimit() throws Exception {
+    Random random = new Random(3);
+    try (Node a = node("a")) {
+      for (int i = 0; i < 400; i++) {
+        byte[] bytes = new byte[10_000];
+        random.nextBytes(bytes);
+        a.compute("random" + i, new String(bytes, UTF_8));
+      }
+      awaitAtLeast(() -> a.counts().published.sum(), 400, a);
+    }
+    redis.cli("config", "set", "maxmemory", "4mb");
+    Config small = Node.with(Node.config(redis), "sharedBytes", "1m");
+    try (Node b = Node.start(folder("b"), small)) {
+      awaitTrue(
+          () -> {
+            b.compute("probe" + System.nanoTime(), "");
+            return b.counts().published.sum() > 0;
+          },
+          b);
+      assertThat(Long.parseLong(redis.cli("memory", "usage", KEY).strip())).isLessThan(2 << 20);
+    }
+  }
+
   @Test
   void aLogThatIsDeletedOrWentBackIsReadFromItsStart() throws Exception {
     try (Node a = node("a");
