@@ -35,7 +35,7 @@ import org.junit.jupiter.api.io.TempDir;
 /**
  * Disk is allocated by this module, and not by Chronicle-Map, which asks for a file store first.
  */
-class MapFileMakerTest {
+class RecordMapBuilderTest {
   private static final Geometry GEOMETRY =
       Geometry.forFileOf(4 << 20, Geometry.DEFAULT_BYTES_PER_SLOT);
 
