@@ -85,16 +85,15 @@ class UpgradeIT {
           }
         }
         assertThat(used).containsAtLeast("web_sessions", "accounts", "persisted_projects");
+        // Parsed lists have got another format since, so each is made anew.
         JsonObject refs = get(reader, "refs");
-        assertThat(refs.getAsJsonObject("totals").get("loads").getAsLong()).isAtLeast(1);
-        // Of another project, the old server had not read the file of the last packing.
+        assertThat(refs.getAsJsonObject("totals").get("loads").getAsLong()).isEqualTo(0);
         JsonObject read =
             refs.getAsJsonArray("projects").asList().stream()
                 .map(JsonElement::getAsJsonObject)
                 .filter(project -> project.get("name").getAsString().equals(PROJECT))
                 .collect(MoreCollectors.onlyElement());
-        assertThat(read.get("found").getAsLong()).isAtLeast(1);
-        assertThat(read.get("parses").getAsLong()).isEqualTo(0);
+        assertThat(read.get("parses").getAsLong()).isAtLeast(1);
         assertThat(ErrorLog.of(site).errors()).isEmpty();
         assertThat(daemon.isRunning()).isTrue();
       }
