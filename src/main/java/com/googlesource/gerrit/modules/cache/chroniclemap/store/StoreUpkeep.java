@@ -140,9 +140,15 @@ final class StoreUpkeep {
   private boolean whileInUse(StoreFile file, Disk.Step step) throws IOException {
     context.lock.lock();
     try {
-      if (!current.uses(file)) {
-        return false;
-      }
+      return current.uses(file) && hasRun(file, step);
+    } finally {
+      context.lock.unlock();
+    }
+  }
+
+  /** Runs a step; returns false if the file has failed. */
+  private boolean hasRun(StoreFile file, Disk.Step step) throws IOException {
+    try {
       step.run();
       return true;
     } catch (StoreBusyException e) {
@@ -150,8 +156,6 @@ final class StoreUpkeep {
     } catch (RuntimeException | InternalError | LinkageError e) {
       current.fail(file, e);
       return false;
-    } finally {
-      context.lock.unlock();
     }
   }
 
@@ -226,29 +230,22 @@ final class StoreUpkeep {
     return () -> segments.hasNext() && sweepNext(file, segments);
   }
 
-  /**
-   * Repairs or empties a segment where that is due; returns false if the file has failed. Without
-   * the writer lock, for which a change would wait as long as the disk does not respond.
-   */
-  private boolean check(StoreFile file, int segment) {
-    try {
-      var unused = file.values.map.check(segment);
-      return true;
-    } catch (StoreBusyException e) {
-      throw e;
-    } catch (RuntimeException | InternalError | LinkageError e) {
-      current.fail(file, e);
-      return false;
-    }
-  }
-
   /** Returns false if the sweep has to end. */
   private boolean sweepNext(StoreFile file, OfInt segments) {
     context.lock.yieldToWaiters();
     try (SegmentReader reader = file.reader()) {
       int[] segment = {-1};
       Disk.Step search = () -> segment[0] = file.values.nextToSweep(segments, context::isTooOld);
-      if (!whileInUse(file, search) || segment[0] < 0 || !check(file, segment[0])) {
+      if (!whileInUse(file, search) || segment[0] < 0) {
+        return false;
+      }
+      // Repairs or empties the segment where that is due. A change would wait for the writer lock
+      // as long as the disk does not respond.
+      Disk.Step check =
+          () -> {
+            var unused = file.values.map.check(segment[0]);
+          };
+      if (!hasRun(file, check)) {
         return false;
       }
       LongAdder expired = context.counts.expired;

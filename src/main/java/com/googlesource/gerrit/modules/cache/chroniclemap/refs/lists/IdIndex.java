@@ -40,7 +40,7 @@ record IdIndex(LongBuffer entries) {
   /** Of a list in which each ref has an id of its own. */
   static final long BYTES_A_REF = Long.BYTES;
 
-  /** A list has at most 2^31 refs, about a hundred in a block. */
+  /** Enough for 1.6 billion refs, with about a hundred in a block. */
   private static final int BLOCK = (1 << 24) - 1;
 
   /** Makes the index of a list. Returns null if there is no memory for it. */
