@@ -42,14 +42,24 @@ final class TablesFile {
   /** For so long, a list is read again that names a missing table; as long as JGit does. */
   private static final Duration MAX_WAIT = Duration.ofMillis(2500);
 
+  /** How long a failure is remembered: it may have been one of this moment. */
+  private static final Duration FAILED_FOR = Duration.ofSeconds(10);
+
   private final Path folder;
   final Path list;
   private final AtomicLong changes = new AtomicLong();
 
-  /** A stack, and the changes that it surely contains; null if it was not read yet. */
-  private record Known(long changes, @Nullable TableStack stack) {}
+  /**
+   * A stack, and the changes that it surely contains.
+   *
+   * @param stack null if it was not read yet, or cannot be read
+   * @param failure why it cannot be read
+   * @param failed when that was, as a time of {@link System#nanoTime}
+   */
+  private record Known(
+      long changes, @Nullable TableStack stack, @Nullable Throwable failure, long failed) {}
 
-  private volatile Known known = new Known(-1, null);
+  private volatile Known known = new Known(-1, null, null, 0);
 
   /**
    * Makes the tables of a repository, which are not read yet.
@@ -74,35 +84,56 @@ final class TablesFile {
     changes.incrementAndGet();
   }
 
+  /** Whether there is none, or one to open a file, which may go by with that of the process. */
+  private static boolean isOfThisMoment(@Nullable Throwable failure) {
+    return failure == null
+        || (failure instanceof FileSystemException && !(failure instanceof NoSuchFileException));
+  }
+
   /**
    * Returns the stack, with all changes before this call that {@link #changed} told of.
    *
    * @param readsList whether to read the list, which tells of all other changes
    * @throws FileSystemException if the list or a table can't be opened, such as without a free file
    *     handle
-   * @throws IOException if it cannot be read otherwise
+   * @throws IOException if it cannot be read otherwise; also at later calls, until it has changed
+   *     or some seconds have passed
    */
   TableStack stack(boolean readsList) throws IOException {
     Known now = known;
     // Without a stack, another thread may have read the list already, before a change that this one
     // has to see, and be about to open its tables.
     if (now.stack == null
-        || (readsList && !readList().equals(List.copyOf(now.stack.byName.keySet())))) {
+        ? now.changes != changes.get()
+            || isOfThisMoment(now.failure)
+            || System.nanoTime() - now.failed > FAILED_FOR.toNanos()
+        : readsList && !readList().equals(List.copyOf(now.stack.byName.keySet()))) {
       changed();
     }
-    return now.changes == changes.get() ? now.stack : read();
+    if (now.changes != changes.get()) {
+      now = read();
+    }
+    if (now.stack == null) {
+      if (isOfThisMoment(now.failure)) {
+        throw (FileSystemException)
+            new FileSystemException(list.toString(), null, now.failure.getMessage())
+                .initCause(now.failure);
+      }
+      throw new IOException(now.failure);
+    }
+    return now.stack;
   }
 
-  private synchronized TableStack read() throws IOException {
+  private synchronized Known read() {
     long seen = changes.get();
     if (known.changes != seen) {
       try {
-        known = new Known(seen, UninterruptedThreads.call(this::readAll));
-      } catch (NoSuchFileException e) {
-        throw new IOException(e); // a table is missing, and not the list
+        known = new Known(seen, UninterruptedThreads.call(this::readAll), null, 0);
+      } catch (IOException | RuntimeException | InternalError e) {
+        known = new Known(seen, null, e, System.nanoTime());
       }
     }
-    return known.stack;
+    return known;
   }
 
   private TableStack readAll() throws IOException {
