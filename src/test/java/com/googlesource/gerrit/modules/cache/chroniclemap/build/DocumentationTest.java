@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.build;
 
 import static com.google.common.truth.Truth.assertWithMessage;
 
+import com.google.common.base.CharMatcher;
 import com.google.common.base.Splitter;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -24,25 +25,16 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** The pages of the documentation: links, contents, figures, and how long it takes to read them. */
+/** The pages of the documentation: links, figures, commands, and how long they are. */
 class DocumentationTest {
   private static final Path FOLDER = Path.of("resources/Documentation");
 
-  /** Nobody reads faster, tables included. */
-  private static final int WORDS_A_MINUTE = 300;
-
-  private static final Pattern READING_TIME =
-      Pattern.compile("^Reading time: (\\d+) minutes?\\.$", Pattern.MULTILINE);
-
   private static final Pattern LINK = Pattern.compile("\\]\\(([^)# ]*)(?:#([^) ]*))?\\)");
-
-  private static final String WAY_BACK = "[All pages](index.md).";
 
   private static final Pattern NUMBER = Pattern.compile("\\d(?:[\\d.,]*\\d)?");
 
@@ -60,33 +52,20 @@ class DocumentationTest {
     }
   }
 
-  @Test
-  void pagesAreReadInTheMinutesThatTheyPromise() throws IOException {
-    for (Path page : pages()) {
-      if (page.startsWith(FOLDER)) {
-        String text = Files.readString(page);
-        Matcher promise = READING_TIME.matcher(text);
-        assertWithMessage("a reading time in %s", page).that(promise.find()).isTrue();
-        int words = Splitter.on(Pattern.compile("\\s+")).splitToList(text).size();
-        assertWithMessage("words of %s", page)
-            .that(words)
-            .isAtMost(WORDS_A_MINUTE * Integer.parseInt(promise.group(1)));
-      }
-    }
-  }
-
-  /** Of README and all pages: an administrator reads them in an hour. */
+  /** As {@code cat README.md resources/Documentation/*.md | wc -w} counts, samples included. */
   @Test
   void allPagesTogetherStayShort() throws IOException {
-    long words = 0;
+    int words = 0;
     for (Path page : pages()) {
       if (page.startsWith(FOLDER) || page.endsWith("README.md")) {
-        // Samples and contents are not read but looked into.
-        String text = Files.readString(page).replaceAll("(?s:```.*?```)|(?m)^\\[All pages].*$", "");
-        words += Pattern.compile("\\S*\\w\\S*").matcher(text).results().count();
+        words +=
+            Splitter.on(CharMatcher.whitespace())
+                .omitEmptyStrings()
+                .splitToList(Files.readString(page))
+                .size();
       }
     }
-    assertWithMessage("words").that(words).isAtMost(16_000);
+    assertWithMessage("words").that(words).isAtMost(19_000);
     assertWithMessage("words").that(words).isAtLeast(10_000);
   }
 
@@ -111,7 +90,7 @@ class DocumentationTest {
   /** The figures of a sentence, or of a row, of README are those of one row of a benchmark. */
   @Test
   void theFiguresOfTheReadmeAreMeasured() throws IOException {
-    List<Set<String>> measured = new ArrayList<>();
+    List<List<Double>> measured = new ArrayList<>();
     for (Path page : pages()) {
       if (page.getFileName().toString().startsWith("benchmarks")) {
         for (String line : Files.readAllLines(page)) {
@@ -124,21 +103,28 @@ class DocumentationTest {
     int checked = 0;
     String readme = Files.readString(Path.of("README.md"));
     for (String part : Splitter.onPattern("\\. |; |\n").split(readme)) {
-      Set<String> figures = numbers(FIGURE, part);
+      List<Double> figures = numbers(FIGURE, part);
       checked += figures.size();
       assertWithMessage("a row of a benchmark with the figures of: %s", part)
-          .that(measured.stream().anyMatch(row -> row.containsAll(figures)))
+          .that(measured.stream().anyMatch(row -> haveAll(row, figures)))
           .isTrue();
     }
     assertWithMessage("figures of README").that(checked).isAtLeast(8);
   }
 
-  private static Set<String> numbers(Pattern pattern, String text) {
+  private static List<Double> numbers(Pattern pattern, String text) {
     return pattern
         .matcher(text)
         .results()
-        .map(number -> number.group().replace(",", ""))
-        .collect(Collectors.toSet());
+        .map(number -> Double.valueOf(number.group().replace(",", "")))
+        .toList();
+  }
+
+  /** README rounds: by less than a twentieth. */
+  private static boolean haveAll(List<Double> measured, List<Double> rounded) {
+    return rounded.stream()
+        .allMatch(
+            figure -> measured.stream().anyMatch(exact -> Math.abs(figure - exact) < exact / 20));
   }
 
   /** But for those of a commit that the page names, and those of which the past tells. */
@@ -156,27 +142,20 @@ class DocumentationTest {
     }
   }
 
-  /** Gerrit serves the pages without a way back and without a table of contents. */
   @Test
-  void pagesLeadBackAndToTheirSections() throws IOException {
+  void theIndexLeadsToAllPages() throws IOException {
+    Set<String> linked =
+        LINK.matcher(Files.readString(FOLDER.resolve("index.md")))
+            .results()
+            .map(link -> link.group(1))
+            .collect(Collectors.toSet());
     for (Path page : pages()) {
       if (page.startsWith(FOLDER) && !page.endsWith("index.md")) {
-        String text = Files.readString(page);
-        assertWithMessage("%s", page).that(text).contains(".\n\n" + contents(text) + "\n\n");
+        assertWithMessage("%s in index.md", page)
+            .that(linked)
+            .contains(page.getFileName().toString());
       }
     }
-  }
-
-  private static String contents(String page) {
-    List<String> links =
-        Pattern.compile("^## (.*)$", Pattern.MULTILINE)
-            .matcher(page)
-            .results()
-            .map(title -> "[" + title.group(1) + "](#" + anchor(title.group(1)) + ")")
-            .toList();
-    return links.size() < 2
-        ? WAY_BACK
-        : WAY_BACK + " On this page: " + String.join(", ", links) + ".";
   }
 
   private static Set<String> anchors(Path page) throws IOException {
