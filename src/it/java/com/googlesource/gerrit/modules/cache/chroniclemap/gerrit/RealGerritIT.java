@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 
+import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
 import com.google.gson.JsonObject;
@@ -276,11 +277,19 @@ class RealGerritIT extends OneGerrit {
 
   @Test
   void metricsArePublished() throws Exception {
+    String page = Files.readString(Path.of("resources/Documentation/metrics.md"));
     List<String> documented =
-        Pattern.compile("`(caches/chroniclemap/\\w+)`(?:,| \\|)")
-            .matcher(Files.readString(Path.of("resources/Documentation/metrics.md")))
+        Pattern.compile("^\\| (`[^|]+`) \\|", Pattern.MULTILINE)
+            .matcher(
+                page.substring(page.indexOf("\n## Caches"), page.indexOf("\n## Parsed ref lists")))
             .results()
-            .map(row -> row.group(1))
+            .flatMap(row -> Splitter.on(", ").splitToStream(row.group(1).replace("`", "")))
+            .flatMap(
+                name ->
+                    name.endsWith("*")
+                        ? Stream.of("p50", "p99", "p999", "max").map(end -> name.replace("*", end))
+                        : Stream.of(name))
+            .map("caches/chroniclemap/"::concat)
             .toList();
     assertThat(documented).isNotEmpty();
     assertThat(metrics().keySet()).containsExactlyElementsIn(documented);

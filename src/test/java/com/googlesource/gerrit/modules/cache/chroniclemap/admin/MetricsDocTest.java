@@ -47,11 +47,14 @@ class MetricsDocTest {
   private static final Path ALERTS =
       Path.of("resources/static/prometheus/cache-chroniclemap-alerts.yml");
 
-  /** A row of one metric, or of some of one unit and kind. */
-  private static final Pattern ROW =
+  /** What all names of a section begin with and which is the first count, or a row of metrics. */
+  private static final Pattern SECTION_OR_ROW =
       Pattern.compile(
-          "^\\| (`(?:caches|refs|shared)/chroniclemap/[^|]+) \\| ([\\w ]+) \\| (gauge|count) \\|",
+          "names begin with `(\\w+/chroniclemap/)`; `(\\w+)` and those below it are counts:$"
+              + "|^\\| (`[a-z][^|]+`) \\|",
           Pattern.MULTILINE);
+
+  private static final List<String> LATENCIES = List.of("p50", "p99", "p999", "max");
 
   /** A metric's name as Prometheus has it, before what stands for the name of a cache. */
   private static final Pattern IN_PROMETHEUS =
@@ -90,21 +93,32 @@ class MetricsDocTest {
 
   @Test
   void pageAndCodeAgree() throws Exception {
-    Map<String, String> documented = new HashMap<>();
-    for (MatchResult row : find(ROW, Files.readString(PAGE))) {
-      for (String name : Splitter.on(", ").split(row.group(1))) {
-        assertWithMessage("%s twice", name)
-            .that(documented.put(name.replace("`", ""), row.group(2) + ", " + row.group(3)))
-            .isNull();
+    Map<String, Boolean> documented = new HashMap<>();
+    String prefix = "";
+    String firstCount = "";
+    boolean isCount = false;
+    for (MatchResult row : find(SECTION_OR_ROW, Files.readString(PAGE))) {
+      if (row.group(1) != null) {
+        prefix = row.group(1);
+        firstCount = row.group(2);
+        isCount = false;
+        continue;
+      }
+      for (String name : Splitter.on(", ").split(row.group(3).replace("`", ""))) {
+        isCount |= name.equals(firstCount);
+        for (String latency : name.endsWith("*") ? LATENCIES : List.of("")) {
+          assertWithMessage("%s twice", name)
+              .that(documented.put(prefix + name.replace("*", latency), isCount))
+              .isNull();
+        }
       }
     }
-    Map<String, String> published = new HashMap<>();
-    published.put(CacheMetrics.MEMORY_ONLY, "flag, gauge");
+    Map<String, Boolean> published = new HashMap<>();
+    published.put(CacheMetrics.MEMORY_ONLY, false);
     for (Metric<?> metric :
         Iterables.concat(
             CacheMetrics.ALL, RefsMetrics.ALL, RefsMetrics.TRANSPORT, SharedMetrics.ALL)) {
-      published.put(
-          metric.name(), metric.unit() + ", " + (metric.cumulative() ? "count" : "gauge"));
+      published.put(metric.name(), metric.cumulative());
     }
     assertThat(documented).isEqualTo(published);
   }
@@ -181,17 +195,21 @@ class MetricsDocTest {
     assertThat(published).containsAtLeastElementsIn(others);
   }
 
+  /** The page names, under "What to watch", each figure that an alert is about. */
   @Test
   void pageAndAlertsAgree() throws Exception {
-    Pattern row = Pattern.compile("^\\| `(Gerrit\\w+)` \\| (\\w+) \\|", Pattern.MULTILINE);
-    Pattern alert =
-        Pattern.compile("- alert: (\\w+)\n(?:(?! *- alert:).*\n)*? *severity: (\\w+)\n");
-    Map<String, String> documented = new HashMap<>();
-    find(row, Files.readString(PAGE)).forEach(m -> documented.put(m.group(1), m.group(2)));
-    Map<String, String> shipped = new HashMap<>();
-    find(alert, alerts()).forEach(m -> shipped.put(m.group(1), m.group(2)));
-    assertThat(shipped).hasSize(find(Pattern.compile("- alert:"), alerts()).size());
-    assertThat(documented).isEqualTo(shipped);
+    String page = Files.readString(PAGE);
+    String watched = page.substring(page.indexOf("## What to watch"), page.indexOf("## Caches"));
+    Set<String> figures = groups(Pattern.compile("figure=\"(\\w+)\""), alerts());
+    figures.addAll(groups(Pattern.compile("_chroniclemap_([a-z_]+)"), alerts()));
+    for (String figure : figures) {
+      // These are only compared with others.
+      if (!Set.of("misses", "reads", "recoveries").contains(figure)) {
+        assertThat(watched).contains("`" + figure + "`");
+      }
+    }
+    assertThat(find(Pattern.compile("- alert:"), alerts()).size())
+        .isEqualTo(find(Pattern.compile("severity: (?:critical|warning)\n"), alerts()).size());
   }
 
   @Test

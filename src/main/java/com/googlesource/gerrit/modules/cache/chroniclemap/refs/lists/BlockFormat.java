@@ -14,7 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
-/** The layout of a block, as specified in {@code resources/Documentation/refs-format.md}. */
+/** The layout of a block, as specified in the comment of the package. */
 final class BlockFormat {
   static final byte VERSION = 4;
 

@@ -22,7 +22,7 @@ import java.util.Arrays;
 
 /**
  * The root of a parsed list: the ids, first names and counts of its blocks, in one byte array on
- * the heap. {@code resources/Documentation/refs-format.md} specifies the layout.
+ * the heap. The comment of the package specifies the layout.
  *
  * <p>Immutable. Any thread may read.
  */
