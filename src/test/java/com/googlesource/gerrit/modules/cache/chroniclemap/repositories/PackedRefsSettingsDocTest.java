@@ -65,7 +65,7 @@ class PackedRefsSettingsDocTest {
 
     String page = Files.readString(PAGE);
     assertThat(page).contains("(#packedrefsmaxloose) | " + settings.updates().maxLoose() + " |");
-    assertThat(page).contains("(#cachepacked_refsdisklimit) | 1g |");
+    assertThat(page).contains("`cache.packed_refs.diskLimit` | 1g |");
 
     Set<String> documented = new TreeSet<>();
     Matcher matcher = ROW.matcher(page);

@@ -51,8 +51,8 @@ class SharedSettingsDocTest {
     assertThat(settings.server()).isEqualTo("example.com:6379");
 
     String page = Files.readString(PAGE);
-    assertThat(page).contains("sharedsite) | `" + settings.site() + "` |");
-    assertThat(page).contains("sharedbytes) | 1g |");
+    assertThat(page).contains("sharedSite` | `" + settings.site() + "` |");
+    assertThat(page).contains("sharedBytes` | 1g |");
     assertThat(settings.bytes()).isEqualTo(1 << 30);
     assertThat(settings.publishes()).isTrue();
 
