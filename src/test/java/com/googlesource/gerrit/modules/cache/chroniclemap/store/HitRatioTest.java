@@ -33,8 +33,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * What a real store keeps, beside what an exact LRU of as many values keeps. The simulation by
- * which the policy was chosen is in {@code resources/Documentation/benchmarks-tables.md}.
+ * What a real store keeps, beside what an exact LRU of as many values keeps; it prints both. The
+ * simulation by which the policy was chosen is in {@code CONTRIBUTING.md}.
  */
 class HitRatioTest {
   private static final int REQUESTS = 200_000;

@@ -62,9 +62,9 @@ record RefPacker(UpdateContext context, RepositoryFiles refs) {
    * How many packed refs allow one more loose ref before the next packing. A packing reads and
    * writes the whole list, about 70 bytes for each packed ref. With this ratio, it reads and writes
    * 70 KB for each new loose ref, however long the list is, and less beside a short list. In a
-   * listing, a loose ref costs as much as 70 packed ones (5.4 and 0.08 microseconds in
-   * benchmarks-tables.md, Loose refs beside packed ones). So loose refs make a listing of all refs
-   * slower by a fourteenth at most, if the list is long enough for this ratio to count.
+   * listing, a loose ref costs as much as 70 packed ones (5.4 and 0.08 microseconds in version
+   * 1.0.0). So loose refs make a listing of all refs slower by a fourteenth at most, if the list is
+   * long enough for this ratio to count.
    */
   private static final int PACKED_FOR_ONE_LOOSE = 1000;
 

@@ -28,7 +28,7 @@ import java.util.function.Predicate;
  * equals. The newest tenth is evicted last whatever its frequency, because it had no time to be
  * read. The time of the last read is not kept, so that reads write nothing; this costs at most half
  * a percentage point of the hit ratio. The policy was chosen by simulation, against LRU and the
- * best known policies: the table is in {@code resources/Documentation/benchmarks-tables.md}.
+ * best known policies: the table is in {@code CONTRIBUTING.md}.
  *
  * <p>There is no list of keys: the age of a record is in the record, its frequency in {@link
  * Usage}. A first pass over the segment collects the worth of each record, a second pass the keys
