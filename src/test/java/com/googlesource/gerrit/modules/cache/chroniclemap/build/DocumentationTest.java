@@ -65,7 +65,7 @@ class DocumentationTest {
                 .size();
       }
     }
-    assertWithMessage("words").that(words).isAtMost(19_000);
+    assertWithMessage("words").that(words).isAtMost(15_000);
     assertWithMessage("words").that(words).isAtLeast(10_000);
   }
 
