@@ -21,6 +21,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.google.common.hash.Hashing;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
+import com.google.inject.Module;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -28,6 +29,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.regex.Pattern;
+import org.eclipse.jgit.lib.Config;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -116,8 +119,8 @@ class ReleaseTest {
   }
 
   private void refuses(String why) throws Exception {
-    assertThat(run(2, "bin/release", "--tag")).contains(why);
-    assertThat(git("tag")).isEmpty();
+    assertThat(run(2, "bin/release", "--final")).contains(why);
+    assertThat(tree.resolve("target/release").toFile().exists()).isFalse();
   }
 
   private void tested() throws Exception {
@@ -127,32 +130,72 @@ class ReleaseTest {
   }
 
   @Test
-  void tagsWhatItHasBuilt() throws Exception {
+  void tellsVersionAndCommitOfWhatItHasBuilt() throws Exception {
     refuses("bin/test has not passed on this commit");
     tested();
-    run(0, "bin/release", "--tag");
+    String commit = git("rev-parse", "HEAD").strip();
+    assertThat(run(0, "bin/release", "--final"))
+        .contains("cache-chroniclemap 1.0.0, commit " + commit + ", in target/release\n");
     assertThat(tree.resolve("target/release/TESTED.md").toFile().exists()).isTrue();
-    assertThat(git("tag")).isEqualTo("v1.0.0\n");
-    assertThat(git("rev-parse", "v1.0.0^{commit}")).isEqualTo(git("rev-parse", "HEAD"));
-    assertThat(run(2, "bin/release", "--tag")).contains("there is a tag v1.0.0 already");
+    assertThat(git("tag")).isEmpty();
   }
 
   @Test
-  void refusesToTagWhatIsNoRelease() throws Exception {
+  void refusesWhatIsNoRelease() throws Exception {
     say("1.0.0", "Unreleased");
     refuses("the first section of CHANGELOG.md is not \"## 1.0.0\"");
     say("1.0.0-SNAPSHOT", "1.0.0-SNAPSHOT");
     refuses("a release has a version without -SNAPSHOT");
     say("1.0.0", "1.0.0");
     tested();
-    Files.writeString(tree.resolve("new"), "not committed");
+    Path added = Files.writeString(tree.resolve("new"), "not committed");
     refuses("there are changes that are not committed");
-    // Nor does it say of what is not committed that it was tested.
-    run(0, "bin/release", "3.13.5");
-    assertThat(tree.resolve("target/release/TESTED.md").toFile().exists()).isFalse();
     git("add", "--all");
     git("commit", "--quiet", "--message", "another one");
     refuses("bin/test has not passed on this commit");
+    // Nor does it say of what is not committed that it was tested.
+    tested();
+    Files.writeString(added, "changed");
+    assertThat(run(0, "bin/release", "3.13.5")).contains(" with changes, in target/release\n");
+    assertThat(tree.resolve("target/release/TESTED.md").toFile().exists()).isFalse();
+  }
+
+  @Test
+  void isBuiltFromSourcesWithoutARepository() throws Exception {
+    run(0, "rm", "-r", ".git");
+    assertThat(run(0, "bin/release", "3.13.5"))
+        .contains("cache-chroniclemap 1.0.0, commit unknown, in ");
+  }
+
+  /** The command lines of README, one after the other, in a repository without tags. */
+  @Test
+  void theCommandsOfTheReadmeInstallTheModules(@TempDir Path site) throws Exception {
+    Files.createDirectories(site.resolve("lib"));
+    Files.createDirectories(site.resolve("etc"));
+    List<String> blocks =
+        Pattern.compile("```\n((?:[^`]*\n)?(?:bin/release|git config -f)[^`]*)```")
+            .matcher(Files.readString(Path.of("README.md")))
+            .results()
+            .map(block -> block.group(1))
+            .toList();
+    assertThat(blocks).hasSize(2);
+    assertThat(git("tag")).isEmpty();
+    String shell = "set -eu; GERRIT_SITE=" + site + "\n";
+    run(0, "bash", "-c", shell + blocks.get(0));
+    assertThat(Files.readString(site.resolve("lib/cache-chroniclemap.jar")))
+        .isEqualTo("jar for 3.13.5\n");
+    Path config = site.resolve("etc/gerrit.config");
+    String caches = Files.readString(config);
+    List<String> lines = blocks.get(1).lines().toList();
+    run(0, "bash", "-c", shell + lines.get(0));
+    Config read = new Config();
+    read.fromText(Files.readString(config));
+    assertThat(read.getStringList("container", null, "javaOptions")).hasLength(2);
+    for (String key : List.of("installModule", "installBatchModule", "installDbModule")) {
+      assertThat(Class.forName(read.getString("gerrit", null, key))).isAssignableTo(Module.class);
+    }
+    run(0, "bash", "-c", shell + lines.get(1));
+    assertThat(Files.readString(config)).isEqualTo(caches);
   }
 
   @Test
