@@ -40,7 +40,7 @@ power_disk() { # FS N NAME
     ext4) mkfs.ext4 -q -F "$disk" ;;
     xfs) mkfs.xfs -q -f "$disk" ;;
   esac
-  for name in refs stores.{CHANGED,LOADED,SESSIONS,CONTENT}; do : >"$VM/share/$1.$3.$name"; done
+  for name in refs stores; do : >"$VM/share/$1.$3.$name"; done
   vm_boot "$2" "$disk"
   vm_run "$2" 120 "set -e; modprobe $1; mount /dev/vda /disk; cp -a /lab/refs/. /disk; mkdir /disk/stores; umount /disk"
   vm_kill "$2"
@@ -52,14 +52,14 @@ power_work() { # LOG SEED
 echo 100 >/proc/sys/vm/dirty_writeback_centisecs; echo 200 >/proc/sys/vm/dirty_expire_centisecs
 echo >>/lab/$1.refs
 /lab/java $POWER_PACKAGE.refs.PowerRefsMain run /disk /lab/$1.refs $2 >>/lab/$1.refs &
-exec /lab/java $POWER_PACKAGE.store.PowerStoresMain run /disk/stores /lab/$1.stores $2 >/dev/null
+exec /lab/java $POWER_PACKAGE.store.PowerStoresMain run /disk/stores /lab/$1.stores $2
 END_WORK
 }
 
 # Waits until a guest, which begins to work, changes refs after both programs have checked what the guest before has left.
 power_await_work() { # N LOG SIZE-BEFORE
   local out=$VM/share/vm$1/$VM_JOB.out end=$((SECONDS + 240))
-  until grep -qs "store CONTENT" "$out" && tail -c +"$(($3 + 1))" "$VM/share/$2.refs" | grep -q '^done'; do
+  until grep -qs "store LOADED" "$out" && tail -c +"$(($3 + 1))" "$VM/share/$2.refs" | grep -q '^done'; do
     if grep -qs WRONG "$out" || [ "$SECONDS" -ge "$end" ] || ! kill -0 "${VM_PID[$1]}"; then return 1; fi
     sleep 0.2
   done
@@ -101,7 +101,7 @@ power_kills() { # FS N END KILLS
 }
 
 power_sizes() { # LOG
-  (cd "$VM/share" && stat -c %s "$1.refs" "$1".stores.{CHANGED,LOADED,SESSIONS,CONTENT} | paste -sd,)
+  (cd "$VM/share" && stat -c %s "$1.refs" "$1.stores" | paste -sd,)
 }
 
 # power_check N FS LOG MARKS...: of each disk, in order, the sizes of the logs that it is as new as, and is not newer than.
@@ -143,7 +143,7 @@ dmsetup create --noudevsync power --table \"0 \$(blockdev --getsz /dev/vda) log-
 mount /dev/dm-0 /disk || exit 1
 (
   cd /lab
-  while sizes=\$(stat -c %s $log.refs $log.stores.{CHANGED,LOADED,SESSIONS,CONTENT} | paste -sd,); do
+  while sizes=\$(stat -c %s $log.refs $log.stores | paste -sd,); do
     dmsetup message power 0 mark \$sizes
   done
 ) &

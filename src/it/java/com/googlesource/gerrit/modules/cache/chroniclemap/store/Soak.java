@@ -27,6 +27,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 
 /**
  * Has processes do all that can be done to some stores, at random and beside each other, kills
@@ -40,9 +41,16 @@ public final class Soak extends SoakRun {
   private static final int MIN_ROUND_MILLIS = 1000;
   private static final int MAX_ROUND_MILLIS = 8000;
 
+  /** After so many events, most files have their disk. */
+  private static final int MANY_EVENTS = 20_000;
+
+  private static final int FEW_EVENTS = 1000;
+  private static final int SHORT_MILLIS = 500;
+
   private final Map<SoakModel.Count, Long> sums = new EnumMap<>(SoakModel.Count.class);
   private int rounds;
   private int kills;
+  private boolean killsSoon;
 
   /** How often the machine has stopped, as far as the stores can tell. */
   private int crashes;
@@ -73,17 +81,31 @@ public final class Soak extends SoakRun {
   @Override
   public void run(long nanos) throws IOException, InterruptedException, WrongException {
     long begun = System.nanoTime();
+    run(() -> TimeUnit.NANOSECONDS.toMillis(nanos - (System.nanoTime() - begun)));
+  }
+
+  /** Kills so many processes soon after they have begun, most of them one after the other. */
+  void kill(int wanted) throws IOException, InterruptedException, WrongException {
+    killsSoon = true;
+    run(() -> kills < wanted ? Long.MAX_VALUE : Math.min(1, killsSinceCheck));
+  }
+
+  /** Goes on while milliseconds are left. */
+  private void run(LongSupplier left) throws IOException, InterruptedException, WrongException {
+    long begun = System.nanoTime();
     out.printf(Locale.ROOT, "seed %d%n", seed);
-    while (System.nanoTime() - begun < nanos) {
+    while (left.getAsLong() > 0) {
       beginStores();
       SoakPlan plan = SoakPlan.first(random);
-      for (int i = 0; i < ROUNDS_OF_STORES && System.nanoTime() - begun < nanos; i++) {
-        long left = TimeUnit.NANOSECONDS.toMillis(nanos - (System.nanoTime() - begun));
-        int millis = MIN_ROUND_MILLIS + random.nextInt(MAX_ROUND_MILLIS - MIN_ROUND_MILLIS);
+      for (int i = 0; i < ROUNDS_OF_STORES && left.getAsLong() > 0; i++) {
+        int millis =
+            killsSoon
+                ? SHORT_MILLIS
+                : MIN_ROUND_MILLIS + random.nextInt(MAX_ROUND_MILLIS - MIN_ROUND_MILLIS);
         // The last one is not killed, so that what the one before left is checked.
-        boolean last = i == ROUNDS_OF_STORES - 1 || left <= millis;
-        boolean kill = !last && random.nextInt(3) > 0;
-        round(plan, (int) Math.max(1, Math.min(millis, left)), kill);
+        boolean last = i == ROUNDS_OF_STORES - 1 || left.getAsLong() <= millis;
+        boolean kill = !last && (killsSoon || random.nextInt(3) > 0);
+        round(plan, (int) Math.max(1, Math.min(millis, left.getAsLong())), kill);
         crashAtTimes(kill);
         plan = plan.next(random);
         report(begun);
@@ -132,7 +154,7 @@ public final class Soak extends SoakRun {
             modelFile,
             plan,
             random.nextLong(),
-            millis,
+            kill ? SPARE_MILLIS : millis,
             shadows,
             crashes,
             crashed,
@@ -140,10 +162,7 @@ public final class Soak extends SoakRun {
       String line = child.readLine();
       // A quarter of the kills comes while the files are being opened.
       OptionalInt status =
-          child.awaitEnd(
-              !kill
-                  ? millis + SPARE_MILLIS
-                  : random.nextInt(random.nextInt(4) == 0 ? 500 : millis));
+          kill ? awaitKill(child, millis) : child.awaitEnd(millis + SPARE_MILLIS);
       if (status.isEmpty()) {
         child.kill();
         if (!kill) {
@@ -168,12 +187,29 @@ public final class Soak extends SoakRun {
     }
   }
 
+  /** Waits until a process is to be killed; returns its status if it ends before that. */
+  private OptionalInt awaitKill(ChildJvm child, int millis) throws InterruptedException {
+    // A quarter of the kills comes while the files are being opened.
+    boolean opens = random.nextInt(4) == 0;
+    if (!killsSoon) {
+      return child.awaitEnd(random.nextInt(opens ? 500 : millis));
+    }
+    int events = opens ? 1 : random.nextInt(random.nextBoolean() ? FEW_EVENTS : MANY_EVENTS);
+    long until = model.now() + events;
+    OptionalInt status = OptionalInt.empty();
+    while (status.isEmpty() && model.now() < until) {
+      status = child.awaitEnd(1);
+    }
+    return status;
+  }
+
   /** The machine stops, at times, just when the last process was killed or has ended. */
   private void crashAtTimes(boolean killed) throws IOException {
     // The process may have been killed before it had noted what there was.
     Path log = shadows.resolve("log");
     boolean crash =
-        random.nextInt(3) == 0
+        !killsSoon
+            && random.nextInt(3) == 0
             && Files.exists(log)
             && Files.readString(log, UTF_8).contains("synced");
     // Who was killed may not have met all that the last crash has left.

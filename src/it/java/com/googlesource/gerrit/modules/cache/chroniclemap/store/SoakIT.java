@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
+import static com.google.common.truth.Truth.assertThat;
+
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -21,18 +23,31 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A short run of {@code bin/soak}, which runs as long as one likes. */
-@Timeout(600)
+@Timeout(3600)
 class SoakIT {
   private static final long SECONDS = 15;
+  private static final int KILLS = Integer.getInteger("soak.kills", 25);
 
   @TempDir Path temp;
 
+  private Soak soak() {
+    return new Soak(/* seed= */ 1, temp.resolve("soak"), System.out);
+  }
+
   @Test
   void noAnswerIsWrong() throws Exception {
-    Soak soak = new Soak(/* seed= */ 1, temp.resolve("soak"), System.out);
+    Soak soak = soak();
     // On a busy machine, all processes may have been killed before they had read anything.
     do {
       soak.run(TimeUnit.SECONDS.toNanos(SECONDS));
     } while (soak.found() == 0);
+  }
+
+  /** While files are opened, while they take disk, and while what was invalidated is emptied. */
+  @Test
+  void noKillBringsAnOldValueBack() throws Exception {
+    Soak soak = soak();
+    soak.kill(KILLS);
+    assertThat(soak.found()).isGreaterThan(0);
   }
 }

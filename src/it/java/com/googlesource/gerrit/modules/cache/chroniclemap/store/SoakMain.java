@@ -20,7 +20,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
-import org.apache.log4j.AppenderSkeleton;
 import org.apache.log4j.Level;
 import org.apache.log4j.Logger;
 import org.apache.log4j.spi.LoggingEvent;
@@ -96,7 +95,7 @@ final class SoakMain {
     Logger.getRootLogger().setLevel(Level.INFO);
     boolean crashed = Boolean.parseBoolean(args[7]);
     SoakPlan plan = SoakPlan.parse(args[2]);
-    Logger.getRootLogger().addAppender(new Watch(crashed));
+    Logger.getRootLogger().addAppender(TestStores.listener(event -> checkLogged(event, crashed)));
     SoakMain main =
         new SoakMain(
             Path.of(args[0]),
@@ -111,33 +110,16 @@ final class SoakMain {
   }
 
   /** A store that logs a warning has met with something that must not be here. */
-  private static final class Watch extends AppenderSkeleton {
-    private final boolean crashed;
-
-    Watch(boolean crashed) {
-      this.crashed = crashed;
-    }
-
-    @Override
-    protected void append(LoggingEvent event) {
-      String message = event.getRenderedMessage();
-      // Of a value in several parts a crash of the machine may leave some.
-      boolean allowed =
-          message.contains(NO_ROOM) || (crashed && message.contains("a damaged entry was found"));
-      if (event.getLevel().isGreaterOrEqual(Level.WARN) && !allowed) {
-        if (event.getThrowableInformation() != null) {
-          event.getThrowableInformation().getThrowable().printStackTrace();
-        }
-        fail("logged: " + message);
+  private static void checkLogged(LoggingEvent event, boolean crashed) {
+    String message = event.getRenderedMessage();
+    // Of a value in several parts a crash of the machine may leave some.
+    boolean allowed =
+        message.contains(NO_ROOM) || (crashed && message.contains("a damaged entry was found"));
+    if (event.getLevel().isGreaterOrEqual(Level.WARN) && !allowed) {
+      if (event.getThrowableInformation() != null) {
+        event.getThrowableInformation().getThrowable().printStackTrace();
       }
-    }
-
-    @Override
-    public void close() {}
-
-    @Override
-    public boolean requiresLayout() {
-      return false;
+      fail("logged: " + message);
     }
   }
 
@@ -281,7 +263,8 @@ final class SoakMain {
     List<SoakThread> threads = new ArrayList<>();
     for (int i = 0; i < SoakModel.THREADS; i++) {
       SoakThread thread = new SoakThread(model, stores, plan, i, crashed, random.nextLong());
-      thread.begin(longest);
+      thread.longest = longest;
+      thread.begin();
       threads.add(thread);
     }
     long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);

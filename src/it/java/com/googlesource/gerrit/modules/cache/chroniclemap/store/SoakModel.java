@@ -15,15 +15,20 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
 
 /**
  * What some stores may answer after what was done to them; in a file that is mapped, since a
@@ -36,8 +41,8 @@ import java.util.Locale;
  * may be found until a change has returned that began after the load had: it was computed from
  * older data. A crash may lose any version, and so may a store that is full.
  *
- * <p>Safe for any thread, as long as each thread has its own number. Used by {@link SoakMain}, and
- * by {@link Soak} while there is no such process.
+ * <p>Safe for any thread, as long as each thread has its own number. Used by {@link SoakMain}, by
+ * {@link Soak} while there is no such process, and by {@link PowerStoresMain}.
  */
 final class SoakModel {
   /** Threads, and stores and keys of each at most. */
@@ -114,7 +119,26 @@ final class SoakModel {
   private static final int TRACES = GOOD_UNTIL + THREADS * VERSIONS;
   private static final int END = TRACES + 2 * TRACE;
 
+  /** What happened at a moment. */
+  private record Event(What what, int thread, int store, int key, int version) {
+    static Event of(long bits) {
+      return new Event(
+          What.of((int) (bits >>> 24) & 0xff),
+          (int) (bits >>> 16) & 0xff,
+          (int) (bits >>> 12) & 0xf,
+          (int) bits & 0xfff,
+          (int) (bits >>> 32));
+    }
+
+    long bits() {
+      return ((long) version << 32) | (what.code << 24) | (thread << 16) | (store << 12) | key;
+    }
+  }
+
   private final ByteBuffer buffer;
+
+  /** Where all events are written at once, if there is such a file. */
+  private Optional<FileChannel> log = Optional.empty();
 
   private SoakModel(ByteBuffer buffer) {
     this.buffer = buffer;
@@ -176,6 +200,11 @@ final class SoakModel {
   }
 
   // ---- operations
+
+  /** The number of events until now. */
+  long now() {
+    return get(CLOCK);
+  }
 
   /** A version that was never used; 0 if the thread has none left. */
   int newVersion(int thread) {
@@ -278,14 +307,79 @@ final class SoakModel {
     raise(LAST_CHANGE + store * KEYS + key, now);
   }
 
+  // ---- a log for a machine that is killed, with what is mapped there
+
+  /** How many events a log of so many bytes has. */
+  static long events(long bytes) {
+    return Math.max(0, bytes / Long.BYTES - 1);
+  }
+
+  /** From now on each event is in a file as well, on a disk of another machine. */
+  void writeThrough(Path file) throws IOException {
+    log = Optional.of(FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE));
+  }
+
+  /**
+   * Goes through the first events of a log once more.
+   *
+   * @param returned what returned after so many events may not have
+   */
+  void replay(Path file, long returned, long events) throws IOException {
+    ByteBuffer all = ByteBuffer.wrap(Files.readAllBytes(file)).order(ByteOrder.nativeOrder());
+    Map<Integer, Event> running = new HashMap<>();
+    long[] begun = new long[THREADS];
+    for (long moment = 1; moment <= events; moment++) {
+      long bits = all.getLong((int) moment * Long.BYTES);
+      Event event = Event.of(bits);
+      set(CLOCK, moment - 1);
+      // The machine may have stopped before an event was written whose moment was taken.
+      if (bits != 0 && (moment <= returned || event.what != What.RETURNED)) {
+        replay(event, running, begun);
+      }
+    }
+    set(CLOCK, events);
+  }
+
+  private void replay(Event event, Map<Integer, Event> running, long[] begun) {
+    int thread = event.thread;
+    raise(NEXT_VERSION + thread, event.version % VERSIONS);
+    switch (event.what) {
+      case PUT -> begun[thread] = beginPut(thread, event.store, event.key, event.version, false);
+      case LOAD -> beginLoad(thread, event.store, event.key, event.version);
+      case REMOVE -> begun[thread] = beginRemove(thread, event.store, event.key);
+      case CLEAR -> begun[thread] = beginClear(thread, event.store);
+      case RETURNED -> {
+        switch (running.get(thread).what) {
+          case PUT -> endPut(thread, event.store, event.key, event.version, begun[thread]);
+          case REMOVE -> endRemove(thread, event.store, event.key, begun[thread]);
+          case CLEAR -> endClear(thread, event.store, begun[thread]);
+          default -> endLoad(thread, event.store, event.key, event.version);
+        }
+      }
+      case KILLED -> killed();
+      case SEEN, MISSED -> seen(event.store, event.key, event.version);
+      case OPENED, CLOSED -> {}
+    }
+    running.put(thread, event);
+  }
+
   // ---- for people
 
   private long stamp(What what, int thread, int store, int key, int version) {
+    long bits = new Event(what, thread, store, key, version).bits();
     long now = (long) LONGS.getAndAdd(buffer, CLOCK * Long.BYTES, 1L) + 1;
     int at = TRACES + 2 * (int) (now & (TRACE - 1));
     set(at, 0);
-    set(at + 1, ((long) version << 32) | (what.code << 24) | (thread << 16) | (store << 12) | key);
+    set(at + 1, bits);
     set(at, now);
+    if (log.isPresent()) {
+      ByteBuffer event = ByteBuffer.allocate(Long.BYTES).order(ByteOrder.nativeOrder());
+      try {
+        int unused = log.get().write(event.putLong(0, bits), now * Long.BYTES);
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
+    }
     return now;
   }
 
@@ -295,27 +389,16 @@ final class SoakModel {
     long now = get(CLOCK);
     for (long moment = Math.max(1, now - TRACE + 1); moment <= now; moment++) {
       int at = TRACES + 2 * (int) (moment & (TRACE - 1));
-      long entry = get(at + 1);
-      if (get(at) != moment) {
-        continue;
-      }
-      What what = What.of((int) (entry >>> 24) & 0xff);
-      boolean ofKey = (entry & 0xfff) == key && ((entry >>> 12) & 0xf) == store;
-      boolean ofAll =
-          switch (what) {
-            case CLEAR, RETURNED -> (entry & 0xfff) == 0 && ((entry >>> 12) & 0xf) == store;
+      Event event = Event.of(get(at + 1));
+      boolean isOfKey =
+          switch (event.what) {
             case KILLED, OPENED, CLOSED -> true;
-            default -> false;
+            case CLEAR -> event.store == store;
+            case RETURNED -> event.store == store && (event.key == key || event.key == 0);
+            default -> event.store == store && event.key == key;
           };
-      if (ofKey || ofAll) {
-        out.append(
-            String.format(
-                Locale.ROOT,
-                "  %d thread %d %s %d%n",
-                moment,
-                (entry >>> 16) & 0xff,
-                what,
-                entry >>> 32));
+      if (get(at) == moment && isOfKey) {
+        out.append("  ").append(moment).append(' ').append(event).append('\n');
       }
     }
     return out.substring(Math.max(0, out.length() - 6000));

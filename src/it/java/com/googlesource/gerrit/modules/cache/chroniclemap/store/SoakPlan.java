@@ -15,8 +15,10 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.base.Splitter;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
@@ -27,10 +29,16 @@ import java.util.Random;
  * @param keys of each store
  * @param limits of the stores
  * @param ages of the stores, milliseconds; 0 if there is none
+ * @param kinds of the stores
  */
-record SoakPlan(int keys, List<Long> limits, List<Long> ages) {
+record SoakPlan(int keys, List<Long> limits, List<Long> ages, List<OldValues> kinds) {
   private static final int MIN_LOG = 16;
   private static final int MAX_LOG = 24;
+
+  /** Of stores whose values may all be changed. */
+  private static SoakPlan of(int keys, List<Long> limits, List<Long> ages) {
+    return new SoakPlan(keys, limits, ages, Collections.nCopies(limits.size(), OldValues.MUTABLE));
+  }
 
   /** For stores that are to be made. */
   static SoakPlan first(Random random) {
@@ -41,7 +49,7 @@ record SoakPlan(int keys, List<Long> limits, List<Long> ages) {
       limits.add(limit(random));
       ages.add(i == stores - 1 ? 0 : age(random));
     }
-    return new SoakPlan(32 << random.nextInt(5), limits, ages);
+    return of(32 << random.nextInt(5), limits, ages);
   }
 
   /** For the next start of the same stores: some bounds are other ones. */
@@ -56,7 +64,7 @@ record SoakPlan(int keys, List<Long> limits, List<Long> ages) {
       boolean same = isLoadedOnly(i) || random.nextBoolean();
       newAges.add(same ? ages.get(i) : Long.valueOf(age(random)));
     }
-    return new SoakPlan(keys, newLimits, newAges);
+    return of(keys, newLimits, newAges);
   }
 
   private static long limit(Random random) {
@@ -87,7 +95,8 @@ record SoakPlan(int keys, List<Long> limits, List<Long> ages) {
         "soak" + store,
         1,
         limits.get(store),
-        age == 0 ? Optional.empty() : Optional.of(Duration.ofMillis(age)));
+        age == 0 ? Optional.empty() : Optional.of(Duration.ofMillis(age)),
+        kinds.get(store));
   }
 
   /** As one word, which {@link #parse} reads. */
@@ -108,6 +117,6 @@ record SoakPlan(int keys, List<Long> limits, List<Long> ages) {
       limits.add(numbers.get(i));
       ages.add(numbers.get(i + 1));
     }
-    return new SoakPlan(numbers.get(0).intValue(), limits, ages);
+    return of(numbers.get(0).intValue(), limits, ages);
   }
 }

@@ -35,14 +35,16 @@ import java.util.Random;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * A bit of a file flips after a clean stop, unnoticed. That costs at most the values of its
- * segment: no wrong value is found, and the store does not fail, whatever is done with it.
+ * segment: no wrong value is found, and the store does not fail, whatever is done with it. Where
+ * more is lost, also after a kill, that costs more values, and is as harmless.
  */
 class DamagedBitsTest extends FolderTest {
   private static final int KEYS = 2000;
-  private static final int FLIPS = Integer.getInteger("damage.flips", 3);
+  private static final int FLIPS = Integer.getInteger("damage.flips", 6);
   private static final long BYTES = 4 << 20;
 
   private Path file;
@@ -82,19 +84,50 @@ class DamagedBitsTest extends FolderTest {
         int bit = random.nextInt(8);
         int segment = bits.segmentAt(at);
         flip(at, bit);
-        // Grows, or evicts.
-        use(bits, i % 2 == 0 ? 2 * BYTES : BYTES, part, segment, "byte " + at + ", bit " + bit);
+        // What the header does not say is found nowhere.
+        boolean isHeader = part == Part.FILE_HEADER;
+        StartReport.Kind kind = isHeader ? StartReport.Kind.REPLACED : StartReport.Kind.CLEAN;
+        long limit = i % 2 == 0 ? 2 * BYTES : BYTES;
+        use(bits, limit, kind, isHeader ? -2 : segment, "byte " + at + ", bit " + bit);
         restore();
       }
     }
   }
 
   private void flip(long at, int bit) throws Exception {
+    overwrite(at, (byte) (content[(int) at] ^ 1 << bit));
+  }
+
+  private void overwrite(long at, byte... bytes) throws Exception {
     try (RandomAccessFile access = new RandomAccessFile(file.toFile(), "rw")) {
       access.seek(at);
-      access.write(content[(int) at] ^ 1 << bit);
+      access.write(bytes);
     }
     Files.setLastModifiedTime(file, modified);
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void blocksThatWereLost(boolean isKilled) throws Exception {
+    Geometry geometry = Geometry.forFileOf(BYTES, Geometry.DEFAULT_BYTES_PER_SLOT);
+    Random random = new Random(isKilled ? 1 : 2);
+    try (Bits bits = new Bits(content, geometry, temp.resolve("empty"))) {
+      for (int i = 0; i < 10 * FLIPS; i++) {
+        // Of zeros, or of anything.
+        byte[] lost = new byte[1 + random.nextInt(20_000)];
+        if (i % 2 == 0) {
+          random.nextBytes(lost);
+        }
+        int at = random.nextInt(4096, content.length - lost.length);
+        overwrite(at, lost);
+        if (isKilled) {
+          TestStores.leaveOpen(folder());
+        }
+        StartReport.Kind kind = isKilled ? StartReport.Kind.RECOVERED : StartReport.Kind.CLEAN;
+        use(bits, BYTES, kind, -2, lost.length + " bytes at " + at);
+        restore();
+      }
+    }
   }
 
   /** Makes the files as they were, although another one took the place of the file. */
@@ -111,12 +144,11 @@ class DamagedBitsTest extends FolderTest {
     versions.clear();
   }
 
-  private void use(Bits bits, long limit, Part part, int segment, String where) throws Exception {
+  private void use(Bits bits, long limit, StartReport.Kind kind, int segment, String where)
+      throws Exception {
     start(settings("cache", limit));
-    assertWithMessage(where)
-        .that(store.stats().start().kind())
-        .isEqualTo(part == Part.FILE_HEADER ? StartReport.Kind.REPLACED : StartReport.Kind.CLEAN);
-    check(bits, part == Part.FILE_HEADER ? -2 : segment, where);
+    assertWithMessage(where).that(store.stats().start().kind()).isEqualTo(kind);
+    check(bits, segment, where);
     for (int i = 0; i < KEYS; i += 7) {
       versions.put(i, i % 2);
       if (i % 2 == 0) {

@@ -20,8 +20,8 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStore
 import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.key;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.random;
 
+import com.google.common.base.Splitter;
 import com.google.common.base.Throwables;
-import com.google.common.collect.Iterables;
 import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.FaultyDisk.Fault;
@@ -37,6 +37,7 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Queue;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -47,7 +48,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
-import org.apache.log4j.AppenderSkeleton;
+import org.apache.log4j.Appender;
 import org.apache.log4j.Level;
 import org.apache.log4j.Logger;
 import org.apache.log4j.spi.LoggingEvent;
@@ -69,8 +70,12 @@ import org.junit.jupiter.params.provider.EnumSource;
 class FaultWalkTest {
   private static final int STEP = Integer.getInteger("faults.step", 3);
   private static final int FIRST_CALLS = 12;
+  private static final Logger LOGGER = Logger.getLogger(FaultWalkTest.class.getPackageName());
 
   private static final long KB = 1 << 10;
+
+  /** Waits until nothing is under way in the background. */
+  private static final String REST = "flush, verify";
 
   /** A busy machine is slow; only what never ends takes longer. */
   private static final long HANGS_SECONDS = 60;
@@ -78,254 +83,91 @@ class FaultWalkTest {
   @TempDir Path temp;
 
   private final ExecutorService runner = Executors.newCachedThreadPool();
-  private final Warnings warnings = new Warnings();
+  private final Appender listener = TestStores.listener(this::hear);
+
+  /** What the stores say in the log. */
+  private final Queue<String> said = new ConcurrentLinkedQueue<>();
+
   private int runs;
 
   @BeforeEach
   void listen() {
-    Warnings.LOGGER.addAppender(warnings);
+    LOGGER.addAppender(listener);
     // Thousands of them, and each is looked at.
-    Warnings.LOGGER.setAdditivity(false);
+    LOGGER.setAdditivity(false);
   }
 
   @AfterEach
   void stop() {
-    Warnings.LOGGER.removeAppender(warnings);
-    Warnings.LOGGER.setAdditivity(true);
+    LOGGER.removeAppender(listener);
+    LOGGER.setAdditivity(true);
     runner.shutdownNow();
   }
 
-  /** What the stores say in the log. */
-  private static final class Warnings extends AppenderSkeleton {
-    static final Logger LOGGER = Logger.getLogger(FaultWalkTest.class.getPackageName());
-
-    final ConcurrentLinkedQueue<String> said = new ConcurrentLinkedQueue<>();
-
-    @Override
-    protected void append(LoggingEvent event) {
-      // What is damaged on purpose is told of as well.
-      if (event.getLevel().isGreaterOrEqual(Level.WARN)
-          && !event.getRenderedMessage().contains("a damaged entry was found")
-          && !event.getRenderedMessage().contains("verify found")) {
-        said.add(event.getRenderedMessage());
-      }
-    }
-
-    @Override
-    public void close() {}
-
-    @Override
-    public boolean requiresLayout() {
-      return false;
+  private void hear(LoggingEvent event) {
+    String message = event.getRenderedMessage();
+    // What is damaged on purpose is told of as well.
+    if (event.getLevel().isGreaterOrEqual(Level.WARN)
+        && !message.contains("a damaged entry was found")
+        && !message.contains("verify found")) {
+      said.add(message);
     }
   }
 
   // ---- what is done
 
-  @SuppressWarnings("ImmutableEnumChecker") // its steps hold nothing
+  /** A file of so many KB, what is done before the disk begins to fail, and what while it does. */
   private enum Scenario {
-    OPEN_NEW(
-        512 * KB,
-        script -> {},
-        script -> {
-          script.open();
-          script.put(1, 100);
-        }),
-    PUT(
-        512 * KB,
-        script -> {},
-        script -> {
-          script.open();
-          script.put(1, 100);
-          script.put(2, 9000);
-          script.flush();
-          script.put(3, 0);
-          script.load(4, 500);
-          script.readAll();
-        }),
+    OPEN_NEW(512, "", "open, put 1 100"),
+    PUT(512, "", "open, put 1 100, put 2 9000, flush, put 3 0, load 4 500, read"),
     CHANGE(
-        512 * KB,
-        script -> {
-          script.open();
-          script.fill(0, 12, 700);
-          script.put(12, 9000);
-          script.put(13, 9000);
-          script.close();
-        },
-        script -> {
-          script.open();
-          script.put(0, 700);
-          script.put(1, 1500);
-          script.remove(2);
-          script.put(12, 8000);
-          script.remove(13);
-          script.readAll();
-          script.flush();
-          script.readAll();
-          script.remove(0);
-          script.put(2, 10);
-        }),
-    CLEAR(
-        512 * KB,
-        script -> {
-          script.open();
-          script.fill(0, 10, 700);
-          script.close();
-        },
-        script -> {
-          script.open();
-          script.put(3, 700);
-          script.clear();
-          script.readAll();
-          script.put(4, 700);
-        }),
+        512,
+        "open, fill 0 12 700, put 12 9000, put 13 9000, close",
+        "open, put 0 700, put 1 1500, remove 2, put 12 8000, remove 13, read, flush, read, remove 0,"
+            + " put 2 10"),
+    CLEAR(512, "open, fill 0 10 700, close", "open, put 3 700, clear, read, put 4 700"),
     GROW(
-        64 * KB,
-        script -> {
-          script.open();
-          script.close();
-        },
-        script -> {
-          script.limit = 256 * KB;
-          script.open();
-          script.fill(0, 30, 1200);
-          script.put(100, 9000);
-          script.remove(0);
-          script.fill(30, 60, 1200);
-          script.remove(1);
-          script.put(2, 300);
-          script.flush();
-          script.remove(100);
-          script.remove(3);
-          script.fill(60, 110, 1200);
-          script.put(4, 300);
-          script.flush();
-        }),
+        64,
+        "open, close",
+        "limit 256, open, fill 0 30 1200, put 100 9000, remove 0, fill 30 60 1200, remove 1,"
+            + " put 2 300, flush, remove 100, remove 3, fill 60 110 1200, put 4 300, flush"),
     EVICT(
-        64 * KB,
-        script -> {},
-        script -> {
-          script.open();
-          script.fill(0, 40, 1500);
-          script.put(100, 9000);
-          script.flush();
-          script.remove(7);
-          script.fill(20, 60, 1500);
-          script.flush();
-          script.put(100, 8000);
-        }),
+        64,
+        "",
+        "open, fill 0 40 1500, put 100 9000, flush, remove 7, fill 20 60 1500, flush,"
+            + " put 100 8000"),
     RECOVER(
-        512 * KB,
-        script -> {
-          script.open();
-          script.fill(0, 15, 1000);
-          script.put(20, 9000);
-          script.flush();
-          script.remove(3);
-          script.kill();
-        },
-        script -> {
-          script.open();
-          script.remove(0);
-          script.put(1, 1100);
-          script.remove(20);
-        }),
+        512,
+        "open, fill 0 15 1000, put 20 9000, flush, remove 3, kill",
+        "open, remove 0, put 1 1100, remove 20"),
     SHRINK(
-        512 * KB,
-        script -> {
-          script.open();
-          script.fill(0, 80, 1200);
-          script.put(100, 9000);
-          script.close();
-        },
-        script -> {
-          script.limit = 128 * KB;
-          script.open();
-          script.remove(79);
-          script.put(78, 1000);
-        }),
+        512,
+        "open, fill 0 80 1200, put 100 9000, close",
+        "limit 128, open, remove 79, put 78 1000"),
     REPAIR(
-        512 * KB,
-        script -> {
-          script.open();
-          script.fill(0, 12, 700);
-          script.put(20, 9000);
-          script.close();
-        },
-        script -> {
-          script.open();
-          script.damage(7);
-          script.store(store -> store.verify(true, Progress.NONE));
-          script.remove(5);
-          script.put(6, 100);
-        }),
+        512,
+        "open, fill 0 12 700, put 20 9000, close",
+        "open, damage 7, repair, remove 5, put 6 100"),
     EXPIRE(
-        512 * KB,
-        script -> {
-          script.maxAge = Optional.of(Duration.ofHours(1));
-          script.open();
-          script.fill(0, 10, 700);
-          script.put(20, 9000);
-          script.clock.addAndGet(1_800_000);
-          script.fill(10, 15, 700);
-          script.close();
-        },
-        script -> {
-          script.clock.addAndGet(2_000_000);
-          script.open();
-          script.read(0);
-          script.store(TestStores::sweep);
-          script.remove(11);
-          script.clock.addAndGet(3_600_000);
-          script.store(TestStores::sweep);
-        }),
+        512,
+        "age 3600, open, fill 0 10 700, put 20 9000, later 1800, fill 10 15 700, close",
+        "later 2000, open, get 0, sweep, remove 11, later 3600, sweep"),
     RESTART(
-        512 * KB,
-        script -> {},
-        script -> {
-          script.open();
-          script.fill(0, 8, 700);
-          script.put(20, 9000);
-          script.remove(1);
-          script.close();
-          script.open();
-          script.readAll();
-          script.remove(2);
-          script.put(3, 800);
-          script.close();
-          script.open();
-        }),
-    SEED(
-        512 * KB,
-        script -> {},
-        script -> {
-          script.hold();
-          script.open();
-          script.readAll();
-          script.remove(1);
-          script.put(2, 300);
-          script.close();
-          script.open();
-          script.readAll();
-        });
+        512,
+        "",
+        "open, fill 0 8 700, put 20 9000, remove 1, close, open, read, remove 2, put 3 800, close,"
+            + " open"),
+    SEED(512, "", "hold, open, read, remove 1, put 2 300, close, open, read");
 
-    final long limit;
-    final Step before;
-    final Step steps;
+    final int limit;
+    final String before;
+    final String steps;
 
-    Scenario(long limit, Step before, Step steps) {
+    Scenario(int limit, String before, String steps) {
       this.limit = limit;
       this.before = before;
       this.steps = steps;
     }
-  }
-
-  private interface Step {
-    void run(Script script) throws Exception;
-  }
-
-  private interface StoreCall {
-    void run(Store store) throws Exception;
   }
 
   /** Uses one store and knows what was last put. */
@@ -358,7 +200,7 @@ class FaultWalkTest {
     Script(Scenario scenario, Path folder, Disk disk) {
       this.folder = folder;
       this.disk = disk;
-      this.limit = scenario.limit;
+      this.limit = scenario.limit * KB;
       this.clock = new AtomicLong(1_700_000_000_000L);
     }
 
@@ -374,7 +216,7 @@ class FaultWalkTest {
       maxAge = before.maxAge;
     }
 
-    void open() throws Exception {
+    private void open() throws Exception {
       opened++;
       try {
         directory = StoreDirectory.open(folder, disk, clock::get);
@@ -400,9 +242,71 @@ class FaultWalkTest {
       return new StoreSettings("cache", 1, limit, maxAge, oldValues);
     }
 
-    void store(StoreCall call) throws Exception {
-      if (store != null) {
-        call.run(store);
+    /** Does what the words say, one step after the other. */
+    void run(String words) throws Exception {
+      for (String step : Splitter.on(", ").omitEmptyStrings().split(words)) {
+        List<String> parts = Splitter.on(' ').splitToList(step);
+        int[] numbers = parts.stream().skip(1).mapToInt(Integer::parseInt).toArray();
+        run(parts.get(0), numbers);
+      }
+    }
+
+    private void run(String step, int... numbers) throws Exception {
+      switch (step) {
+        case "limit" -> limit = numbers[0] * KB;
+        case "age" -> maxAge = Optional.of(Duration.ofSeconds(numbers[0]));
+        case "later" -> clock.addAndGet(numbers[0] * 1000L);
+        case "hold" -> hold();
+        case "open" -> open();
+        case "close" -> close();
+        case "kill" -> kill();
+        default -> {
+          // Where the folder cannot be opened, all is in memory only.
+          if (store != null) {
+            use(step, numbers);
+          }
+        }
+      }
+    }
+
+    private void use(String step, int... numbers) throws Exception {
+      switch (step) {
+        case "put" -> put(numbers[0], numbers[1]);
+        case "load" -> load(numbers[0], numbers[1]);
+        case "fill" -> {
+          for (int i = numbers[0]; i < numbers[1]; i++) {
+            put(i, numbers[2]);
+          }
+        }
+        case "load-all" -> {
+          for (int i = numbers[0]; i < numbers[1]; i++) {
+            load(i, numbers[2]);
+          }
+        }
+        case "remove" -> {
+          store.remove(key(numbers[0]));
+          newest.remove(numbers[0]);
+          read(numbers[0]);
+        }
+        case "clear" -> {
+          store.clear();
+          newest.clear();
+        }
+        case "get" -> read(numbers[0]);
+        case "read" -> {
+          for (int i = 0; i < 110; i++) {
+            read(i);
+          }
+        }
+        case "flush" -> store.flush();
+        case "damage" -> damage(numbers[0]);
+        case "verify", "repair" -> {
+          VerifyReport unused = store.verify(step.equals("repair"), Progress.NONE);
+        }
+        case "sweep" -> TestStores.sweep(store);
+        case "minute" -> store.everyMinute();
+        case "settle" -> TestStores.awaitSettled(directory);
+        default -> throw new IllegalArgumentException(step);
       }
     }
 
@@ -410,47 +314,22 @@ class FaultWalkTest {
       return random(length, number * 1000L + version);
     }
 
-    void put(int number, int length) {
-      if (store != null) {
-        byte[] value = value(number, ++puts, length);
-        store.put(key(number), value, clock.get());
-        newest.put(number, value);
-        read(number);
-      }
+    private void put(int number, int length) {
+      byte[] value = value(number, ++puts, length);
+      store.put(key(number), value, clock.get());
+      newest.put(number, value);
+      read(number);
     }
 
-    void load(int number, int length) {
-      if (store != null) {
-        byte[] value = value(number, ++puts, length);
-        store.putIfCurrent(key(number), value, clock.get(), store.ticket(key(number)));
-        newest.put(number, value);
-        read(number);
-      }
-    }
-
-    void fill(int from, int to, int length) {
-      for (int i = from; i < to; i++) {
-        put(i, length);
-      }
-    }
-
-    void remove(int number) {
-      if (store != null) {
-        store.remove(key(number));
-        newest.remove(number);
-        read(number);
-      }
-    }
-
-    void clear() {
-      if (store != null) {
-        store.clear();
-        newest.clear();
-      }
+    private void load(int number, int length) {
+      byte[] value = value(number, ++puts, length);
+      store.putIfCurrent(key(number), value, clock.get(), store.ticket(key(number)));
+      newest.put(number, value);
+      read(number);
     }
 
     /** Holds values elsewhere, with which the store is to begin. */
-    void hold() {
+    private void hold() {
       TestSeed held = new TestSeed(12, i -> value(i, -1, 400));
       held.created = clock.get();
       for (int i = 0; i < 12; i++) {
@@ -459,23 +338,12 @@ class FaultWalkTest {
       seed = Optional.of(held);
     }
 
-    void flush() {
-      if (store != null) {
-        store.flush();
-      }
-    }
-
-    void read(int number) {
-      if (store == null) {
-        return;
-      }
+    private void read(int number) {
       Value found = store.read(key(number));
-      if (found != null) {
-        byte[] expected = newest.get(number);
-        if (expected == null || !Arrays.equals(expected, found.bytes())) {
-          throw new AssertionError(
-              "key " + number + " has " + (expected == null ? "a removed" : "another") + " value");
-        }
+      byte[] expected = newest.get(number);
+      if (found != null && !Arrays.equals(expected, found.bytes())) {
+        throw new AssertionError(
+            "key " + number + " has " + (expected == null ? "a removed" : "another") + " value");
       }
     }
 
@@ -489,15 +357,9 @@ class FaultWalkTest {
           });
     }
 
-    void readAll() {
-      for (int i = 0; i < 110; i++) {
-        read(i);
-      }
-    }
-
     /** Changes a bit of a value where it stands in the file. */
-    void damage(int number) throws IOException {
-      if (store != null && filesIn(folder).stream().anyMatch(f -> f.toString().endsWith(".chm"))) {
+    private void damage(int number) throws IOException {
+      if (filesIn(folder).stream().anyMatch(f -> f.toString().endsWith(".chm"))) {
         boolean unused = TestStores.flip(folder, "cache", newest.get(number));
       }
     }
@@ -516,20 +378,12 @@ class FaultWalkTest {
     }
 
     /** Leaves the files as a kill leaves them. */
-    void kill() throws Exception {
+    private void kill() throws Exception {
       Path copy = folder.resolveSibling("killed");
       TestStores.copy(folder, copy);
       close();
       delete(folder);
       Files.move(copy, folder);
-    }
-
-    /** Waits until nothing is under way in the background. */
-    void settle() throws Exception {
-      if (store != null) {
-        store.flush();
-        VerifyReport unused = store.verify(false, Progress.NONE);
-      }
     }
   }
 
@@ -546,23 +400,15 @@ class FaultWalkTest {
   void eachCallFails(Scenario scenario) throws Exception {
     Script before = new Script(scenario, temp.resolve("before"), Disk.REAL);
     Files.createDirectory(before.folder);
-    scenario.before.run(before);
+    before.run(scenario.before);
     before.close();
     FaultyDisk sound = new FaultyDisk(Fault.NONE, 0);
     run(scenario, before, sound, "no fault");
-    assertThat(warnings.said).isEmpty();
+    assertThat(said).isEmpty();
     int calls = sound.calls();
     int touches = sound.touches();
     int kind = 0;
-    for (Fault fault :
-        List.of(
-            Fault.ONCE,
-            Fault.LATE,
-            Fault.FULL,
-            Fault.READ_ONLY,
-            Fault.GONE,
-            Fault.SHORT,
-            Fault.CUT)) {
+    for (Fault fault : Fault.OF_CALLS) {
       kind++;
       for (int n = 1; n <= calls; n++) {
         if (sound.concerns(fault, n) && isMet(n, kind)) {
@@ -583,48 +429,16 @@ class FaultWalkTest {
   }
 
   /** Nothing that was there before is changed. */
-  @SuppressWarnings("ImmutableEnumChecker") // its steps hold nothing
   private enum Kept {
-    OPEN(
-        script -> {
-          script.open();
-          script.readAll();
-        }),
-    OPEN_AFTER_KILL(
-        script -> {
-          script.open();
-          script.readAll();
-        }),
-    SESSIONS(
-        script -> {
-          script.open();
-          script.readAll();
-          script.store(Store::everyMinute);
-        }),
-    FLUSH(
-        script -> {
-          script.open();
-          for (int i = 200; i < 210; i++) {
-            script.load(i, 300);
-          }
-          script.flush();
-          script.store(Store::everyMinute);
-          script.store(store -> TestStores.awaitSettled(script.directory));
-          script.flush();
-        }),
-    GROW(
-        script -> {
-          script.limit = 256 * KB;
-          script.open();
-          for (int i = 200; i < 225; i++) {
-            script.load(i, 900);
-          }
-          script.flush();
-        });
+    OPEN("open, read"),
+    OPEN_AFTER_KILL("open, read"),
+    SESSIONS("open, read, minute"),
+    FLUSH("open, load-all 200 210 300, flush, minute, settle, flush"),
+    GROW("limit 256, open, load-all 200 225 900, flush");
 
-    final Step steps;
+    final String steps;
 
-    Kept(Step steps) {
+    Kept(String steps) {
       this.steps = steps;
     }
   }
@@ -636,14 +450,8 @@ class FaultWalkTest {
     Script before = new Script(Scenario.GROW, temp.resolve("before"), Disk.REAL);
     Files.createDirectory(before.folder);
     before.oldValues = kept == Kept.SESSIONS ? OldValues.SECRET : OldValues.PURE;
-    before.open();
-    before.fill(0, 20, 1000);
-    before.flush();
-    if (kept == Kept.OPEN_AFTER_KILL) {
-      before.kill();
-    } else {
-      before.close();
-    }
+    before.run("open, fill 0 20 1000, flush");
+    before.run(kept == Kept.OPEN_AFTER_KILL ? "kill" : "close");
     FaultyDisk sound = new FaultyDisk(Fault.NONE, 0);
     meet(kept, before, sound, "no fault");
     for (int n = 1; n <= sound.calls(); n++) {
@@ -660,12 +468,12 @@ class FaultWalkTest {
 
   private void meet(Kept kept, Script before, FaultyDisk disk, String what) throws Exception {
     Path folder = temp.resolve("stores " + runs++);
-    warnings.said.clear();
+    said.clear();
     TestStores.copy(before.folder, folder);
     Script script = new Script(Scenario.GROW, folder, disk, before);
     long evicted = 0;
     try {
-      kept.steps.run(script);
+      script.run(kept.steps);
       if (script.store != null && script.store.stats().state() == StoreState.FAILED) {
         assertThat(script.store.stats().start().detail()).contains(" now: ");
         script.store.current.heal();
@@ -673,13 +481,13 @@ class FaultWalkTest {
           script.findAll(before);
         }
       }
-      script.settle();
+      script.run(REST);
       if (script.store != null) {
         // A file that gets no disk makes room.
         evicted = script.store.stats().counts().evicted.sum();
       }
     } catch (Throwable e) {
-      throw new AssertionError(kept + ", " + what + said(), e);
+      throw new AssertionError(kept + ", " + what + log(), e);
     } finally {
       script.close();
     }
@@ -692,7 +500,7 @@ class FaultWalkTest {
       assertThat(after.store.stats().start().kind())
           .isAnyOf(StartReport.Kind.CLEAN, StartReport.Kind.RECOVERED);
     } catch (AssertionError e) {
-      throw new AssertionError(kept + ", " + what + said(), e);
+      throw new AssertionError(kept + ", " + what + log(), e);
     } finally {
       after.close();
     }
@@ -711,7 +519,7 @@ class FaultWalkTest {
   private void run(Scenario scenario, Script before, FaultyDisk disk, String what)
       throws Exception {
     runs++;
-    warnings.said.clear();
+    said.clear();
     Path folder = temp.resolve("stores " + runs);
     Path killed = temp.resolve("killed " + runs);
     TestStores.copy(before.folder, folder);
@@ -727,14 +535,14 @@ class FaultWalkTest {
       throw new AssertionError(what + " hangs:\n" + stacks(), e);
     } catch (ExecutionException e) {
       throw new AssertionError(
-          what + ": " + Throwables.getStackTraceAsString(e.getCause()) + said(), e.getCause());
+          what + ": " + Throwables.getStackTraceAsString(e.getCause()) + log(), e.getCause());
     }
     delete(folder);
     delete(killed);
   }
 
-  private String said() {
-    return "the log has " + Iterables.toString(warnings.said);
+  private String log() {
+    return "the log has " + said;
   }
 
   /** A new file is made after a while, if the disk lets it. */
@@ -746,14 +554,11 @@ class FaultWalkTest {
         script.store.current.heal();
       }
       assertThat(script.store.stats().state()).isEqualTo(StoreState.READY);
-      script.put(7, 70);
-      script.flush();
+      script.run("put 7 70, flush");
       assertThat(script.store.read(key(7))).isNotNull();
     }
-    script.put(8, 7000);
-    script.remove(9);
-    script.readAll();
-    script.settle();
+    script.run("put 8 7000, remove 9, read");
+    script.run(REST);
   }
 
   private static String stacks() {
@@ -768,10 +573,10 @@ class FaultWalkTest {
   private void run(Scenario scenario, Script script, FaultyDisk disk, Path killed)
       throws Exception {
     try {
-      scenario.steps.run(script);
-      script.readAll();
-      script.settle();
-      script.readAll();
+      script.run(scenario.steps);
+      script.run("read");
+      script.run(REST);
+      script.run("read");
       if (script.store != null) {
         StoreStats stats = script.store.stats();
         assertThat(stats.state()).isAnyOf(StoreState.READY, StoreState.FAILED);
@@ -789,28 +594,22 @@ class FaultWalkTest {
       assertWithMessage("faults counted of %s", disk.firstFailure())
           .that(script.faults)
           .isAtLeast(1);
-      assertWithMessage("the log tells of it")
-          .that(script.told || !warnings.said.isEmpty())
-          .isTrue();
+      assertWithMessage("the log tells of it").that(script.told || !said.isEmpty()).isTrue();
     }
     if (!disk.goesOn()) {
-      assertWithMessage("the log").that(warnings.said.size()).isAtMost(1);
+      assertWithMessage("the log").that(said.size()).isAtMost(1);
     }
     if (script.opened == 1) {
-      assertThat(warnings.said).containsNoDuplicates();
+      assertThat(said).containsNoDuplicates();
     }
-    if (warnings.said.stream().noneMatch(text -> text.contains("may come back"))) {
+    if (said.stream().noneMatch(text -> text.contains("may come back"))) {
       // Touches are many; what a kill leaves is looked at after every other one.
       boolean alsoKilled = !disk.failsTouches() || runs % 2 == 0;
       for (Path folder : alsoKilled ? List.of(script.folder, killed) : List.of(script.folder)) {
         Script after = new Script(scenario, folder, new FaultyDisk(Fault.NONE, 0), script);
-        after.open();
-        after.readAll();
+        after.run("open, read");
         assertThat(after.store.stats().state()).isEqualTo(StoreState.READY);
-        after.put(5, 50);
-        after.flush();
-        after.readAll();
-        after.close();
+        after.run("put 5 50, flush, read, close");
       }
     }
   }

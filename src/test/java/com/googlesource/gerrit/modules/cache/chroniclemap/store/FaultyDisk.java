@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.base.Throwables;
+import com.google.common.collect.ImmutableSet;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -38,29 +39,42 @@ final class FaultyDisk extends TestDisk {
   /** What happens at the n-th call or touch. */
   enum Fault {
     /** Nothing: calls and touches are counted. */
-    NONE,
+    NONE(false),
     /** The call fails, this once. */
-    ONCE,
+    ONCE(false, Kind.values()),
     /** The call is done and fails even so. */
-    LATE,
+    LATE(false, Kind.WRITE, Kind.MAKE, Kind.LENGTHEN, Kind.DELETE),
     /** From here on there is no room: nothing can be made, moved, mapped or made longer. */
-    FULL,
+    FULL(true, Kind.MAKE, Kind.LENGTHEN),
     /** From here on the folder can't be changed: nothing can be made, moved or deleted. */
-    READ_ONLY,
+    READ_ONLY(true, Kind.MAKE, Kind.DELETE),
     /** From here on all calls fail. */
-    GONE,
+    GONE(true, Kind.values()),
     /** A file that is opened by this call ends at half its length. */
-    SHORT,
+    SHORT(true, Kind.OPEN),
     /** All files that were not mapped yet are cut to half their length. */
-    CUT,
+    CUT(false, Kind.values()),
     /** The touch fails as Java has it if a mapped file can't be read or written. */
-    TOUCH,
+    TOUCH(false),
     /** As {@link #TOUCH}, and all later ones. */
-    ALL_TOUCHES,
+    ALL_TOUCHES(true),
     /** The call fails, this once, because of a {@link Trouble}. */
-    TROUBLE,
+    TROUBLE(false, Kind.values()),
     /** From here on all calls fail because of a {@link Trouble}. */
-    ALL_TROUBLES
+    ALL_TROUBLES(true, Kind.values());
+
+    static final List<Fault> OF_CALLS = List.of(ONCE, LATE, FULL, READ_ONLY, GONE, SHORT, CUT);
+
+    /** Whether what failed once fails for ever. */
+    final boolean goesOn;
+
+    /** Calls that it does anything to. */
+    private final ImmutableSet<Kind> kinds;
+
+    Fault(boolean goesOn, Kind... kinds) {
+      this.goesOn = goesOn;
+      this.kinds = ImmutableSet.copyOf(kinds);
+    }
   }
 
   /** What is wrong with the process or what surrounds it, and not with the file. */
@@ -163,16 +177,8 @@ final class FaultyDisk extends TestDisk {
 
   /** Whether it makes a difference if the n-th call of another run like this one fails. */
   synchronized boolean concerns(Fault what, int call) {
-    Kind kind = kinds.get(call - 1);
-    return switch (what) {
-      case NONE, TOUCH, ALL_TOUCHES -> false;
-      case ONCE, GONE, TROUBLE, ALL_TROUBLES -> true;
-      case LATE -> kind != Kind.READ && kind != Kind.MAP && kind != Kind.OPEN;
-      case FULL -> kind == Kind.MAKE || kind == Kind.LENGTHEN;
-      case READ_ONLY -> kind == Kind.MAKE || kind == Kind.DELETE;
-      case SHORT -> kind == Kind.OPEN;
-      case CUT -> call <= callsBeforeMapping;
-    };
+    return what.kinds.contains(kinds.get(call - 1))
+        && (what != Fault.CUT || call <= callsBeforeMapping);
   }
 
   /** How often anything failed or was cut. */
@@ -192,20 +198,15 @@ final class FaultyDisk extends TestDisk {
 
   /** Whether what failed once fails for ever. */
   boolean goesOn() {
-    return switch (fault) {
-      case FULL, READ_ONLY, GONE, SHORT, ALL_TOUCHES, ALL_TROUBLES -> true;
-      case NONE, ONCE, LATE, CUT, TOUCH, TROUBLE -> false;
-    };
+    return fault.goesOn;
   }
 
-  private synchronized boolean counts(Kind kind) {
+  /** Counts a call; whether it is the n-th, or a later one of a fault that goes on. */
+  private synchronized boolean meets(Kind kind) {
     calls++;
     kinds.add(kind);
-    return switch (fault) {
-      case ONCE, LATE, SHORT, CUT, TROUBLE -> calls == n;
-      case FULL, READ_ONLY, GONE, ALL_TROUBLES -> calls >= n;
-      case NONE, TOUCH, ALL_TOUCHES -> false;
-    };
+    boolean isMet = calls == n || (calls > n && fault.goesOn && fault != Fault.SHORT);
+    return isMet && fault.kinds.contains(kind);
   }
 
   private synchronized void hit() {
@@ -233,34 +234,20 @@ final class FaultyDisk extends TestDisk {
   @Override
   <T> T call(Call call, Path file, Action<T> action) throws IOException {
     Kind kind = kindOf(call, file);
-    if (!counts(kind)) {
-      return run(call, action);
-    }
-    switch (fault) {
-      case ONCE, GONE -> throw failure();
-      case LATE -> {
-        T unused = run(call, action);
-        if (unused instanceof FileChannel channel) {
-          channel.close();
-        }
-        throw failure();
-      }
-      case FULL -> {
-        if (kind == Kind.MAKE || kind == Kind.LENGTHEN) {
+    if (meets(kind)) {
+      switch (fault) {
+        case ONCE, FULL, READ_ONLY, GONE -> throw failure();
+        case LATE -> {
+          T unused = run(call, action);
           throw failure();
         }
-      }
-      case READ_ONLY -> {
-        if (kind == Kind.MAKE || kind == Kind.DELETE) {
-          throw failure();
+        case CUT -> cutAll(call == Call.SYNC || call == Call.LIST ? file : file.getParent());
+        case TROUBLE, ALL_TROUBLES -> {
+          hit();
+          trouble.throwIt(file, call.isOfOpenFile(), kind == Kind.MAP);
         }
+        case NONE, SHORT, TOUCH, ALL_TOUCHES -> {}
       }
-      case CUT -> cutAll(call == Call.SYNC || call == Call.LIST ? file : file.getParent());
-      case TROUBLE, ALL_TROUBLES -> {
-        hit();
-        trouble.throwIt(file, call.isOfOpenFile(), kind == Kind.MAP);
-      }
-      case NONE, SHORT, TOUCH, ALL_TOUCHES -> {}
     }
     return run(call, action);
   }

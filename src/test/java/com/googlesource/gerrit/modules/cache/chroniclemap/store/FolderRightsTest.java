@@ -95,6 +95,7 @@ class FolderRightsTest extends FolderTest {
     "No space left on device, free disk space",
     "Disk quota exceeded, quota",
     "Permission denied, Gerrit's user",
+    "Too many open files, LimitNOFILE",
   })
   void theAdviceIsThatOfTheCause(String cause, String advice) {
     Disk failing = new TestDisk().failing(Call.CREATE, () -> true, cause);

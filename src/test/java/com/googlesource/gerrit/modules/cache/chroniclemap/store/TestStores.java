@@ -38,7 +38,9 @@ import java.util.Random;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
+import org.apache.log4j.Appender;
 import org.apache.log4j.AppenderSkeleton;
 import org.apache.log4j.Logger;
 import org.apache.log4j.spi.LoggingEvent;
@@ -154,24 +156,28 @@ public final class TestStores {
     void run() throws Exception;
   }
 
+  /** Hears what is logged where it is added. */
+  static Appender listener(Consumer<LoggingEvent> hears) {
+    return new AppenderSkeleton() {
+      @Override
+      protected void append(LoggingEvent event) {
+        hears.accept(event);
+      }
+
+      @Override
+      public void close() {}
+
+      @Override
+      public boolean requiresLayout() {
+        return false;
+      }
+    };
+  }
+
   /** What a class logs while a task runs. */
   static List<String> logged(Class<?> type, Task task) throws Exception {
     List<String> texts = new CopyOnWriteArrayList<>();
-    AppenderSkeleton appender =
-        new AppenderSkeleton() {
-          @Override
-          protected void append(LoggingEvent event) {
-            texts.add(event.getRenderedMessage());
-          }
-
-          @Override
-          public void close() {}
-
-          @Override
-          public boolean requiresLayout() {
-            return false;
-          }
-        };
+    Appender appender = listener(event -> texts.add(event.getRenderedMessage()));
     Logger logger = Logger.getLogger(type);
     logger.addAppender(appender);
     try {
