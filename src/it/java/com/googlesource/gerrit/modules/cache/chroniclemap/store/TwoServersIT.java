@@ -50,7 +50,7 @@ class TwoServersIT {
   void aFolderThatIsTriedAgainIsLeftToItsUser() throws Exception {
     AtomicLong clock = new AtomicLong();
     StoreSettings settings = new StoreSettings("cache", 1, 1 << 20, Optional.empty());
-    try (ChildJvm child = ChildJvm.start(temp, LockMain.class, stores());
+    try (ChildJvm child = ChildJvm.start(temp, Child.class, stores());
         StoreDirectory folder =
             new StoreDirectory(
                 stores(), Disk.REAL, clock::get, StoreThreads::named, locked -> {}, () -> false)) {
@@ -80,7 +80,7 @@ class TwoServersIT {
   /** A restart in which the old server takes its time to stop. */
   @Test
   void whoComesSecondWaitsForTheFirstToEnd() throws Exception {
-    try (ChildJvm child = ChildJvm.start(temp, LockMain.class, stores())) {
+    try (ChildJvm child = ChildJvm.start(temp, Child.class, stores())) {
       assertThat(child.readLine()).startsWith("locked");
       List<String> told = new ArrayList<>();
       Consumer<String> endIt =
@@ -104,7 +104,7 @@ class TwoServersIT {
 
   @Test
   void whoWaitsLongEnoughIsRefused() throws Exception {
-    try (ChildJvm child = ChildJvm.start(temp, LockMain.class, stores())) {
+    try (ChildJvm child = ChildJvm.start(temp, Child.class, stores())) {
       assertThat(child.readLine()).startsWith("locked");
       for (Duration patience : List.of(Duration.ZERO, Duration.ofMillis(1))) {
         StoreUnavailableException refused =
@@ -126,7 +126,7 @@ class TwoServersIT {
 
   @Test
   void aKilledProcessHasNoLock() throws Exception {
-    try (ChildJvm child = ChildJvm.start(temp, LockMain.class, stores())) {
+    try (ChildJvm child = ChildJvm.start(temp, Child.class, stores())) {
       assertThat(child.readLine()).startsWith("locked");
       child.kill();
     }
@@ -141,9 +141,23 @@ class TwoServersIT {
       assertThrows(
           StoreUnavailableException.class,
           () -> StoreDirectory.open(temp.resolve("x/../stores").normalize()));
-      try (ChildJvm child = ChildJvm.start(temp, LockMain.class, first.path)) {
+      try (ChildJvm child = ChildJvm.start(temp, Child.class, first.path)) {
         assertThat(child.readLine()).startsWith("refused");
         child.finish();
+      }
+    }
+  }
+
+  /** Says whether it can lock a folder, and keeps the lock until it is told a line. */
+  static final class Child {
+    private Child() {}
+
+    public static void main(String[] args) throws Exception {
+      try (StoreDirectory directory = StoreDirectory.open(Path.of(args[0]))) {
+        System.out.println("locked " + directory.path);
+        var unused = System.in.read();
+      } catch (StoreUnavailableException e) {
+        System.out.println("refused: " + e.getMessage());
       }
     }
   }

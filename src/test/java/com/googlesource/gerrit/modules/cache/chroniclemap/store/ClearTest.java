@@ -24,9 +24,12 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStore
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestDisk.Call;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
+import java.io.IOException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -123,35 +126,41 @@ class ClearTest extends FolderTest {
     }
   }
 
+  /** What is left of the folder if the process is killed before some calls of the disk. */
+  private final List<Path> copies = new CopyOnWriteArrayList<>();
+
+  private volatile boolean isCopied;
+
+  private synchronized void copy() throws IOException {
+    if (isCopied) {
+      copies.add(TestStores.copy(folder(), temp.resolve("copy" + copies.size())));
+    }
+  }
+
   @ParameterizedTest
   @EnumSource
   void noKillBringsItBack(OldValues kind) throws Exception {
-    CopyingDisk disk =
-        new CopyingDisk(
-            folder(),
-            temp,
-            Call.WRITE_OPEN,
-            Call.LENGTHEN_OPEN,
-            Call.FORCE,
-            Call.SYNC,
-            Call.ALLOCATING);
+    TestDisk disk = new TestDisk();
+    for (Call call :
+        List.of(Call.WRITE_OPEN, Call.LENGTHEN_OPEN, Call.FORCE, Call.SYNC, Call.ALLOCATING)) {
+      disk.before(call, file -> copy());
+    }
     start(disk, ofKind(kind));
     fill(0);
-    disk.isOn = true;
+    isCopied = true;
     store.clear();
-    int during = disk.copies.size();
-    disk.copy();
+    int during = copies.size();
+    copy();
     assertThat(found(store, 0)).isEqualTo(0);
-    for (int i = COUNT; i < 2 * COUNT && disk.copies.size() < during + 100; i++) {
+    for (int i = COUNT; i < 2 * COUNT && copies.size() < during + 100; i++) {
       store.put(key(i), TestValues.of(i + 1), now());
     }
     store.flush();
-    disk.isOn = false;
-    assertThat(disk.copies.size() - during).isAtLeast(16);
-    for (int i = 0; i < disk.copies.size(); i++) {
+    isCopied = false;
+    assertThat(copies.size() - during).isAtLeast(16);
+    for (int i = 0; i < copies.size(); i++) {
       try (StoreDirectory next =
-          StoreDirectory.open(
-              disk.copies.get(i), TestStores.ofCopies(), System::currentTimeMillis)) {
+          StoreDirectory.open(copies.get(i), TestStores.ofCopies(), System::currentTimeMillis)) {
         Store left = TestStores.open(next, ofKind(kind));
         assertThat(left.stats().start().kind()).isEqualTo(StartReport.Kind.RECOVERED);
         int found = found(left, 0);

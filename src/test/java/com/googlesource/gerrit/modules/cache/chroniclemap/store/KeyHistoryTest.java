@@ -16,97 +16,81 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.truth.Truth.assertThat;
 
+import com.google.common.base.Splitter;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.KeyHistory.Answer;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.KeyHistory.Kind;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.KeyHistory.Operation;
+import java.util.ArrayList;
 import java.util.List;
-import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** The judge of the concurrency tests tells right from wrong. */
 class KeyHistoryTest {
   private static final int NONE = KeyHistory.NONE;
 
-  private static Operation put(int value, int... seen) {
-    return new Operation(Kind.PUT, new Answer(value, NONE, true), seen);
-  }
-
-  private static Operation remove(int... seen) {
-    return new Operation(Kind.REMOVE, new Answer(NONE, NONE, true), seen);
-  }
-
-  private static Operation read(int found, int... seen) {
-    return new Operation(Kind.READ, new Answer(NONE, found, true), seen);
-  }
-
-  private static Operation stored(int value, int... seen) {
-    return new Operation(Kind.LOAD, new Answer(value, NONE, true), seen);
-  }
-
-  private static Operation ended(int value, int... seen) {
-    return new Operation(Kind.LOAD, new Answer(value, NONE, false), seen);
-  }
-
-  private static boolean allowed(int before, List<List<Operation>> threads) {
-    return new KeyHistory(threads).isAllowed(before);
-  }
-
-  private static boolean alone(int before, Operation... operations) {
-    return allowed(before, List.of(List.of(operations)));
-  }
-
-  @Test
-  void oneThreadReadsWhatItWrote() {
-    assertThat(alone(NONE, read(NONE, 0), put(1, 1), read(1, 2))).isTrue();
-    assertThat(alone(7, read(7, 0), remove(1), read(NONE, 2))).isTrue();
-    assertThat(alone(NONE, stored(1, 0), read(1, 1))).isTrue();
-    assertThat(alone(NONE, put(1, 0), put(2, 1), read(1, 2))).isFalse();
-    assertThat(alone(NONE, put(1, 0), read(NONE, 1))).isFalse();
-    assertThat(alone(7, remove(0), read(7, 1))).isFalse();
-    assertThat(alone(7, stored(1, 0))).isFalse();
-    assertThat(alone(NONE, stored(1, 0), read(NONE, 1))).isFalse();
-  }
-
-  @Test
-  void aPutBesideARemovalMayWinOrLose() {
-    List<Operation> put = List.of(put(1, 0, 0));
-    assertThat(allowed(7, List.of(put, List.of(remove(0, 0), read(1, 1, 1))))).isTrue();
-    assertThat(allowed(7, List.of(put, List.of(remove(0, 0), read(NONE, 1, 1))))).isTrue();
-    assertThat(allowed(7, List.of(put, List.of(remove(0, 0), read(7, 1, 1))))).isFalse();
-    assertThat(allowed(7, List.of(put, List.of(remove(1, 0), read(1, 1, 1))))).isFalse();
-  }
-
-  @Test
-  void readersAgreeOnTheOrder() {
-    List<Operation> put = List.of(put(1, 0, 0));
-    assertThat(allowed(7, List.of(put, List.of(read(7, 0, 0), read(1, 0, 1))))).isTrue();
-    assertThat(allowed(7, List.of(put, List.of(read(1, 0, 0), read(7, 0, 1))))).isFalse();
-  }
-
-  @Test
-  void aMissIsAllowedBesideAChangeOnly() {
-    List<Operation> change = List.of(put(1, 0, 0));
-    assertThat(allowed(7, List.of(change, List.of(read(NONE, 0, 0))))).isTrue();
-    assertThat(allowed(7, List.of(change, List.of(read(NONE, 1, 0))))).isFalse();
-    List<Operation> load = List.of(stored(1, 0, 0));
-    assertThat(allowed(7, List.of(load, List.of(remove(0, 0), read(1, 1, 1))))).isTrue();
-    assertThat(allowed(7, List.of(load, List.of(read(7, 0, 0))))).isFalse();
-  }
-
-  @Test
-  void aLoadThatBeganBeforeAChangeDoesNotStore() {
-    for (Operation load : List.of(stored(1, 0, 0), ended(1, 0, 0))) {
-      // In the middle of the load a value was put: the older one must not take its place.
-      List<List<Operation>> wrong = List.of(List.of(load), List.of(put(2, 0, 0), read(1, 1, 1)));
-      assertThat(allowed(NONE, wrong)).isFalse();
-      List<List<Operation>> right = List.of(List.of(load), List.of(put(2, 0, 0), read(2, 1, 1)));
-      assertThat(allowed(NONE, right)).isTrue();
+  /** 0 stands for no value; behind an @, how many operations of the other thread had ended. */
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      textBlock =
+          """
+          # One thread reads what it wrote.
+          0 | read 0, put 1, read 1                 | true
+          7 | read 7, remove, read 0                | true
+          0 | stored 1, read 1                      | true
+          0 | put 1, put 2, read 1                  | false
+          0 | put 1, read 0                         | false
+          7 | remove, read 7                        | false
+          7 | stored 1                              | false
+          0 | stored 1, read 0                      | false
+          # A put beside a removal may win or lose.
+          7 | put 1 @0 / remove @0, read 1 @1       | true
+          7 | put 1 @0 / remove @0, read 0 @1       | true
+          7 | put 1 @0 / remove @0, read 7 @1       | false
+          7 | put 1 @0 / remove @1, read 1 @1       | false
+          # Readers agree on the order.
+          7 | put 1 @0 / read 7 @0, read 1 @0       | true
+          7 | put 1 @0 / read 1 @0, read 7 @0       | false
+          # A miss is allowed beside a change only.
+          7 | put 1 @0 / read 0 @0                  | true
+          7 | put 1 @0 / read 0 @1                  | false
+          7 | stored 1 @0 / remove @0, read 1 @1    | true
+          7 | stored 1 @0 / read 7 @0               | false
+          # A load during which a value was put must not take its place.
+          0 | stored 1 @0 / put 2 @0, read 1 @1     | false
+          0 | stored 1 @0 / put 2 @0, read 2 @1     | true
+          0 | ended 1 @0 / put 2 @0, read 1 @1      | false
+          0 | ended 1 @0 / put 2 @0, read 2 @1      | true
+          # A load whose ticket ended may have stored.
+          0 | ended 1 @0 / read 1 @0, remove @0     | true
+          0 | ended 1 @0 / remove @0, read 0 @1     | true
+          """)
+  void theAnswersAreAllowed(int before, String threads, boolean isAllowed) {
+    List<List<Operation>> all = new ArrayList<>();
+    for (String thread : Splitter.on(" / ").split(threads)) {
+      List<Operation> operations = new ArrayList<>();
+      for (String operation : Splitter.on(", ").split(thread)) {
+        operations.add(operation(operation, all.size(), operations.size()));
+      }
+      all.add(operations);
     }
+    assertThat(new KeyHistory(all).isAllowed(before)).isEqualTo(isAllowed);
   }
 
-  @Test
-  void aLoadWhoseTicketEndedMayHaveStored() {
-    List<Operation> load = List.of(ended(1, 0, 0));
-    assertThat(allowed(NONE, List.of(load, List.of(read(1, 0, 0), remove(0, 1))))).isTrue();
-    assertThat(allowed(NONE, List.of(load, List.of(remove(0, 0), read(NONE, 1, 1))))).isTrue();
+  private static Operation operation(String text, int thread, int ended) {
+    List<String> parts = Splitter.on(" @").splitToList(text);
+    int other = parts.size() > 1 ? Integer.parseInt(parts.get(1)) : 0;
+    int[] seen = thread == 0 ? new int[] {ended, other} : new int[] {other, ended};
+    List<String> words = Splitter.on(' ').splitToList(parts.get(0));
+    int value = words.size() > 1 ? Integer.parseInt(words.get(1)) : NONE;
+    return switch (words.get(0)) {
+      case "put" -> new Operation(Kind.PUT, new Answer(value, NONE, true), seen);
+      case "remove" -> new Operation(Kind.REMOVE, new Answer(NONE, NONE, true), seen);
+      case "read" -> new Operation(Kind.READ, new Answer(NONE, value, true), seen);
+      case "stored" -> new Operation(Kind.LOAD, new Answer(value, NONE, true), seen);
+      case "ended" -> new Operation(Kind.LOAD, new Answer(value, NONE, false), seen);
+      default -> throw new IllegalArgumentException(text);
+    };
   }
 }

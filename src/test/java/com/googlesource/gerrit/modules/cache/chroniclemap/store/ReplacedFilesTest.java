@@ -30,11 +30,15 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
+import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileTime;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -239,16 +243,15 @@ class ReplacedFilesTest extends FolderTest {
   @ValueSource(booleans = {true, false})
   void aFileThatIsReplacedBeforeItGetsItsNameIsNotUsed(boolean state) throws Exception {
     AtomicBoolean armed = new AtomicBoolean();
-    Disk disk =
-        new Disk() {
-          @Override
-          public void move(Path from, Path to) throws IOException {
-            if (from.toString().endsWith(".growing") && armed.compareAndSet(true, false)) {
-              restore(state ? stateBackup : backup, state ? FileState.pathOf(to) : from);
-            }
-            super.move(from, to);
+    Hook replace =
+        from -> {
+          if (from.toString().endsWith(".growing") && armed.compareAndSet(true, false)) {
+            String name = from.getFileName().toString().replaceFirst("\\.chm.*", ".chm");
+            Path to = from.resolveSibling(name);
+            restore(state ? stateBackup : backup, state ? FileState.pathOf(to) : from);
           }
         };
+    Disk disk = new TestDisk().before(Call.MOVE, replace);
     signOut(OldValues.SECRET, Disk.REAL);
     directory.close();
     armed.set(true);
@@ -290,14 +293,14 @@ class ReplacedFilesTest extends FolderTest {
     AtomicBoolean isStuck = new AtomicBoolean(true);
     AtomicBoolean refuses = new AtomicBoolean();
     AtomicBoolean isDead = new AtomicBoolean();
-    Disk disk =
-        new Disk() {
-          private void unlessDead() throws IOException {
-            if (isDead.get()) {
-              throw new IOException("killed (a test)");
-            }
+    Hook unlessDead =
+        file -> {
+          if (isDead.get()) {
+            throw new IOException("killed (a test)");
           }
-
+        };
+    Disk disk =
+        new TestDisk() {
           @Override
           public List<Path> list(Path listed) throws IOException {
             Comparator<Path> order = Comparator.naturalOrder();
@@ -305,33 +308,23 @@ class ReplacedFilesTest extends FolderTest {
                 .sorted(newestFirst ? order.reversed() : order)
                 .toList();
           }
-
-          @Override
-          public void create(Path file) throws IOException {
-            unlessDead();
-            super.create(file);
-          }
-
-          @Override
-          public void force(Path file, FileChannel open) throws IOException {
-            if (refuses.get()) {
-              throw new LostContentException("the disk is failing (a test)");
-            }
-            super.force(file, open);
-          }
-
-          @Override
-          public void delete(Path file) throws IOException {
-            unlessDead();
-            if (isStuck.get() && file.equals(old)) {
-              throw new IOException("cannot delete (a test)");
-            }
-            super.delete(file);
-            if (refuses.get() && file.toString().endsWith(".chm")) {
-              isDead.set(true);
-            }
-          }
-        };
+        }.before(Call.CREATE, unlessDead)
+            .before(
+                Call.FORCE,
+                file -> {
+                  if (refuses.get()) {
+                    throw new LostContentException("the disk is failing (a test)");
+                  }
+                })
+            .before(
+                Call.DELETE,
+                file -> {
+                  unlessDead.before(file);
+                  if (isStuck.get() && file.equals(old)) {
+                    throw new IOException("cannot delete (a test)");
+                  }
+                  isDead.set(refuses.get() && file.toString().endsWith(".chm"));
+                });
     openLarger(disk);
     assertThat(store.read(ALICE).bytes()).isEqualTo(VALUE);
     assertThat(TestStores.filesIn(folder())).contains(old);
@@ -352,5 +345,41 @@ class ReplacedFilesTest extends FolderTest {
     refuses.set(false);
     openLarger(Disk.REAL);
     assertThat(store.read(ALICE)).isNull();
+  }
+
+  /**
+   * In the image of a container, say: a file of the lower layer of an overlay file system is copied
+   * to the upper one, with another inode and time of creation, once it is opened for writing.
+   */
+  @Test
+  void aFileThatIsCopiedUpIsTheSame() throws Exception {
+    Set<Path> lower = ConcurrentHashMap.newKeySet();
+    Disk overlay =
+        new TestDisk() {
+          @Override
+          public FileChannel open(Path file, Set<? extends OpenOption> options) throws IOException {
+            if (options.contains(StandardOpenOption.WRITE)) {
+              lower.remove(file);
+            }
+            return super.open(file, options);
+          }
+
+          @Override
+          public String fileKey(Path file) throws IOException {
+            return super.fileKey(file) + (lower.contains(file) ? " lower" : "");
+          }
+        }.before(Call.MAP, lower::remove).before(Call.MAPPING, lower::remove);
+    open(OldValues.MUTABLE, Disk.REAL);
+    store.put(ALICE, VALUE, now());
+    directory.close();
+    lower.addAll(TestStores.filesIn(folder()));
+    for (int start = 0; start < 2; start++) {
+      open(OldValues.MUTABLE, overlay);
+      assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.CLEAN);
+      assertThat(store.read(ALICE).bytes()).isEqualTo(VALUE);
+      assertThat(store.stats().counts().faults.sum()).isEqualTo(0);
+      // The same again, from the upper layer.
+      store.put(ALICE, VALUE, now());
+    }
   }
 }

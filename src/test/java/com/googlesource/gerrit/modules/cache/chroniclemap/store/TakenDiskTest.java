@@ -22,7 +22,9 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStore
 import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.settings;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.google.common.collect.Iterables;
 import com.google.common.hash.Hashing;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestDisk.Call;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
@@ -31,8 +33,10 @@ import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -171,5 +175,60 @@ class TakenDiskTest extends FolderTest {
     List<Path> files = TestStores.filesIn(folder());
     assertThat(files.stream().filter(each -> each.toString().endsWith(".chm")).count())
         .isEqualTo(1);
+  }
+
+  // ---- the caches of a site on a small volume
+
+  private static final long VOLUME_BYTES = 64 * MB;
+
+  private final List<Store> stores = new CopyOnWriteArrayList<>();
+
+  /** A small volume, which tells what is free. */
+  private final class SmallVolume extends Disk {
+    @Override
+    public long free(Path asked) {
+      return VOLUME_BYTES - taken();
+    }
+  }
+
+  private long taken() {
+    return stores.stream().mapToLong(store -> store.stats().diskBytes()).sum();
+  }
+
+  private Store store(String name, OldValues kind) throws Exception {
+    stores.add(TestStores.open(directory, settings(name, 128 * MB, kind)));
+    return Iterables.getLast(stores);
+  }
+
+  private static void fill(Store store, int values) {
+    for (int i = 0; i < values; i++) {
+      store.put(key(i), new byte[20_000], 1);
+    }
+    store.flush();
+  }
+
+  @Test
+  void eachCacheHasAFileAndSessionsHaveTheLastOfTheRoom() throws Exception {
+    openFolder(new SmallVolume());
+    List<Store> others = new ArrayList<>();
+    for (int i = 0; i < 16; i++) {
+      others.add(store("cache" + i, i % 2 == 0 ? OldValues.MUTABLE : OldValues.PURE));
+    }
+    Store sessions = store("web_sessions", OldValues.SECRET);
+    for (Store store : others) {
+      assertWithMessage(store.name()).that(store.stats().state()).isEqualTo(StoreState.READY);
+    }
+    assertThat(sessions.stats().state()).isEqualTo(StoreState.READY);
+    assertThat(taken()).isLessThan(VOLUME_BYTES * 2 / 3);
+    for (Store store : others) {
+      fill(store, 400);
+    }
+    assertThat(VOLUME_BYTES - taken()).isAtLeast(8 * MB);
+    fill(sessions, 100);
+    assertThat(sessions.stats().counts().evicted.sum()).isEqualTo(0);
+    for (int i = 0; i < 100; i++) {
+      assertThat(sessions.read(key(i))).isNotNull();
+    }
+    assertThat(taken()).isLessThan(VOLUME_BYTES);
   }
 }

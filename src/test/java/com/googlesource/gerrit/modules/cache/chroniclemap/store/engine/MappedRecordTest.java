@@ -74,6 +74,16 @@ class MappedRecordTest {
     }
   }
 
+  /** Opens a file of which somebody has judged so. */
+  static RecordMap open(Path path, Geometry geometry, FileState.Verdict verdict, LongAdder damaged)
+      throws IOException {
+    FileState state =
+        FileState.open(Disk.REAL, FileState.pathOf(path), geometry.segments()).orElseThrow();
+    state.noteMapping(path);
+    state.takeOver(path, verdict);
+    return RecordMapBuilder.open(Disk.REAL, path, geometry, state, damaged);
+  }
+
   /** Makes a file of one segment. */
   private void make(int slotBytes) throws Exception {
     path = temp.resolve("file.chm");
@@ -82,11 +92,7 @@ class MappedRecordTest {
             ? new Geometry(1, 64, (1 << 18) + 64, 1 << 15)
             : Geometry.forFileOf(1 << 20, Geometry.DEFAULT_BYTES_PER_SLOT);
     TestStores.file(path, geometry).close();
-    FileState state =
-        FileState.open(Disk.REAL, FileState.pathOf(path), geometry.segments()).orElseThrow();
-    state.noteMapping(path);
-    state.takeOver(path, FileState.Verdict.UNSURE);
-    file = RecordMapBuilder.open(Disk.REAL, path, geometry, state, damaged);
+    file = open(path, geometry, FileState.Verdict.UNSURE, damaged);
     assertThat(file.layout.slotBytes).isEqualTo(slotBytes);
     assertThat(file.layout.segments).isEqualTo(1);
   }

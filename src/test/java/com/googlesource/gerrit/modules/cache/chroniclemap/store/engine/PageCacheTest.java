@@ -85,11 +85,7 @@ class PageCacheTest {
   }
 
   private RecordMap open(FileState.Verdict verdict) throws IOException {
-    FileState state =
-        FileState.open(Disk.REAL, FileState.pathOf(path), geometry.segments()).orElseThrow();
-    state.noteMapping(path);
-    state.takeOver(path, verdict);
-    RecordMap file = RecordMapBuilder.open(Disk.REAL, path, geometry, state, new LongAdder());
+    RecordMap file = MappedRecordTest.open(path, geometry, verdict, new LongAdder());
     file.expectRandomAccess();
     return file;
   }

@@ -31,11 +31,13 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.BitSet;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.stream.Stream;
+import net.openhft.chronicle.core.OS;
 import net.openhft.posix.PosixAPI;
 import net.openhft.posix.internal.PosixAPIHolder;
 import org.junit.jupiter.api.AutoClose;
@@ -313,10 +315,7 @@ class RecordMapTest {
     try (FileChannel state = FileChannel.open(statePath, WRITE)) {
       FileChannel unused = state.truncate(SegmentCounts.endBefore(layout.segments));
     }
-    FileState state = FileState.open(Disk.REAL, statePath, file.geometry.segments()).orElseThrow();
-    state.noteMapping(path);
-    state.takeOver(path, FileState.Verdict.CLEAN);
-    file = RecordMapBuilder.open(Disk.REAL, path, file.geometry, state, new LongAdder());
+    file = MappedRecordTest.open(path, file.geometry, FileState.Verdict.CLEAN, new LongAdder());
     check(100);
     try (FileChannel channel = FileChannel.open(path, READ)) {
       for (int i = 0; i < layout.segments; i++) {
@@ -341,5 +340,47 @@ class RecordMapTest {
     assertThat(counts.mayHoldOld(0, created -> true)).isFalse();
     assertThat(counts.isUnchecked(1)).isTrue();
     assertThat(counts.isToBeEmptied(1)).isFalse();
+  }
+
+  @Test
+  void freeChunksAreFoundAsInABitSet() {
+    Random random = new Random(1);
+    for (int round = 0; round < 2000; round++) {
+      int chunks = 1 + random.nextInt(400);
+      BitSet used = new BitSet();
+      int share = 1 + random.nextInt(20);
+      for (int i = 0; i < chunks; i++) {
+        used.set(i, random.nextInt(20) < share);
+      }
+      compare(used, chunks, random);
+    }
+  }
+
+  private static void compare(BitSet used, int chunks, Random random) {
+    int words = (chunks + 63) / 64;
+    long address = OS.memory().allocate((long) words * Long.BYTES);
+    try {
+      long[] bits = used.toLongArray();
+      for (int i = 0; i < words; i++) {
+        OS.memory().writeLong(address + (long) i * Long.BYTES, i < bits.length ? bits[i] : 0);
+      }
+      FullFileAdvice.FreeChunks found = new FullFileAdvice.FreeChunks(address, chunks);
+      int from = random.nextInt(chunks + 1);
+      int to = from + random.nextInt(chunks + 1 - from);
+      assertThat(found.isAnyFree(from, to)).isEqualTo(used.get(from, to).cardinality() < to - from);
+      int length = 1 + random.nextInt(1 + random.nextInt(80));
+      assertThat(found.nextRun(from, length)).isEqualTo(nextRun(used, chunks, from, length));
+    } finally {
+      OS.memory().freeMemory(address, (long) words * Long.BYTES);
+    }
+  }
+
+  private static int nextRun(BitSet used, int chunks, int from, int length) {
+    for (int at = from; at + length <= chunks; at++) {
+      if (used.get(at, at + length).isEmpty()) {
+        return at;
+      }
+    }
+    return -1;
   }
 }

@@ -19,7 +19,6 @@ import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -107,11 +106,7 @@ class SegmentRepairTest {
 
   /** Opens the file as after a crash of the machine. */
   private RecordMap open() throws IOException {
-    FileState state =
-        FileState.open(Disk.REAL, FileState.pathOf(path), geometry.segments()).orElseThrow();
-    state.noteMapping(path);
-    state.takeOver(path, FileState.Verdict.UNSURE);
-    return RecordMapBuilder.open(Disk.REAL, path, geometry, state, damaged);
+    return MappedRecordTest.open(path, geometry, FileState.Verdict.UNSURE, damaged);
   }
 
   /** Files of which some segments are never used take no heap for the others. */
