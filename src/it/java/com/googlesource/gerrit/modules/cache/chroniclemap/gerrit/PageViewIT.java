@@ -21,6 +21,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
+import com.google.gson.JsonPrimitive;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Browser;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
@@ -153,61 +154,35 @@ class PageViewIT {
     return texts("#caches tbody th");
   }
 
-  /** Each text that comes from the server is markup. */
+  /** Each text that comes from the server is markup, here M. */
   private static JsonObject hostile() {
-    JsonObject all = overview(cache(MARKUP, 1, 1));
-    all.addProperty("version", MARKUP);
-    all.addProperty("directory", MARKUP);
+    JsonObject all = overview(cache("M", 1, 1));
+    String more =
+        """
+        {'version': 'M', 'directory': 'M',
+         'problems': [{'level': 'now', 'repairable': true, 'paragraph': 'state', 'last': 1,
+           'subject': 'M', 'text': 'M', 'meaning': 'M'}],
+         'tasks': [{'state': 'running', 'progress': '3%', 'start': 1, 'id': 'M', 'work': 'M',
+           'cache': 'M', 'by': 'M'}],
+         'events': [{'from': 1, 'to': 2, 'count': 1, 'subject': 'M', 'kind': 'M', 'text': 'M'},
+           {'from': 1, 'to': 2, 'count': 1, 'subject': 'M', 'kind': 'M', 'text': 'M', 'by': 'M',
+           'task': 'x', 'result': {'result': 'M', 'detail': 'M'}}],
+         'refs': {'totals': {'M': 1, 'memory_only_reason': 'M'},
+           'projects': [{'refs': 1, 'packed_bytes': 1, 'off_heap_bytes': 1, 'parses': 1,
+             'checks': 1, 'lookups': 1, 'last_parse': 1, 'bad_refs': ['M'], 'name': 'M',
+             'left_reason': 'M'}]},
+         'shared': {'queued': 1},
+         'meanings': {'caches': {'queued': 'M'}, 'refs': {'queued': 'M'},
+           'shared': {'queued': 'M'}}}
+        """;
+    json(more).entrySet().forEach(each -> all.add(each.getKey(), each.getValue()));
     all.getAsJsonArray("caches")
         .get(0)
         .getAsJsonObject()
         .getAsJsonObject("last_start")
-        .addProperty("kind", MARKUP);
-    JsonObject problem =
-        json("{'level': 'now', 'repairable': true, 'paragraph': 'state', 'last': 1}");
-    JsonObject task = json("{'state': 'running', 'progress': '3%', 'start': 1}");
-    JsonObject event = json("{'from': 1, 'to': 2, 'count': 1}");
-    JsonObject ended = json("{'from': 1, 'to': 2, 'count': 1, 'task': 'x', 'result': {}}");
-    for (String name : List.of("subject", "text", "meaning")) {
-      problem.addProperty(name, MARKUP);
-    }
-    for (String name : List.of("id", "work", "cache", "by")) {
-      task.addProperty(name, MARKUP);
-    }
-    for (String name : List.of("subject", "kind", "text")) {
-      event.addProperty(name, MARKUP);
-      ended.addProperty(name, MARKUP);
-    }
-    ended.addProperty("by", MARKUP);
-    for (String name : List.of("result", "detail")) {
-      ended.getAsJsonObject("result").addProperty(name, MARKUP);
-    }
-    all.getAsJsonArray("problems").add(problem);
-    all.getAsJsonArray("tasks").add(task);
-    all.getAsJsonArray("events").add(event);
-    all.getAsJsonArray("events").add(ended);
-    JsonObject project =
-        json(
-            "{'refs': 1, 'packed_bytes': 1, 'off_heap_bytes': 1, 'parses': 1, 'checks': 1,"
-                + " 'lookups': 1, 'last_parse': 1, 'bad_refs': []}");
-    project.addProperty("name", MARKUP);
-    project.addProperty("left_reason", MARKUP);
-    project.getAsJsonArray("bad_refs").add(MARKUP);
-    JsonObject refs = json("{'projects': []}");
-    JsonObject totals = new JsonObject();
-    totals.addProperty(MARKUP, 1);
-    totals.addProperty("memory_only_reason", MARKUP);
-    refs.add("totals", totals);
-    refs.getAsJsonArray("projects").add(project);
-    all.add("refs", refs);
-    JsonObject shared = new JsonObject();
-    shared.addProperty("queued", 1);
-    all.add("shared", shared);
-    JsonObject meanings = all.getAsJsonObject("meanings");
-    for (String group : List.of("caches", "refs", "shared")) {
-      meanings.getAsJsonObject(group).addProperty("queued", MARKUP);
-    }
-    return all;
+        .addProperty("kind", "M");
+    String markup = new JsonPrimitive(MARKUP).toString();
+    return json(all.toString().replace("\"M\"", markup));
   }
 
   @Test

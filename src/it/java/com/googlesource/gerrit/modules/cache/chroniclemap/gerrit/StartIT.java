@@ -44,13 +44,7 @@ class StartIT {
   void missingFlagsStopTheDaemonAndItSaysWhichLinesToAdd() throws Exception {
     try (GerritSite site = SiteTemplate.siteWithModule(tmp.resolve("gerrit"))) {
       site.editJavaOptions(options -> options.removeAll(GerritSite.MODULE_FLAGS));
-      assertThrows(
-          GerritDaemon.StartFailure.class,
-          () -> {
-            try (GerritDaemon daemon = GerritDaemon.start(site)) {
-              assertThat(daemon.isRunning()).isFalse();
-            }
-          });
+      assertDoesNotStart(site);
       // Where an admin looks after "gerrit.sh start": FAILED.
       List<String> log = ErrorLog.of(site).lines(line -> true);
       for (String flag : GerritSite.MODULE_FLAGS) {
@@ -116,13 +110,7 @@ class StartIT {
   void aWrongSettingOfACacheLeavesNoStoreOpen() throws Exception {
     try (GerritSite site = SiteTemplate.siteWithModule(tmp.resolve("gerrit"))) {
       site.edit(config -> config.setString("cache", "diff_summary", "diskLimit", "1gb"));
-      assertThrows(
-          GerritDaemon.StartFailure.class,
-          () -> {
-            try (GerritDaemon daemon = GerritDaemon.start(site)) {
-              assertThat(daemon.isRunning()).isFalse();
-            }
-          });
+      assertDoesNotStart(site);
       assertThat(linesOf(site, "ERROR .*cache.diff_summary.diskLimit is \"1gb\"")).isNotEmpty();
       site.edit(config -> config.unset("cache", "diff_summary", "diskLimit"));
       site.edit(config -> config.setString("cache", "git_file_diff", "diskLimt", "1g"));
@@ -145,13 +133,7 @@ class StartIT {
       String patience = "-Dcache-chroniclemap.patience.seconds=1";
       second.editJavaOptions(options -> options.add(patience));
       try (GerritDaemon one = GerritDaemon.start(first)) {
-        assertThrows(
-            GerritDaemon.StartFailure.class,
-            () -> {
-              try (GerritDaemon two = GerritDaemon.start(second)) {
-                assertThat(two.isRunning()).isFalse();
-              }
-            });
+        assertDoesNotStart(second);
         assertThat(linesOf(second, "WARN .*in use by another process")).hasSize(1);
         assertThat(
                 linesOf(
@@ -186,6 +168,10 @@ class StartIT {
         }
       }
     }
+  }
+
+  private static void assertDoesNotStart(GerritSite site) {
+    assertThrows(GerritDaemon.StartFailure.class, () -> GerritDaemon.start(site).close());
   }
 
   private static List<String> linesOf(GerritSite site, String pattern) throws IOException {

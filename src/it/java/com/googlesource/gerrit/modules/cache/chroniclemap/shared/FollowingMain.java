@@ -16,12 +16,20 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.shared;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.ImportResult;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreDirectory;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Ticket;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Value;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 
 /**
  * Reads a log into a store until it is killed, and says how many values the store has; run by
@@ -90,5 +98,59 @@ final class FollowingMain {
 
   private static long valuesOf(StoreCache cache) {
     return cache.store().stats().entries();
+  }
+
+  /** A cache for tests with a real store, without what Gerrit puts above it. */
+  private record StoreCache(Store store) implements SharedCache {
+    /** Opens the cache's store. */
+    static StoreCache open(StoreDirectory directory, long maxBytes) throws Exception {
+      Store store =
+          directory.openStore(
+              new StoreSettings(MemoryCache.NAME, 1, maxBytes, Optional.empty(), OldValues.PURE));
+      store.awaitOpened();
+      return new StoreCache(store);
+    }
+
+    @Override
+    public String name() {
+      return MemoryCache.NAME;
+    }
+
+    @Override
+    public int version() {
+      return 1;
+    }
+
+    @Override
+    public boolean isOpen() {
+      return store.isOpen();
+    }
+
+    @Override
+    public StartReport start() {
+      return store.stats().start();
+    }
+
+    @Override
+    public byte[] resumePoint() {
+      Value note = store.note();
+      return note == null ? null : note.bytes();
+    }
+
+    @Override
+    public void setResumePoint(byte[] note) {
+      store.setNote(note);
+    }
+
+    @Override
+    public ImportResult putIfAbsent(
+        byte[] key, byte[] value, long created, BooleanSupplier isWanted) {
+      Ticket ticket = store.ticket(key);
+      try (ticket) {
+        return isWanted.getAsBoolean()
+            ? store.putIfAbsent(key, value, created, ticket)
+            : ImportResult.OVER;
+      }
+    }
   }
 }

@@ -23,7 +23,6 @@ import com.google.common.base.Splitter;
 import com.google.common.collect.Iterables;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Deadline;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.ChildJvm;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -101,6 +100,10 @@ class SharedValuesIT {
       assertThat(b.counts().takenIn.sum()).isEqualTo(300);
       awaitTrue(() -> b.shared.report().behindRecords() == 0, b);
       assertThat(b.shared.report().failure()).isEmpty();
+      // An emptied store gets what its own run has published, too.
+      b.cache.replace();
+      b.awaitAll(0, 300);
+      b.await("of b", "too");
     }
   }
 
@@ -245,27 +248,6 @@ class SharedValuesIT {
     String line = child.readLine();
     assertWithMessage("a number; standard error: %s", child.errors()).that(line).isNotNull();
     return Long.parseLong(line);
-  }
-
-  @Test
-  void aStoreThatHadNoFileForAWhileGetsWhatItMissed() throws Exception {
-    try (Node a = node("a");
-        Node b = node("b")) {
-      a.computeAll(0, 10);
-      b.awaitAll(0, 10);
-      b.cache.isOpen = false;
-      a.computeAll(10, 20);
-      awaitAtLeast(() -> b.counts().skipped.sum(), 10, b);
-      b.cache.start = new StartReport(StartReport.Kind.RECOVERED, "", 0, 0);
-      b.cache.isOpen = true;
-      b.awaitAll(0, 20);
-      // Also what this run has published itself.
-      b.compute("of b", "value");
-      a.await("of b", "value");
-      b.cache.replace();
-      b.awaitAll(0, 20);
-      b.await("of b", "value");
-    }
   }
 
   @Test
@@ -661,6 +643,17 @@ class SharedValuesIT {
       System.clearProperty(TRUST_STORE);
       readTrustStore();
     }
+  }
+
+  @Test
+  void theDefaultsAreDocumented() throws Exception {
+    SharedSettings settings = SharedSettings.of(Node.config("redis://example.com"));
+    assertThat(settings.server()).isEqualTo("example.com:6379");
+    assertThat(settings.publishes()).isTrue();
+    assertThat(settings.bytes()).isEqualTo(1 << 30);
+    String page = Files.readString(Path.of("resources/Documentation/config.md"));
+    assertThat(page).contains("sharedsite) | `" + settings.site() + "` |");
+    assertThat(page).contains("sharedbytes) | 1g |");
   }
 
   @Test

@@ -251,13 +251,4 @@ class PluginCachesTest extends SiteTest {
     site.restart();
     assertThat(build(def().version(2)).getIfPresent("a")).isEqualTo("fresh");
   }
-
-  @Test
-  void anUnknownPluginIsIgnored() {
-    Cache<String, String> cache = build(def());
-    site.factory().onStop("nobody");
-    cache.put("a", "v");
-    assertThat(cache.getIfPresent("a")).isEqualTo("v");
-    assertThat(site.inventory().reports()).hasSize(1);
-  }
 }

@@ -43,7 +43,9 @@ import com.google.inject.spi.ProviderInstanceBinding;
 import com.googlesource.gerrit.modules.cache.chroniclemap.ChronicleMapCacheModule;
 import java.io.IOException;
 import java.io.InputStream;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
@@ -158,62 +160,46 @@ class PureCachesOfGerritTest {
     assertThat(definitions().keySet()).containsAtLeastElementsIn(PureCaches.NAMES);
   }
 
-  /** The class that computes the values of each, and whom else it may ask. */
-  private static String loader(String cache) throws Exception {
-    Class<?> loader =
-        Class.forName(
-            "com.google.gerrit.server."
-                + switch (cache) {
-                  case "accounts" -> "account.AccountCacheImpl$Loader";
-                  case "change_kind" -> "change.ChangeKindCacheImpl$Loader";
-                  case "change_notes" -> "notedb.ChangeNotesCache";
-                  case "diff_intraline" -> "patch.IntraLineLoader";
-                  case "diff_summary" -> "patch.DiffSummaryLoader";
-                  case "external_ids_map" ->
-                      "account.externalids.storage.notedb.ExternalIdCacheLoader";
-                  case "gerrit_file_diff" -> "patch.filediff.FileDiffCacheImpl$FileDiffLoader";
-                  case "git_file_diff" -> "patch.gitfilediff.GitFileDiffCacheImpl$Loader";
-                  case "git_modified_files" -> "patch.gitdiff.GitModifiedFilesCacheImpl$Loader";
-                  case "groups_byuuid_persisted" -> "account.GroupCacheImpl$PersistedByUUIDLoader";
-                  case "groups_external_persisted" ->
-                      "account.GroupIncludeCacheImpl$AllExternalInMemoryLoader";
-                  case "mergeability" -> "submit.SubmitDryRun";
-                  case "modified_files" -> "patch.diff.ModifiedFilesCacheImpl$Loader";
-                  case "persisted_projects" -> "project.ProjectCacheImpl$PersistedLoader";
-                  case "pure_revert" -> "git.PureRevertCache$Loader";
-                  default -> throw new AssertionError("read the loader of " + cache);
-                });
-    return cache
-        + Arrays.stream(loader.getDeclaredConstructors()[0].getParameterTypes())
-            .map(type -> " " + type.getSimpleName())
-            .collect(Collectors.joining());
-  }
-
-  /** If this fails, read what the loader asks besides its key, and say so in {@link PureCaches}. */
+  /**
+   * The class that computes the values of each, and whom else it may ask. If this fails, read what
+   * the loader asks besides its key, and say so in {@link PureCaches}.
+   */
   @Test
   void loadersAskWhatWasRead() throws Exception {
-    TreeSet<String> loaders = new TreeSet<>();
-    for (String cache : PureCaches.NAMES) {
-      loaders.add(loader(cache));
+    String table =
+        """
+        accounts account.AccountCacheImpl$Loader GitRepositoryManager AllUsersName
+        change_kind change.ChangeKindCacheImpl$Loader Key GitRepositoryManager NameKey RevWalk \
+        Config AttributesNodeProvider boolean
+        change_notes notedb.ChangeNotesCache Cache Args ExternalIdCache
+        diff_intraline patch.IntraLineLoader ExecutorService Config IntraLineDiffKey IntraLineDiffArgs
+        diff_summary patch.DiffSummaryLoader DiffOperations DiffSummaryKey NameKey
+        external_ids_map account.externalids.storage.notedb.ExternalIdCacheLoader \
+        GitRepositoryManager AllUsersName ExternalIdReader Cache MetricMaker Config \
+        ExternalIdFactoryNoteDbImpl
+        gerrit_file_diff patch.filediff.FileDiffCacheImpl$FileDiffLoader Factory GitRepositoryManager
+        git_file_diff patch.gitfilediff.GitFileDiffCacheImpl$Loader Config GitRepositoryManager \
+        ExecutorService Metrics
+        git_modified_files patch.gitdiff.GitModifiedFilesCacheImpl$Loader GitRepositoryManager
+        groups_byuuid_persisted account.GroupCacheImpl$PersistedByUUIDLoader Groups
+        groups_external_persisted account.GroupIncludeCacheImpl$AllExternalInMemoryLoader Cache \
+        GroupsSnapshotReader Groups
+        mergeability submit.SubmitDryRun ProjectCache MergeUtilFactory Provider
+        modified_files patch.diff.ModifiedFilesCacheImpl$Loader GitRepositoryManager Factory
+        persisted_projects project.ProjectCacheImpl$PersistedLoader GitRepositoryManager Factory
+        pure_revert git.PureRevertCache$Loader GitRepositoryManager MergeUtilFactory ProjectCache
+        """;
+    List<String> caches = new ArrayList<>();
+    for (String line : Splitter.on('\n').omitEmptyStrings().split(table)) {
+      List<String> words = Splitter.on(' ').limit(3).splitToList(line);
+      Class<?> loader = Class.forName("com.google.gerrit.server." + words.get(1));
+      String asked =
+          Arrays.stream(loader.getDeclaredConstructors()[0].getParameterTypes())
+              .map(Class::getSimpleName)
+              .collect(Collectors.joining(" "));
+      assertWithMessage(line).that(asked).isEqualTo(words.get(2));
+      caches.add(words.get(0));
     }
-    assertThat(loaders)
-        .containsExactly(
-            "accounts GitRepositoryManager AllUsersName",
-            "change_kind Key GitRepositoryManager NameKey RevWalk Config AttributesNodeProvider"
-                + " boolean",
-            "change_notes Cache Args ExternalIdCache",
-            "diff_intraline ExecutorService Config IntraLineDiffKey IntraLineDiffArgs",
-            "diff_summary DiffOperations DiffSummaryKey NameKey",
-            "external_ids_map GitRepositoryManager AllUsersName ExternalIdReader Cache MetricMaker"
-                + " Config ExternalIdFactoryNoteDbImpl",
-            "gerrit_file_diff Factory GitRepositoryManager",
-            "git_file_diff Config GitRepositoryManager ExecutorService Metrics",
-            "git_modified_files GitRepositoryManager",
-            "groups_byuuid_persisted Groups",
-            "groups_external_persisted Cache GroupsSnapshotReader Groups",
-            "mergeability ProjectCache MergeUtilFactory Provider",
-            "modified_files GitRepositoryManager Factory",
-            "persisted_projects GitRepositoryManager Factory",
-            "pure_revert GitRepositoryManager MergeUtilFactory ProjectCache");
+    assertThat(caches).containsExactlyElementsIn(PureCaches.NAMES);
   }
 }

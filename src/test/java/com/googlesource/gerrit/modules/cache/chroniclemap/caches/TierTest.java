@@ -24,8 +24,6 @@ import com.google.common.collect.ImmutableMap;
 import com.google.gerrit.server.cache.PersistentCache;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -177,26 +175,6 @@ class TierTest extends SiteTest {
           .isEqualTo(String.valueOf(depth * (depth + 1) / 2));
       assertThat(sum.loads).hasSize(depth + 1);
     }
-  }
-
-  // ---- folders that can't be used
-
-  @Test
-  void aCacheDirectoryThatIsAFileKeepsAllInMemory() throws Exception {
-    Path folder = Files.createDirectory(temp.resolve("other"));
-    Path file = folder.resolve("not-a-folder");
-    Files.writeString(file, "text");
-    try (TestSite other = new TestSite(folder, TestSite.Backend.CHRONICLE)) {
-      for (String directory : List.of("not-a-folder", "not-a-folder/below")) {
-        other.config().setString("cache", null, "directory", directory);
-        other.restart();
-        LoadingCache<String, String> cache = other.loading(def());
-        assertThat(cache.get("a")).isEqualTo("loaded a");
-        assertThat(other.inventory().directory()).isEmpty();
-        assertThat(other.inventory().reports()).isEmpty();
-      }
-    }
-    assertThat(Files.readString(file)).isEqualTo("text");
   }
 
   @Test

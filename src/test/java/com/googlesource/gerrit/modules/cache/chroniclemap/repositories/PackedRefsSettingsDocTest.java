@@ -77,7 +77,7 @@ class PackedRefsSettingsDocTest {
     assertThat(documented.remove("packedRefs.groupBranches")).isTrue();
     // That of the whole module, which BuiltFor reads.
     assertThat(documented.remove("cache-chroniclemap.checkGerritVersion")).isTrue();
-    // See SharedSettingsDocTest.
+    // See SettingsDocTest.
     documented.removeIf(name -> name.startsWith("cache-chroniclemap.shared"));
     assertThat(documented).isEqualTo(config.asked);
   }
