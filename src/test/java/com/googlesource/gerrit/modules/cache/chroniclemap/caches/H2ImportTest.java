@@ -53,8 +53,8 @@ import org.eclipse.jgit.lib.Config;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.Timeout.ThreadMode;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -130,13 +130,6 @@ class H2ImportTest {
     for (int i = 0; i < count; i++) {
       assertWithMessage("key%s", i).that(cache.getIfPresent("key" + i)).isEqualTo("value" + i);
     }
-  }
-
-  @Test
-  void sessionsAreThereBeforeAnyoneAsks() {
-    withH2(def(SESSIONS), h2 -> putMany(h2, 100));
-    start(def(SESSIONS));
-    assertHasAll(100);
   }
 
   @Test

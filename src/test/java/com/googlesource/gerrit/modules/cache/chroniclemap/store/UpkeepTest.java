@@ -27,6 +27,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestDisk.Call;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestDisk.Hook;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -554,5 +555,31 @@ class UpkeepTest extends FolderTest {
     assertThat(written).hasSize(3);
     assertThat(written.get(0)).endsWith(".chm");
     assertThat(written.get(2)).startsWith("a-v1.use");
+  }
+
+  /** No keys, no order of access. */
+  @Test
+  void aMillionValuesTakeNoHeap() throws Exception {
+    int first = 200_000;
+    int last = 1_200_000;
+    Store store = store("heap", 1 << 30);
+    fillSmall(store, 0, first);
+    long before = TestStores.usedHeap();
+    fillSmall(store, first, last);
+    long after = TestStores.usedHeap();
+    StoreStats stats = store.stats();
+    // On a slow disk some leave while the file is about to grow.
+    assertThat(stats.entries() + stats.counts().evicted.sum()).isEqualTo(last);
+    assertThat(stats.entries()).isGreaterThan(last * 3 / 4);
+    // A hundredth of what one reference for each would take: noise of the virtual machine.
+    assertThat((after - before) / (double) (last - first)).isLessThan(1.0);
+  }
+
+  private static void fillSmall(Store store, int from, int to) {
+    byte[] value = new byte[100];
+    for (int i = from; i < to; i++) {
+      store.put(ByteBuffer.allocate(20).putInt(i).array(), value, 1);
+    }
+    store.flush();
   }
 }
