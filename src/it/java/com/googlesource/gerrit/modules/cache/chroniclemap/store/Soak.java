@@ -161,8 +161,7 @@ public final class Soak extends SoakRun {
             killsSinceCheck)) {
       String line = child.readLine();
       // A quarter of the kills comes while the files are being opened.
-      OptionalInt status =
-          kill ? awaitKill(child, millis) : child.awaitEnd(millis + SPARE_MILLIS);
+      OptionalInt status = kill ? awaitKill(child, millis) : child.awaitEnd(millis + SPARE_MILLIS);
       if (status.isEmpty()) {
         child.kill();
         if (!kill) {
