@@ -25,6 +25,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.stream.IntStream;
 import org.openjdk.jmh.runner.RunnerException;
 
 /** A run of {@code bin/bench}, which has checked its arguments. */
@@ -36,6 +37,7 @@ public final class Session {
   private final List<String> args;
   private final Path folder;
   private final OtherWork otherWork;
+  private final long begun = System.nanoTime();
   private Fork fork;
 
   /** What a run does. */
@@ -108,16 +110,28 @@ public final class Session {
     return fork;
   }
 
-  /** Exits with 2 if no name of a scenario has the text of {@code --only}. */
+  /** Exits with 2 if no name of a scenario has the texts of each {@code --only}. */
   public <C> List<C> chosen(List<C> scenarios) {
-    String text = value(ONLY).orElse("");
+    List<String> texts =
+        IntStream.range(1, args.size())
+            .filter(i -> args.get(i - 1).equals(ONLY))
+            .mapToObj(args::get)
+            .toList();
     List<C> chosen =
-        scenarios.stream().filter(scenario -> scenario.toString().contains(text)).toList();
+        scenarios.stream()
+            .filter(scenario -> texts.stream().allMatch(scenario.toString()::contains))
+            .toList();
     if (chosen.isEmpty()) {
-      System.err.println("error: " + ONLY + ": no scenario has this in its name");
+      System.err.println("error: " + ONLY + ": no scenario has this in its name: " + texts);
       System.exit(2);
     }
     return chosen;
+  }
+
+  /** Says what is begun, and after how long a time. */
+  public void say(String phase) {
+    long seconds = (System.nanoTime() - begun) / 1_000_000_000;
+    System.out.printf(Locale.ROOT, "%d s: %s%n", seconds, phase);
   }
 
   /** Prints where and with what is measured. */

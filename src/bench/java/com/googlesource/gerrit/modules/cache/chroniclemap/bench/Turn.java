@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
 import com.google.common.math.Quantiles;
+import java.util.Arrays;
 import java.util.OptionalLong;
 
 /**
@@ -26,6 +27,19 @@ import java.util.OptionalLong;
  * @param latencies of each call, nanoseconds
  */
 public record Turn(long wallNanos, long cpuNanos, OptionalLong allocated, long[] latencies) {
+  /** This, and then as many calls more: each counts as one with its counterpart. */
+  public Turn then(Turn next) {
+    long[] both = latencies.clone();
+    Arrays.setAll(both, i -> latencies[i] + next.latencies[i]);
+    return new Turn(
+        wallNanos + next.wallNanos,
+        cpuNanos + next.cpuNanos,
+        allocated.isPresent()
+            ? OptionalLong.of(allocated.getAsLong() + next.allocated.getAsLong())
+            : allocated,
+        both);
+  }
+
   int count() {
     return latencies.length;
   }

@@ -41,9 +41,10 @@ abstract class GerritsBench<C extends Case> extends Bench<C, GerritPeer> {
 
   /** Makes and fills a plain site, and copies it to one with this module. */
   final void makeSites(Filling filling) throws IOException, InterruptedException {
-    System.out.println("filling the site");
+    session.say("filling the site");
     GerritSite plain = GerritSite.init(session.folder().resolve("plain"));
     filling.fill(plain);
+    session.say("copying the site");
     GerritSite ours = plain.copyTo(session.folder().resolve("ours"));
     ours.installModule(BuildFolder.moduleJar());
     sites.put(GerritPeer.OURS, ours);

@@ -51,12 +51,13 @@ import org.eclipse.jgit.revwalk.RevWalk;
 final class GitContents {
   /** Of which refs the repository mainly consists. */
   enum Kind {
-    /** 95 % refs of changes, 3 % tags, 2 % branches. */
+    /** Refs of changes, but for 2.5 % tags and at most {@link #BRANCHES} branches. */
     CHANGES,
     /** Tags. */
     TAGS
   }
 
+  private static final int BRANCHES = 200;
   private static final int COMMITS_OF_MASTER = 1000;
 
   /** One in so many real changes is private. */
@@ -114,9 +115,11 @@ final class GitContents {
       if (kind == Kind.TAGS) {
         contents.addTags(count);
       } else {
-        contents.addTags(count * 3L / 100);
-        contents.addBranches(count / 50, "team/feature-%06d");
-        contents.addChanges(firstChange, (int) (count * 95L / 200), real, owner);
+        int tags = count / 40;
+        int branches = Math.min(BRANCHES, count / 50);
+        contents.addTags(tags);
+        contents.addBranches(branches, "team/feature-%06d");
+        contents.addChanges(firstChange, (count - tags - branches) / 2, real, owner);
       }
       inserter.flush();
       contents.writePackedRefs(folder.resolve(Constants.PACKED_REFS));
@@ -144,7 +147,7 @@ final class GitContents {
   }
 
   /** Every other one is annotated. */
-  private void addTags(long count) throws IOException {
+  private void addTags(int count) throws IOException {
     ObjectId tip = master.getLast();
     for (int i = 0; i < count; i++) {
       tip = commit(tip, "released " + i);

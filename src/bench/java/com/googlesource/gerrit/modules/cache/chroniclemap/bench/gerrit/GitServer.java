@@ -19,6 +19,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritD
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritSite;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.ManyRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.NativeGit;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.RestClient;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SshKeys;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -26,7 +27,6 @@ import java.security.KeyPair;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.eclipse.jgit.annotations.Nullable;
@@ -69,6 +69,8 @@ final class GitServer {
     site.edit(
         config -> {
           config.setString("container", null, "heapLimit", "3g");
+          // All clients are two users.
+          config.setInt("sshd", null, "maxConnectionsPerUser", 0);
           // As Gerrit's documentation advises: the changes of all projects shall fit in.
           config.setString("cache", "changes_by_project", "memoryLimit", "200m");
         });
@@ -133,32 +135,53 @@ final class GitServer {
 
   /** How many refs somebody is shown. */
   long refsSeen(String project, String account) throws IOException {
-    return client(project, account, false, "refs-" + project + "-" + account)
+    return client(project, account, false, false, "refs-" + project + "-" + account)
         .run("ls-remote", "--quiet", "origin")
         .lines()
         .count();
   }
 
-  GitWorker worker(String project, String account, boolean ssh, int number) throws IOException {
+  /**
+   * One more client.
+   *
+   * @param clone whether it has a clone of all, or no more than one branch
+   */
+  GitWorker worker(String project, String account, boolean ssh, boolean clone, int number)
+      throws IOException {
     if (!authors.containsKey(project)) {
-      authors.put(project, client(project, ADMIN, false, "author-" + project));
+      authors.put(project, client(project, ADMIN, false, false, "author-" + project));
     }
-    String name = String.format(Locale.ROOT, "%s-%s-%d", account, ssh ? "ssh" : "http", number);
+    String name =
+        String.join(
+            "-", account, ssh ? "ssh" : "http", clone ? "clone" : "branch", "" + number);
+    AtomicInteger old = nextOld.computeIfAbsent(project, unused -> new AtomicInteger());
     return new GitWorker(
         name,
-        client(project, account, ssh, project + "-" + name),
+        client(project, account, ssh, clone, project + "-" + name),
         authors.get(project),
-        nextOld.computeIfAbsent(project, unused -> new AtomicInteger()));
+        repository(project),
+        // A server that is no Gerrit makes a ref of it.
+        site == null ? "refs/for/" + name + "-" : null,
+        old,
+        site == null ? null : new RestUser(rest(cookies.get(account)), project, name, old));
   }
 
-  private NativeGit client(String project, String account, boolean ssh, String name)
+  private RestClient rest(String cookie) throws IOException {
+    return RestClient.withSession(site.url(), cookie, new Gerrit(site).token(cookie));
+  }
+
+  private Path repository(String project) {
+    return site == null ? folder.resolve(project + ".git") : site.repository(project);
+  }
+
+  private NativeGit client(String project, String account, boolean ssh, boolean clone, String name)
       throws IOException {
     Map<String, String> environment = new LinkedHashMap<>();
     // Nothing runs in the background after a fetch.
     Map<String, String> settings = new LinkedHashMap<>(Map.of("gc.auto", "0"));
     String url;
     if (site == null) {
-      url = "file://" + folder.resolve(project + ".git");
+      url = "file://" + repository(project);
     } else if (ssh) {
       url = site.sshUrl(account, project);
       Path keys = site.home().resolve(account.equals(ADMIN) ? ".ssh" : account);
@@ -167,6 +190,7 @@ final class GitServer {
       url = site.url() + "a/" + project;
       settings.put("http.extraHeader", "Cookie: " + cookies.get(account));
     }
+    environment.put("GIT_EDITOR", "true");
     int count = 0;
     for (Map.Entry<String, String> setting : settings.entrySet()) {
       environment.put("GIT_CONFIG_KEY_" + count, setting.getKey());
@@ -176,7 +200,12 @@ final class GitServer {
     environment.put("GIT_CONFIG_COUNT", Integer.toString(count));
     NativeGit git = new NativeGit(account, folder.resolve("clients").resolve(name), environment);
     git.run("remote", "add", "origin", url);
-    git.run("fetch", "-q", "--no-tags", "origin", "refs/heads/master:refs/heads/base");
+    if (clone) {
+      git.run("fetch", "-q", "origin");
+      git.run("pack-refs", "--all");
+    } else {
+      git.run("fetch", "-q", "--no-tags", "origin", "refs/heads/master:refs/heads/base");
+    }
     return git;
   }
 }
