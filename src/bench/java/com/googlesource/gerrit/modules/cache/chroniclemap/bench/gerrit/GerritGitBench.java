@@ -212,10 +212,15 @@ final class GerritGitBench extends GerritsBench<GerritGitBench.Work> {
       Folders.copy(
           sites.get(GerritPeer.PLAIN).repository(project.name()),
           folders.resolve(project.name() + ".git"));
-      // Gerrit does not tell them to who pushes either.
+      // Of the refs of changes, which Gerrit does not tell to who pushes, it takes no note either.
       Files.writeString(
           folders.resolve(project.name() + ".git").resolve(Constants.CONFIG),
-          "[receive]\n\thideRefs = refs/changes\n",
+          """
+          [receive]
+          hideRefs = refs/changes
+          [core]
+          alternateRefsPrefixes = refs/heads
+          """,
           StandardOpenOption.APPEND);
     }
     session.say("starting");
@@ -334,9 +339,7 @@ final class GerritGitBench extends GerritsBench<GerritGitBench.Work> {
       Call call = worker.prepare(scenario.operation);
       tasks.add(() -> List.of(nanos(call)));
     }
-    return peer == GerritPeer.NATIVE
-        ? RunningGerrit.callsOf(tasks)
-        : running.get(peer).turn(tasks);
+    return peer == GerritPeer.NATIVE ? RunningGerrit.callsOf(tasks) : running.get(peer).turn(tasks);
   }
 
   /**
@@ -346,10 +349,10 @@ final class GerritGitBench extends GerritsBench<GerritGitBench.Work> {
   private Turn pushes(Work scenario, GerritPeer peer, Samples samples, Duration period)
       throws IOException {
     int clients = scenario.part.clients;
-    List<GitWorker> counted = workers(scenario, clients, peer);
+    List<GitWorker> load = workers(scenario, clients, peer);
     List<Callable<List<Long>>> tasks = new ArrayList<>();
     if (scenario.operation == Operation.PUSHES_MEANWHILE) {
-      for (GitWorker worker : counted) {
+      for (GitWorker worker : load) {
         tasks.add(
             () -> {
               var unused = push(worker, samples, period);
@@ -357,9 +360,13 @@ final class GerritGitBench extends GerritsBench<GerritGitBench.Work> {
             });
       }
       int all = clients + (clients + 15) / 16;
-      counted = workers(scenario.inSmall(), all, peer).subList(clients, all);
+      workers(scenario.inSmall(), all, peer)
+          .subList(clients, all)
+          .forEach(worker -> tasks.add(() -> push(worker, samples, period)));
+      // What the daemon takes for all of them is not that of these.
+      return RunningGerrit.callsOf(tasks);
     }
-    for (GitWorker worker : counted) {
+    for (GitWorker worker : load) {
       tasks.add(() -> push(worker, samples, period));
     }
     return running.get(peer).turn(tasks);
@@ -394,9 +401,7 @@ final class GerritGitBench extends GerritsBench<GerritGitBench.Work> {
             unused -> new ArrayList<>());
     while (all.size() < count) {
       all.add(
-          servers
-              .get(peer)
-              .worker(scenario.project(), part.account, part.ssh, clone, all.size()));
+          servers.get(peer).worker(scenario.project(), part.account, part.ssh, clone, all.size()));
     }
     return all.subList(0, count);
   }

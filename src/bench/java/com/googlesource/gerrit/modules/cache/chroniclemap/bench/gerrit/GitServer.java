@@ -152,8 +152,7 @@ final class GitServer {
       authors.put(project, client(project, ADMIN, false, false, "author-" + project));
     }
     String name =
-        String.join(
-            "-", account, ssh ? "ssh" : "http", clone ? "clone" : "branch", "" + number);
+        String.join("-", account, ssh ? "ssh" : "http", clone ? "clone" : "branch", "" + number);
     AtomicInteger old = nextOld.computeIfAbsent(project, unused -> new AtomicInteger());
     return new GitWorker(
         name,
