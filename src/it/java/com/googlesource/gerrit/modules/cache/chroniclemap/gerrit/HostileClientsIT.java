@@ -21,7 +21,6 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.
 
 import com.google.common.io.BaseEncoding;
 import com.google.common.primitives.Bytes;
-import com.google.gson.JsonElement;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.AtOnce;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.BuildFolder;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.DaemonMeter;
@@ -118,18 +117,8 @@ class HostileClientsIT {
     }
 
     Cost cost() throws IOException {
-      long runs = 0;
-      for (JsonElement metric :
-          gerrit
-              .rest()
-              .get("/config/server/metrics/?prefix=permissions%2Fref_filter%2F")
-              .json()
-              .getAsJsonObject()
-              .asMap()
-              .values()) {
-        runs += metric.getAsJsonObject().get("count").getAsLong();
-      }
-      return new Cost(runs, 0, reads(), meter.allocatedMegabytes(), daemon.cpu().toMillis());
+      long runs = gerrit.runsOfRefFilter();
+      return new Cost(runs, 0, reads(), meter.allocatedMegabytes());
     }
 
     /**
@@ -156,16 +145,10 @@ class HostileClientsIT {
    * @param runs of the filter
    * @param lookups of refs in parsed lists; none in a plain Gerrit
    * @param reads calls of the system
-   * @param cpuMillis for people to compare; nothing is asserted of time
    */
-  private record Cost(long runs, long lookups, long reads, double megabytes, long cpuMillis) {
+  private record Cost(long runs, long lookups, long reads, double megabytes) {
     Cost since(Cost before) {
-      return new Cost(
-          runs - before.runs,
-          0,
-          reads - before.reads,
-          megabytes - before.megabytes,
-          cpuMillis - before.cpuMillis);
+      return new Cost(runs - before.runs, 0, reads - before.reads, megabytes - before.megabytes);
     }
   }
 
@@ -305,8 +288,7 @@ class HostileClientsIT {
     Cost before = server.cost();
     request.send(server, size);
     Cost done = server.cost().since(before);
-    return new Cost(
-        done.runs, server.lookups() - lookups, done.reads, done.megabytes, done.cpuMillis);
+    return new Cost(done.runs, server.lookups() - lookups, done.reads, done.megabytes);
   }
 
   /** A name of many short parts, none of which exists. */

@@ -49,48 +49,6 @@ class PackedRefsIT extends RefsFixture {
     assertThat(git("head", "symbolic-ref", "HEAD").trim()).isEqualTo("refs/heads/other");
   }
 
-  @Test
-  void changesArePushedWhileGitPacks() throws Exception {
-    gerrit.createProject("work");
-    Workload team = new Workload(gerrit, "work");
-    for (int i = 0; i < 3; i++) {
-      team.push(3);
-      git("work", "pack-refs", "--all");
-      assertSameRefs("work");
-    }
-    team.comment(team.changes());
-    team.approve(team.changes());
-    git("work", "pack-refs", "--all");
-    team.submit(team.changes().subList(0, 3));
-    assertSameRefs("work");
-    assertThat(team.changes()).hasSize(9);
-  }
-
-  /** As a replica fetches: all there is at first, then what has changed, deletions too. */
-  @Test
-  void aMirrorFetchesAllRefs() throws Exception {
-    gerrit.createProject("mirrored");
-    Workload team = new Workload(gerrit, "mirrored");
-    team.push(3);
-    createBranch("mirrored", "a");
-    createBranch("mirrored", "b");
-    git("mirrored", "pack-refs", "--all");
-    try (GitUser mirror = gerrit.git("mirrored")) {
-      assertThat(lines(mirror.mirror())).isEqualTo(refsOfGit("mirrored"));
-      team.push(3);
-      deleteBranch("mirrored", "a");
-      assertThat(lines(mirror.mirror())).isEqualTo(refsOfGit("mirrored"));
-      git("mirrored", "pack-refs", "--all");
-      git("mirrored", "update-ref", "refs/heads/native", "refs/heads/master");
-      git("mirrored", "update-ref", "-d", "refs/heads/b");
-      team.approve(team.changes().subList(0, 1));
-      team.submit(team.changes().subList(0, 1));
-      assertThat(lines(mirror.mirror())).isEqualTo(refsOfGit("mirrored"));
-    }
-    assertThat(refsOfGit("mirrored").stream().filter(ref -> ref.contains("refs/changes/")).count())
-        .isAtLeast(12);
-  }
-
   /** What is wrong with one ref is that ref's alone. */
   @Test
   void badFilesAreTheirOwnRefsAlone() throws Exception {

@@ -57,9 +57,11 @@ import java.util.TreeSet;
 import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import java.util.zip.GZIPInputStream;
 import java.util.zip.GZIPOutputStream;
+import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.storage.file.FileBasedConfig;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -248,9 +250,9 @@ class TransportIT {
             String.format(
                 Locale.ROOT,
                 """
-            {"add": {"refs/*": {"permissions": {"%s":
-              {"rules": {"global:Registered-Users": {"action": "ALLOW", "force": true}}}}}}}
-            """,
+                {"add": {"refs/*": {"permissions": {"%s":
+                  {"rules": {"global:Registered-Users": {"action": "ALLOW", "force": true}}}}}}}
+                """,
                 permission));
   }
 
@@ -285,46 +287,46 @@ class TransportIT {
 
   // ---- fetches
 
+  /** The ways to ask. Over SSH, a list of refs and a fetch are requests of one connection. */
+  private enum Transport {
+    HTTP,
+    SSH;
+
+    String url(NativeGit git) {
+      return this == HTTP ? git.http(PROJECT) : git.ssh(PROJECT);
+    }
+  }
+
   @Test
   void listsOfRefsAreTheSame() throws Exception {
     for (String protocol : PROTOCOLS) {
+      String version = "protocol.version=" + protocol;
       for (String pattern : List.of("*", "refs/heads/*", "refs/tags/*", "refs/changes/*")) {
         Object seen =
             assertSame(
                 "ls-remote " + pattern + ", protocol " + protocol,
-                (server, git) ->
-                    git.run(
-                        "-c",
-                        "protocol.version=" + protocol,
-                        "ls-remote",
-                        git.http(PROJECT),
-                        pattern));
+                (server, git) -> git.run("-c", version, "ls-remote", git.http(PROJECT), pattern));
         assertThat(seen.toString()).doesNotContain("hidden");
         assertThat(seen.toString()).doesNotContain(ids.get("private change"));
       }
-    }
-  }
-
-  /** Over SSH, a list of refs and a fetch are requests of one connection. */
-  @Test
-  void listsAndFetchesOverSshAreTheSame() throws Exception {
-    for (String protocol : PROTOCOLS) {
-      String version = "protocol.version=" + protocol;
       assertSame(
           "ls-remote over ssh, protocol " + protocol,
           (server, git) -> git.run("-c", version, "ls-remote", git.ssh(PROJECT)));
-      assertSame(
-          "mirror over ssh, protocol " + protocol,
-          (server, git) -> {
-            git.run("-c", version, "fetch", "-q", git.ssh(PROJECT), "+refs/*:refs/copy/*");
-            return git.run("for-each-ref");
-          });
-      for (String name : NAMES) {
+    }
+  }
+
+  /** So many refs that they are not looked up one by one. */
+  @Test
+  void mirrorsAreTheSame() throws Exception {
+    for (Transport transport : Transport.values()) {
+      for (String protocol : PROTOCOLS) {
         assertSame(
-            name + " over ssh, protocol " + protocol,
+            "mirror over " + transport + ", protocol " + protocol,
             (server, git) -> {
-              NativeGit.Result result = fetch(git, git.ssh(PROJECT), protocol, name);
-              return result.isOk() ? git.run("rev-parse", "FETCH_HEAD") : "refused";
+              String version = "protocol.version=" + protocol;
+              String url = transport.url(git);
+              git.run("-c", version, "fetch", "-q", url, "+refs/*:refs/copy/*");
+              return git.run("for-each-ref");
             });
       }
     }
@@ -353,23 +355,16 @@ class TransportIT {
   void idsAreGivenAndRefusedAlike() throws Exception {
     for (String protocol : List.of("0", "2")) {
       for (Map.Entry<String, String> id : ids.entrySet()) {
-        Object given =
-            assertSame(
-                id.getKey() + " by id, protocol " + protocol,
-                (server, git) -> fetch(git, git.http(PROJECT), protocol, id.getValue()).isOk());
-        if (id.getKey().contains("hidden") || id.getKey().contains("private")) {
-          assertWithMessage(id.getKey()).that(given).isEqualTo(false);
+        for (Transport transport : Transport.values()) {
+          Object given =
+              assertSame(
+                  id.getKey() + " by id over " + transport + ", protocol " + protocol,
+                  (server, git) -> fetch(git, transport.url(git), protocol, id.getValue()).isOk());
+          if (id.getKey().contains("hidden") || id.getKey().contains("private")) {
+            assertWithMessage(id.getKey()).that(given).isEqualTo(false);
+          }
         }
       }
-    }
-  }
-
-  @Test
-  void idsAreGivenAndRefusedAlikeOverSsh() throws Exception {
-    for (Map.Entry<String, String> id : ids.entrySet()) {
-      assertSame(
-          id.getKey() + " by id over ssh",
-          (server, git) -> fetch(git, git.ssh(PROJECT), "2", id.getValue()).isOk());
     }
   }
 
@@ -381,12 +376,11 @@ class TransportIT {
     try {
       for (String what : List.of("reachable commit", "tip of a hidden branch", "no object")) {
         for (String protocol : PROTOCOLS) {
-          assertSame(
-              what + " by id, any allowed, protocol " + protocol,
-              (server, git) -> fetch(git, git.http(PROJECT), protocol, ids.get(what)).isOk());
-          assertSame(
-              what + " by id over ssh, any allowed, protocol " + protocol,
-              (server, git) -> fetch(git, git.ssh(PROJECT), protocol, ids.get(what)).isOk());
+          for (Transport transport : Transport.values()) {
+            assertSame(
+                what + " by id over " + transport + ", any allowed, protocol " + protocol,
+                (server, git) -> fetch(git, transport.url(git), protocol, ids.get(what)).isOk());
+          }
         }
       }
     } finally {
@@ -407,13 +401,17 @@ class TransportIT {
 
   @Test
   void refsAreGivenAndRefusedAlikeByName() throws Exception {
-    for (String name : NAMES) {
-      assertSame(
-          name,
-          (server, git) -> {
-            NativeGit.Result result = fetch(git, git.http(PROJECT), "2", name);
-            return result.isOk() ? git.run("rev-parse", "FETCH_HEAD") : "refused";
-          });
+    for (Transport transport : Transport.values()) {
+      for (String protocol : transport == Transport.SSH ? PROTOCOLS : List.of("2")) {
+        for (String name : NAMES) {
+          assertSame(
+              name + " over " + transport + ", protocol " + protocol,
+              (server, git) -> {
+                NativeGit.Result result = fetch(git, transport.url(git), protocol, name);
+                return result.isOk() ? git.run("rev-parse", "FETCH_HEAD") : "refused";
+              });
+        }
+      }
     }
   }
 
@@ -442,23 +440,115 @@ class TransportIT {
   @Test
   void aHiddenRefIsRefusedToAWantByName() throws Exception {
     for (String name : List.of("refs/heads/hidden", "refs/changes/20/20/1", "refs/secret/one")) {
-      String request = command("fetch", "want-ref " + name, "done");
+      String request = wantByName(name);
       assertThat(answer("reader", request)).doesNotContain("PACK");
       assertThat(answer("admin", request)).contains("PACK");
     }
   }
 
-  /** Plain Gerrit is asked for its id. */
+  // A ref that changes between the list that a client was sent and its fetch by name. Plain Gerrit,
+  // which is asked by id, serves what visible refs lead to.
+
+  /** What a user is sent for a name who was told of it before it was changed, or deleted. */
+  private String answerToLate(String user, String name, String before, @Nullable String after)
+      throws IOException {
+    ours.site().git(PROJECT, "update-ref", name, ids.get(before));
+    try {
+      assertThat(answer(user, command("ls-refs", "ref-prefix " + name))).contains(name);
+      if (after != null) {
+        ours.site().git(PROJECT, "update-ref", name, ids.get(after));
+        return answer(user, wantByName(name));
+      }
+    } finally {
+      ours.site().git(PROJECT, "update-ref", "-d", name);
+    }
+    return answer(user, wantByName(name));
+  }
+
+  private static String wantByName(String... names) {
+    Stream<String> wants = Stream.of(names).map(name -> "want-ref " + name);
+    return command("fetch", Stream.concat(wants, Stream.of("done")).toArray(String[]::new));
+  }
+
   @Test
   void aMergedBranchThatIsDeletedIsServedToWhoWasSentItsName() throws Exception {
     String gone = "refs/heads/gone";
-    ours.site().git(PROJECT, "update-ref", gone, "refs/heads/master");
-    String list = command("ls-refs", "ref-prefix " + gone);
-    String want = command("fetch", "want-ref " + gone, "done");
-    assertThat(answer("reader", list)).contains(gone);
-    ours.site().git(PROJECT, "update-ref", "-d", gone);
-    assertThat(answer("reader", want)).contains("PACK");
-    assertThat(answer("admin", want)).contains("ERR Invalid ref name");
+    assertThat(answerToLate("reader", gone, "reachable commit", null)).contains("PACK");
+    assertThat(answer("admin", wantByName(gone))).contains("ERR Invalid ref name");
+  }
+
+  /** Plain Gerrit says that the id is not valid; a name says no more. */
+  @Test
+  void whatNoVisibleRefLeadsToIsRefusedThoughItsNameWasSent() throws Exception {
+    String hidden = "hidden commit that no ref has";
+    String answer = answerToLate("reader", "refs/heads/unmerged", hidden, null);
+    assertThat(answer).contains("want " + ids.get(hidden) + " not valid");
+    assertThat(answer).doesNotContain("PACK");
+  }
+
+  @Test
+  void aBranchThatIsForcedElsewhereIsServedAsItIs() throws Exception {
+    String forced = "refs/heads/forced";
+    String answer = answerToLate("reader", forced, "reachable commit", "tip of a branch");
+    assertThat(answer).contains(ids.get("tip of a branch") + " " + forced);
+    assertThat(answer).contains("PACK");
+  }
+
+  /** Somebody else, who may see it, was sent a list with it. */
+  @Test
+  void aNameThatWasNeverToBeSeenSaysNothing() throws Exception {
+    String secret = "refs/secret/gone";
+    String merged = ids.get("reachable commit");
+    assertThat(answerToLate("admin", secret, "reachable commit", null))
+        .contains(merged + " " + secret);
+    String refused = answer("reader", wantByName(secret));
+    assertThat(refused).contains("ERR Invalid ref name");
+    assertThat(refused).doesNotContain(merged);
+  }
+
+  /** A user may ask for many of them at once. */
+  @Test
+  void refsThatAreGoneCostNoRunOfTheFilterEach() throws Exception {
+    String[] names =
+        IntStream.range(0, 32).mapToObj(i -> "refs/tags/gone-" + i).toArray(String[]::new);
+    for (String name : names) {
+      ours.site().git(PROJECT, "update-ref", name, ids.get("reachable commit"));
+    }
+    assertThat(answer("reader", command("ls-refs", "ref-prefix refs/tags/"))).contains(names[31]);
+    for (String name : names) {
+      ours.site().git(PROJECT, "update-ref", "-d", name);
+    }
+    long before = ours.gerrit().runsOfRefFilter();
+    assertThat(answer("reader", wantByName(names)))
+        .contains(ids.get("reachable commit") + " " + names[31]);
+    // For the refs that must lead to them.
+    assertThat(ours.gerrit().runsOfRefFilter() - before).isAtMost(4);
+  }
+
+  /** JGit walks through objects to tags that it does not take for advertised ones. */
+  @Test
+  void tagsAreServedByTheirIdsWithoutAWalkHoweverManyThereAre() throws Exception {
+    NativeGit git = git(ours, "admin");
+    git.run("fetch", "-q", git.http(PUSHED), "refs/heads/master");
+    String commit = git.run("rev-parse", "FETCH_HEAD");
+    StringBuilder tags = new StringBuilder();
+    for (int i = 0; i < 400; i++) {
+      tags.append("tag many-" + i + "\nfrom " + commit + "\ntagger a <a@b.c> 0 +0000\ndata 1\nt\n");
+    }
+    git.runWith(tags.toString(), "fast-import", "--quiet");
+    git.run("push", "-q", ours.site().repository(PUSHED).toString(), "refs/tags/*:refs/tags/*");
+    List<String> wants =
+        new ArrayList<>(
+            NativeGit.lines(git.run("for-each-ref", "--format=want %(objectname)", "refs/tags/")));
+    wants.add("done");
+    JsonObject before = figures();
+    for (int count : List.of(3, 40, 400)) {
+      String want = command("fetch", wants.subList(400 - count, 401).toArray(String[]::new));
+      HttpResponse<byte[]> answer =
+          exchange(ours, PUSHED, "reader", "git-upload-pack", "version=2", bytes(want));
+      assertWithMessage("%s tags", count).that(text(answer)).contains("PACK");
+    }
+    assertThat(difference(before, figures(), "fetches_by_walk")).isEqualTo(0);
   }
 
   private String answer(String user, String request) throws IOException {
@@ -482,32 +572,13 @@ class TransportIT {
             "refs/heads/../../config",
             "../" + PUSHED + ".git/refs/heads/loose",
             "FETCH_HEAD")) {
-      String fetch = command("fetch", "want-ref " + name, "done");
+      String fetch = wantByName(name);
       String list = command("ls-refs", "ref-prefix " + name);
       for (String want : List.of(fetch, list)) {
         String answer = answer("reader", want);
         assertWithMessage(want).that(answer).doesNotContain("PACK");
         assertWithMessage(want).that(answer).doesNotContain(ids.get("tip of a hidden branch"));
       }
-    }
-  }
-
-  /** So many refs that they are not looked up one by one. */
-  @Test
-  void mirrorsAreTheSame() throws Exception {
-    for (String protocol : PROTOCOLS) {
-      assertSame(
-          "mirror, protocol " + protocol,
-          (server, git) -> {
-            git.run(
-                "-c",
-                "protocol.version=" + protocol,
-                "fetch",
-                "-q",
-                git.http(PROJECT),
-                "+refs/*:refs/copy/*");
-            return git.run("for-each-ref");
-          });
     }
   }
 
@@ -917,7 +988,6 @@ class TransportIT {
     JsonObject before = figures();
     listsOfRefsAreTheSame();
     idsAreGivenAndRefusedAlike();
-    idsAreGivenAndRefusedAlikeOverSsh();
     refsAreGivenAndRefusedAlikeByName();
     assertThat(difference(before, figures(), "fetches_by_tip")).isGreaterThan(0);
   }
@@ -1006,8 +1076,8 @@ class TransportIT {
             String.format(
                 Locale.ROOT,
                 """
-            {"permissions": {"%s": {"exclusive": %s, "rules": {"%s": {"action": "%s"}}}}}
-            """,
+                {"permissions": {"%s": {"exclusive": %s, "rules": {"%s": {"action": "%s"}}}}}
+                """,
                 permission,
                 exclusive,
                 group,

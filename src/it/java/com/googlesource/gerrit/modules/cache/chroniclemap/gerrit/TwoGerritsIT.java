@@ -26,6 +26,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritS
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GitUser;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.RestClient;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SiteTemplate;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.Threads;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -42,13 +43,9 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Pattern;
-import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.transport.RemoteRefUpdate;
 import org.junit.jupiter.api.AfterAll;
@@ -218,36 +215,19 @@ class TwoGerritsIT {
       stable.put(name, master);
     }
 
-    AtomicBoolean done = new AtomicBoolean();
     AtomicInteger packs = new AtomicInteger();
     List<Pusher> pushers = new ArrayList<>();
-    ExecutorService executor = Executors.newCachedThreadPool();
-    try {
-      Future<?> packer =
-          executor.submit(
-              () -> {
-                while (!done.get()) {
-                  first.git("busy", "pack-refs", "--all");
-                  packs.incrementAndGet();
-                }
-                return null;
-              });
-      List<Future<?>> pushing = new ArrayList<>();
-      Deadline end = Deadline.in(Duration.ofSeconds(SECONDS));
-      for (int i = 0; i < servers.size(); i++) {
-        Pusher pusher = new Pusher(servers.get(i), servers.get(1 - i), stable, i);
-        pushers.add(pusher);
-        pushing.add(executor.submit(() -> pusher.pushUntil(end)));
-      }
-      for (Future<?> future : pushing) {
-        future.get();
-      }
-      done.set(true);
-      packer.get();
-    } finally {
-      done.set(true);
-      executor.shutdownNow();
+    for (int i = 0; i < servers.size(); i++) {
+      pushers.add(new Pusher(servers.get(i), servers.get(1 - i), stable, i));
     }
+    Deadline end = Deadline.in(Duration.ofSeconds(SECONDS));
+    Threads.meanwhile(
+        1,
+        thread -> {
+          first.git("busy", "pack-refs", "--all");
+          packs.incrementAndGet();
+        },
+        () -> Threads.together(pushers.size(), number -> pushers.get(number).pushUntil(end)));
     Map<String, Integer> refusals = new TreeMap<>();
     for (Pusher pusher : pushers) {
       assertThat(pusher.steps).isGreaterThan(0);
@@ -309,8 +289,7 @@ class TwoGerritsIT {
       return "refs/heads/" + one.name + "/" + random.nextInt(8);
     }
 
-    @Nullable
-    Void pushUntil(Deadline end) throws Exception {
+    void pushUntil(Deadline end) throws Exception {
       Duration limit = Duration.ofSeconds(SECONDS);
       try (GitUser user = one.gerrit.git("busy")) {
         ObjectId master = user.fetch("refs/heads/master");
@@ -346,7 +325,6 @@ class TwoGerritsIT {
           }
         }
       }
-      return null;
     }
 
     private ObjectId commit(GitUser user, ObjectId parent) throws IOException {

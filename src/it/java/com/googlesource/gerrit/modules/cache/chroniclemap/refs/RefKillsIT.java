@@ -91,9 +91,8 @@ class RefKillsIT {
   private void runAndKill(boolean whileOpening) throws Exception {
     try (ChildJvm child =
         ChildJvm.start(temp, RefKillsMain.class, temp, random.nextLong(), model.acknowledged())) {
-      assertWithMessage("said, with errors %s", errors(child))
-          .that(child.readLine())
-          .isEqualTo("ready .");
+      String ready = child.readLine();
+      assertWithMessage("said, with errors %s", child.errors()).that(ready).isEqualTo("ready .");
       String line = null;
       if (!whileOpening) {
         line = readUntilWritersRun(child);
@@ -133,21 +132,8 @@ class RefKillsIT {
       model.heed(line);
       line = child.readLine();
     }
-    assertWithMessage("said, with errors %s", errors(child)).that(line).isNotNull();
+    assertWithMessage("said, with errors %s", child.errors()).that(line).isNotNull();
     return line;
-  }
-
-  private static Object errors(ChildJvm child) {
-    return new Object() {
-      @Override
-      public String toString() {
-        try {
-          return child.errors();
-        } catch (IOException e) {
-          return e.toString();
-        }
-      }
-    };
   }
 
   /** Counts transactions that the kill has cut. */

@@ -19,6 +19,7 @@ import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.base.Splitter;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedRefsText;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -46,8 +47,6 @@ import org.eclipse.jgit.lib.RefDatabase;
 final class RefsModel {
   static final int FIXED = 2000;
   static final String REFTABLE = "reftable";
-
-  private static final String HEADER = "# pack-refs with: peeled fully-peeled sorted \n";
 
   /** A machine that boots again gives its processes the same numbers again. */
   private static final String OWN =
@@ -100,9 +99,7 @@ final class RefsModel {
                       TestRefs.commands(Map.of(), first)))
               .isTrue();
         } else {
-          StringBuilder lines = new StringBuilder(HEADER);
-          first.forEach((ref, id) -> lines.append(id.name()).append(' ').append(ref).append('\n'));
-          Files.writeString(refs.folder().resolve("packed-refs"), lines, UTF_8);
+          Files.write(refs.folder().resolve("packed-refs"), PackedRefsText.of(first));
         }
       }
     }

@@ -38,7 +38,6 @@ public final class RefsSoak extends SoakRun {
   };
 
   private final long[] figures = new long[FIGURES.length];
-  private boolean jgitMayDelete;
   private int rounds;
   private int kills;
 
@@ -56,7 +55,6 @@ public final class RefsSoak extends SoakRun {
   public void run(long nanos) throws IOException, InterruptedException, WrongException {
     beginFolder();
     RefsSoakMain.makeRepositories(folder);
-    jgitMayDelete = JGitDeletion.locksPackedRefs(folder.resolve("probe.git"));
     out.printf(Locale.ROOT, "refs, seed %d%n", seed);
     long begun = System.nanoTime();
     while (System.nanoTime() - begun < nanos) {
@@ -97,8 +95,7 @@ public final class RefsSoak extends SoakRun {
       throws IOException, InterruptedException, WrongException {
     rounds++;
     try (ChildJvm child =
-        ChildJvm.start(
-            folder, RefsSoakMain.class, folder, random.nextLong(), jgitMayDelete, millis)) {
+        ChildJvm.start(folder, RefsSoakMain.class, folder, random.nextLong(), millis)) {
       String ready = child.readLine();
       OptionalInt status = child.awaitEnd(kill ? random.nextInt(millis) : millis + SPARE_MILLIS);
       if (status.isEmpty()) {

@@ -34,13 +34,8 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
-import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.stream.Stream;
 import org.apache.log4j.Level;
@@ -57,12 +52,8 @@ final class RefsSoakMain {
   private static final List<String> SHARED =
       List.of("always", "after_open", "never", RefsModel.REFTABLE);
 
-  /** The one in which all that is odd happens, by one thread. */
-  static final String ODD = "odd";
-
   private static final String LOG = "log";
   private static final int READERS = 3;
-  private static final int ODD_STEPS = 3;
   private static final int MIN_BUSY_MILLIS = 100;
   private static final int MAX_BUSY_MILLIS = 2000;
 
@@ -74,7 +65,6 @@ final class RefsSoakMain {
 
   private final Path folder;
   private final Random random;
-  private final boolean jgitMayDelete;
   private final List<TestRefs> repositories = new ArrayList<>();
   private final LongAdder writes = new LongAdder();
   private final LongAdder packs = new LongAdder();
@@ -86,9 +76,7 @@ final class RefsSoakMain {
   /** What was begun, acknowledged and packed, which outlives a kill. */
   private final OutputStream log;
 
-  private TestRefs odd;
-
-  private RefsSoakMain(Path folder, long seed, boolean jgitMayDelete) throws IOException {
+  private RefsSoakMain(Path folder, long seed) throws IOException {
     this.folder = folder;
     model = new RefsModel(folder, SHARED);
     Path file = folder.resolve(LOG);
@@ -101,27 +89,22 @@ final class RefsSoakMain {
     Files.move(next, file, StandardCopyOption.ATOMIC_MOVE);
     log = Files.newOutputStream(file, StandardOpenOption.APPEND);
     this.random = new Random(seed);
-    this.jgitMayDelete = jgitMayDelete;
   }
 
   /** Makes the repositories that the processes use, one after the other. */
   static void makeRepositories(Path folder) throws IOException {
     RefsModel unused = RefsModel.make(folder, SHARED);
-    try (TestRefs odd = TestRefs.create(folder.resolve(ODD + ".git"), null)) {
-      RefObjects.insert(odd.repository());
-    }
   }
 
-  /** Folder, seed, whether JGit may delete single refs, milliseconds. */
+  /** Folder, seed, milliseconds. */
   public static void main(String[] args) throws Exception {
-    RefsSoakMain main =
-        new RefsSoakMain(Path.of(args[0]), Long.parseLong(args[1]), Boolean.parseBoolean(args[2]));
+    RefsSoakMain main = new RefsSoakMain(Path.of(args[0]), Long.parseLong(args[1]));
     // JGit logs as an error that git has deleted an empty folder in which it was to lock a ref, or
     // of which it wanted to know the attributes; who writes tries again.
     Logger.getLogger("org.eclipse.jgit").setLevel(Level.OFF);
     System.out.println("ready");
     try {
-      main.run(TimeUnit.MILLISECONDS.toNanos(Long.parseLong(args[3])));
+      main.run(TimeUnit.MILLISECONDS.toNanos(Long.parseLong(args[2])));
     } catch (Exception | AssertionError e) {
       Throwable cause = e instanceof ExecutionException ? e.getCause() : e;
       // Long, and nobody reads the other one until the end.
@@ -139,7 +122,6 @@ final class RefsSoakMain {
     for (String name : SHARED) {
       repositories.add(model.open(name));
     }
-    odd = TestRefs.open(folder.resolve(ODD + ".git"));
     do {
       long memory = MEMORY_LIMITS[random.nextInt(MEMORY_LIMITS.length)];
       long disk = DISK_LIMITS[random.nextInt(DISK_LIMITS.length)];
@@ -163,7 +145,6 @@ final class RefsSoakMain {
         report(totals);
       }
     } while (System.nanoTime() - begun < nanos);
-    odd.close();
     repositories.forEach(TestRefs::close);
   }
 
@@ -171,9 +152,7 @@ final class RefsSoakMain {
    * What a killed process has left is done when a repository is opened, and nothing stays of it.
    */
   private void openAll(PackedRefsCache cache) throws IOException {
-    List<TestRefs> all = new ArrayList<>(repositories);
-    all.add(odd);
-    for (TestRefs each : all) {
+    for (TestRefs each : repositories) {
       if (each.repository().getRefDatabase() instanceof RefDirectory jgit) {
         FileRefDatabase unused = cache.of(each.repository(), jgit);
       }
@@ -185,16 +164,13 @@ final class RefsSoakMain {
   private void phase(PackedRefsCache cache, String settings) throws Exception {
     List<SharedRefs> shared = new ArrayList<>();
     for (int i = 0; i < SHARED.size(); i++) {
-      shared.add(
-          new SharedRefs(
-              repositories.get(i), cache, model, RefSet.of(i), jgitMayDelete, this::say));
+      shared.add(new SharedRefs(repositories.get(i), cache, model, RefSet.of(i), this::say));
     }
     busy(shared);
     for (int i = 0; i < shared.size(); i++) {
       shared.get(i).compare(SHARED.get(i) + ", " + settings);
       comparisons++;
     }
-    odd(cache, settings);
   }
 
   private synchronized void say(String what) {
@@ -209,84 +185,31 @@ final class RefsSoakMain {
 
   /** Threads do what they like for a while. */
   private void busy(List<SharedRefs> shared) throws Exception {
-    AtomicBoolean done = new AtomicBoolean();
-    List<Callable<Void>> tasks = new ArrayList<>();
+    List<Threads.Act> tasks = new ArrayList<>();
     for (SharedRefs refs : shared) {
       for (int i = 0; i < SharedRefs.WRITERS; i++) {
         SharedRefs.Writer writer = refs.new Writer(i, new Random(random.nextLong()));
         tasks.add(
             () -> {
-              while (!done.get()) {
-                writer.step();
-                writes.increment();
-              }
-              return null;
+              writer.step();
+              writes.increment();
             });
       }
       Random packing = new Random(random.nextLong());
-      tasks.add(
-          () -> {
-            while (!done.get()) {
-              if (refs.pack(packing)) {
-                packs.increment();
-              }
-            }
-            return null;
-          });
+      tasks.add(() -> packs.add(refs.pack(packing) ? 1 : 0));
     }
     for (int i = 0; i < READERS; i++) {
       Random reading = new Random(random.nextLong());
       tasks.add(
           () -> {
-            while (!done.get()) {
-              refsRead.add(shared.get(reading.nextInt(shared.size())).read(reading));
-              reads.increment();
-            }
-            return null;
+            refsRead.add(shared.get(reading.nextInt(shared.size())).read(reading));
+            reads.increment();
           });
     }
     int millis = MIN_BUSY_MILLIS + random.nextInt(MAX_BUSY_MILLIS - MIN_BUSY_MILLIS);
-    ExecutorService executor = Executors.newFixedThreadPool(tasks.size());
-    try {
-      List<Future<Void>> running = new ArrayList<>();
-      for (Callable<Void> task : tasks) {
-        running.add(executor.submit(stopsAll(task, done)));
-      }
-      // Not for anything to happen: this is how long the threads have.
-      TimeUnit.MILLISECONDS.sleep(millis);
-      done.set(true);
-      for (Future<Void> task : running) {
-        task.get();
-      }
-    } finally {
-      done.set(true);
-      executor.shutdownNow();
-    }
-  }
-
-  private static Callable<Void> stopsAll(Callable<Void> task, AtomicBoolean done) {
-    return () -> {
-      try {
-        return task.call();
-      } finally {
-        done.set(true);
-      }
-    };
-  }
-
-  /** Odd names, symbolic refs, broken and edited files: compared after each step. */
-  private void odd(PackedRefsCache cache, String settings) throws Exception {
-    FileRefDatabase refs = odd.database(cache);
-    RandomSteps steps = new RandomSteps(random);
-    RefsComparison comparison = new RefsComparison(odd);
-    for (int i = 0; i < ODD_STEPS; i++) {
-      RefsSide side = new RefsSide(odd, random.nextBoolean() ? refs : odd.peer());
-      String what = steps.nextOrByHand(side.values());
-      RefsParity.script(what).on(side);
-      comparison.compare("odd, " + settings + ": " + what, refs);
-      comparison.compare("odd in a request, " + settings + ": " + what, refs.forRequest());
-      comparisons++;
-    }
+    // Not for anything to happen: this is how long the threads have.
+    Threads.meanwhile(
+        tasks.size(), number -> tasks.get(number).run(), () -> TimeUnit.MILLISECONDS.sleep(millis));
   }
 
   /** So that the figures of a process that is killed count too. */
@@ -310,9 +233,7 @@ final class RefsSoakMain {
    * module's own, which are links to the files of its transactions, are left to its recovery.
    */
   static void deleteLocks(Path folder) throws IOException {
-    List<String> names = new ArrayList<>(SHARED);
-    names.add(ODD);
-    for (String name : names) {
+    for (String name : SHARED) {
       Path repository = folder.resolve(name + ".git");
       Set<Object> own = new HashSet<>();
       for (Path file : transactionFiles(repository)) {

@@ -148,6 +148,11 @@ final class RefsWriter {
     say.accept(what + " " + set.number() + " " + generation + " .");
   }
 
+  /** Whether the next move of a set deletes its only ref. */
+  boolean isSingleDeletion(RefSet set) {
+    return set.kind() == RefSet.Kind.SINGLE && next(set).isEmpty();
+  }
+
   private Map<String, ObjectId> next(RefSet set) {
     return set.at(generations.get(set) + 1, model.values());
   }
@@ -163,13 +168,6 @@ final class RefsWriter {
     Map<String, ObjectId> after = next(set);
     if (by == By.GIT) {
       return changeByGit(before, after);
-    }
-    if (by == By.JGIT && repository.isReftable()) {
-      // JGit 7.4 updates single refs of reftables without its own lock, and breaks what its other
-      // threads use: so it does one thing at a time here, like a process of one thread.
-      synchronized (repository.peerRepository()) {
-        return change(by, set, before, after);
-      }
     }
     return change(by, set, before, after);
   }
@@ -200,9 +198,6 @@ final class RefsWriter {
    * loose second; where it is packed in between JGit deletes nothing, and says that it did.
    */
   private boolean isOnDisk(String name) throws IOException {
-    if (repository.isReftable()) {
-      return databases.get(By.JGIT).exactRef(name) != null;
-    }
     Path packed = repository.folder().resolve("packed-refs");
     return Files.exists(repository.folder().resolve(name))
         || (Files.exists(packed) && Files.readString(packed).contains(" " + name + "\n"));

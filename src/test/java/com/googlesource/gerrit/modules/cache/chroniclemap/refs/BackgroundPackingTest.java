@@ -160,32 +160,4 @@ class BackgroundPackingTest {
     make(refs, 3 * MAX_LOOSE);
     assertThat(disk.tries).isEqualTo(1);
   }
-
-  /** As with native git: it has happened, and it is said so. */
-  @Test
-  void aRefWhoseLogCantBeDeletedIsDeleted() throws IOException {
-    open();
-    RefDisk brokenLogs =
-        TestRefs.disk(
-            (step, path) -> {
-              if (path.startsWith(file("logs"))) {
-                throw new IOException("as the test wants it");
-              }
-            });
-    RefDatabase refs = test.database(test.packedRefs(), brokenLogs, UpdateSettings.DEFAULT);
-    for (boolean isPacked : new boolean[] {false, true}) {
-      RefUpdate create = refs.newUpdate("refs/heads/logged", false);
-      create.setNewObjectId(test.commits().get(0));
-      create.setForceRefLog(true);
-      create.setRefLogMessage("made", false);
-      assertThat(create.update()).isEqualTo(RefUpdate.Result.NEW);
-      assertThat(Files.exists(file("logs/refs/heads/logged"))).isTrue();
-      if (isPacked) {
-        test.pack(refs);
-      }
-      assertThat(TestRefs.delete(refs, "refs/heads/logged")).isEqualTo(RefUpdate.Result.FORCED);
-      assertThat(refs.exactRef("refs/heads/logged")).isNull();
-      assertThat(test.peer().exactRef("refs/heads/logged")).isNull();
-    }
-  }
 }

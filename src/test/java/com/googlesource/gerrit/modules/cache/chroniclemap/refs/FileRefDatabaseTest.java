@@ -18,7 +18,6 @@ import static com.google.common.truth.Truth.assertThat;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Random;
@@ -26,7 +25,6 @@ import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.ObjectId;
-import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.RefUpdate;
 import org.junit.jupiter.api.AutoClose;
@@ -50,8 +48,7 @@ class FileRefDatabaseTest {
   @AutoClose private TestRefs testRefs;
 
   private FileRepository repository;
-  private FileRefDatabase database;
-  private RefDatabase refs;
+  private FileRefDatabase refs;
   private RefDirectory peer;
   private List<ObjectId> commits;
   private RandomSteps steps;
@@ -65,46 +62,31 @@ class FileRefDatabaseTest {
     RefObjects.insert(repository);
     steps = new RandomSteps(random);
     comparison = new RefsComparison(testRefs);
-    database = testRefs.database(failures);
-    refs = database;
+    refs = testRefs.database(failures);
   }
 
+  /** By itself, and in requests, of which each sees its own changes. */
   @ParameterizedTest
   @ValueSource(strings = {"always", "after_open", "never"})
   void answersAsJGitAfterEachOperation(String trust) throws Exception {
     open(trust);
     compare("at first");
     for (int step = 0; step < STEPS; step++) {
-      compare("step " + step + ": " + operate());
-    }
-    assertThat(failures.count.sum()).isEqualTo(0);
-  }
-
-  @ParameterizedTest
-  @ValueSource(strings = {"always", "after_open", "never"})
-  void aRequestSeesItsOwnChanges(String trust) throws Exception {
-    open(trust);
-    for (int step = 0; step < STEPS; step++) {
-      refs = database.forRequest();
-      List<Ref> before = refs.getRefs();
-      String done = operate();
+      RefDatabase request = refs.forRequest();
+      assertThat(request.getRefs()).isNotNull();
+      // Changes something, here, by JGit elsewhere, by native git or by hand.
+      RefDatabase by = List.of(refs, request, peer).get(random.nextInt(3));
+      RefsSide side = new RefsSide(testRefs, by);
+      String change = steps.nextOrByHand(side.values());
+      RefsParity.script(change).on(side);
+      String when = "step " + step + ": " + change + ", by " + by.getClass();
+      compare(when);
+      boolean isOwn =
+          by == request && change.matches("(update|delete|detach|unlink|link|rename|batch) .*");
       // A request that has begun sees what others do, or not.
-      assertThat(before).isNotNull();
-      if (!done.matches("ours: (update|delete|detach|unlink|link|pack|rename|batch) .*")) {
-        refs = database.forRequest();
-      }
-      compare("step " + step + ": " + done);
+      comparison.compare(when + ", in a request", isOwn ? request : refs.forRequest());
     }
     assertThat(failures.count.sum()).isEqualTo(0);
-  }
-
-  /** Changes something, here, by JGit elsewhere, by native git or by hand; says what. */
-  private String operate() throws Exception {
-    boolean byOurs = random.nextBoolean();
-    RefsSide side = new RefsSide(testRefs, byOurs ? refs : peer);
-    String step = steps.nextOrByHand(side.values());
-    RefsParity.script(step).on(side);
-    return (byOurs ? "ours: " : "JGit: ") + step;
   }
 
   private void compare(String after) {
@@ -112,31 +94,10 @@ class FileRefDatabaseTest {
   }
 
   @Test
-  void whatIsNotParsedIsAnsweredByJGit() throws Exception {
-    open(null);
-    Path file = repository.getDirectory().toPath().resolve("packed-refs");
-    Files.writeString(file, commits.get(0).name() + " refs/heads/a\nbroken\n");
-    compare("broken");
-    assertThat(RefsComparison.of(() -> refs.exactRef("refs/heads/a")).toString())
-        .contains("throws");
-    Files.writeString(
-        file,
-        commits.get(0).name() + " refs/heads/a\n" + commits.get(0).name() + " refs/heads/a\n");
-    compare("twice");
-    Files.writeString(file, commits.get(0).name() + " refs/heads/a\r\n");
-    compare("carriage return");
-    Files.writeString(file, commits.get(1).name() + " refs/heads/a\n");
-    compare("mended");
-    assertThat(refs.exactRef("refs/heads/a").getObjectId()).isEqualTo(commits.get(1));
-    assertThat(failures.count.sum()).isEqualTo(0);
-  }
-
-  @Test
   void aRefIsNeverMissingWhileItIsPacked() throws Exception {
     open(null);
-    RefUpdate create = peer.newUpdate("refs/heads/a", false);
-    create.setNewObjectId(commits.get(0));
-    create.update();
+    assertThat(TestRefs.update(peer, "refs/heads/a", commits.get(0)))
+        .isEqualTo(RefUpdate.Result.NEW);
     Threads.meanwhile(
         1,
         thread -> {
@@ -147,10 +108,8 @@ class FileRefDatabaseTest {
         () -> {
           for (int i = 0; i < 60; i++) {
             peer.pack(List.of("refs/heads/a"));
-            RefUpdate update = peer.newUpdate("refs/heads/a", false);
-            update.setForceUpdate(true);
-            update.setNewObjectId(commits.get(i % 5));
-            update.update();
+            assertThat(TestRefs.force(peer, "refs/heads/a", commits.get(i % 5)))
+                .isNotEqualTo(RefUpdate.Result.LOCK_FAILURE);
           }
         });
   }

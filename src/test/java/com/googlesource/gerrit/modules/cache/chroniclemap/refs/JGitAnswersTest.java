@@ -16,8 +16,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import static com.google.common.truth.Truth.assertThat;
 
+import com.google.common.base.Throwables;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedRefsText;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
@@ -25,30 +25,21 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSet
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.FileTime;
 import java.time.Instant;
 import java.util.List;
-import java.util.Random;
-import java.util.Set;
-import java.util.SortedMap;
-import java.util.TreeSet;
-import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.BatchRefUpdate;
-import org.eclipse.jgit.lib.Constants;
-import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
-import org.eclipse.jgit.lib.ObjectInserter;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.RefUpdate;
-import org.eclipse.jgit.revwalk.RevWalk;
 import org.eclipse.jgit.transport.ReceiveCommand;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** JGit answers where this package fails; a request reads little and misses nothing. */
@@ -56,38 +47,24 @@ class JGitAnswersTest {
   private static final String ID = "a".repeat(40);
 
   @TempDir Path folder;
-  @AutoClose private FileRepository repository;
-  private RefDirectory jgit;
-  private ListMemory memory;
+  @AutoClose private TestRefs test;
   private PackedRefsFile file;
   private FileRefDatabase own;
   private final JGitFallbacks failures = new JGitFallbacks();
 
   @BeforeEach
   void create() throws IOException {
-    repository = new FileRepository(folder.resolve("r.git").toFile());
-    repository.create(true);
+    test = TestRefs.create(folder.resolve("r.git"), null);
     open();
   }
 
-  private void open() throws IOException {
-    repository = new FileRepository(folder.resolve("r.git").toFile());
-    jgit = (RefDirectory) repository.getRefDatabase();
-    memory = new ListMemory(1 << 30);
-    file = TestRefs.packedRefs(folder.resolve("r.git"), memory);
-    own =
-        new FileRefDatabase(
-            repository, jgit, file, TestRefs.writes(file), UpdateSettings.DEFAULT, failures);
+  private void open() {
+    own = test.database(failures);
+    file = own.common.packedFile;
   }
 
   private void pack(String... names) throws IOException {
-    StringBuilder text = new StringBuilder(PackedRefsText.HEADER);
-    for (String name : names) {
-      text.append(ID).append(' ').append(name).append('\n');
-    }
-    Path next = folder.resolve("next");
-    Files.writeString(next, text);
-    Files.move(next, folder.resolve("r.git/packed-refs"), StandardCopyOption.ATOMIC_MOVE);
+    test.writePacked(ObjectId.fromString(ID), names);
   }
 
   private static List<String> names(RefDatabase refs) throws IOException {
@@ -106,29 +83,21 @@ class JGitAnswersTest {
     assertThat(failures.count.sum()).isEqualTo(expectedFailures);
   }
 
-  @Test
-  void aFaultIsJGitsAndCounted() throws Exception {
-    assertAnswersLikeJGit(
-        () -> {
-          throw new IllegalStateException("a fault of ours");
-        },
-        5);
+  static List<Throwable> faults() {
+    return List.of(
+        new IllegalStateException("a fault of ours"),
+        new OutOfMemoryError("Cannot reserve direct buffer memory"),
+        new IOException("of a file that only ours cannot read"));
   }
 
-  @Test
-  void noMemoryIsJGitsAndCounted() throws Exception {
+  @ParameterizedTest
+  @MethodSource("faults")
+  void aFaultIsJGitsAndCounted(Throwable fault) throws Exception {
     assertAnswersLikeJGit(
         () -> {
-          throw new OutOfMemoryError("Cannot reserve direct buffer memory");
-        },
-        5);
-  }
-
-  @Test
-  void aFileThatOnlyWeCannotReadIsJGitsAndCounted() throws Exception {
-    assertAnswersLikeJGit(
-        () -> {
-          throw new IOException("ours");
+          Throwables.throwIfInstanceOf(fault, IOException.class);
+          Throwables.throwIfUnchecked(fault);
+          throw new AssertionError(fault);
         },
         5);
   }
@@ -146,59 +115,23 @@ class JGitAnswersTest {
     assertThat(own.hasFastTipsWithSha1()).isTrue();
     // A name that is there twice is left to JGit.
     pack("refs/heads/a", "refs/heads/a");
-    assertThat(tips(own, ObjectId.fromString(ID))).hasSize(1);
+    assertThat(own.getTipsWithSha1(ObjectId.fromString(ID))).isNotEmpty();
     assertThat(own.hasFastTipsWithSha1()).isFalse();
   }
 
-  private static Set<String> tips(RefDatabase refs, ObjectId id) throws IOException {
-    Set<String> tips = new TreeSet<>();
-    refs.getTipsWithSha1(id).forEach(ref -> tips.add(ref.toString()));
-    return tips;
-  }
-
-  @Test
-  void tipsOfManyRefsAreThoseOfJGit() throws Exception {
-    Random random = new Random(5);
-    SortedMap<String, String> lines = PackedRefsText.gerrit(random, 5000);
-    Path next = folder.resolve("next");
-    for (int i = 0; i < 40; i++) {
-      List<String> names = List.copyOf(lines.keySet());
-      String some = names.get(random.nextInt(names.size()));
-      switch (i % 3) {
-        case 0 -> lines.put(some, ID + " " + some + "\n");
-        case 1 -> lines.remove(some);
-        default -> {
-          // The loose file hides the packed ref.
-          Path loose = folder.resolve("r.git").resolve(some);
-          Files.createDirectories(loose.getParent());
-          Files.writeString(loose, i % 2 == 0 ? ID : lines.get(names.get(i)).substring(0, 40));
-        }
-      }
-      Files.write(next, PackedRefsText.text(lines));
-      Files.move(next, folder.resolve("r.git/packed-refs"), StandardCopyOption.ATOMIC_MOVE);
-      assertThat(tips(own, ObjectId.fromString(ID))).isEqualTo(tips(jgit, ObjectId.fromString(ID)));
-      for (int asked = 0; asked < 5; asked++) {
-        String line = lines.get(names.get(random.nextInt(names.size())));
-        ObjectId id = line == null ? ObjectId.zeroId() : ObjectId.fromString(line.substring(0, 40));
-        assertThat(tips(own, id)).isEqualTo(tips(jgit, id));
-      }
-      assertThat(memory.idIndexBytes()).isGreaterThan(0L);
-    }
-    assertThat(failures.count.sum()).isEqualTo(0);
-  }
-
   private void trust(String trust) throws Exception {
-    repository.getConfig().setString("core", null, "trustStat", trust);
-    repository.getConfig().save();
+    test.close();
+    test = TestRefs.create(folder.resolve(trust + ".git"), trust);
     open();
   }
 
   /** Gerrit's own database of a request parses once for all updates of that; so does this one. */
   @Test
   void updatesByJGitInARequestShareOneOfItsSnapshots() throws Exception {
+    RefDirectory jgit = (RefDirectory) test.repository().getRefDatabase();
     FileRefDatabase byJGit =
         new FileRefDatabase(
-            repository,
+            test.repository(),
             jgit,
             file,
             TestRefs.writes(file),
@@ -208,23 +141,6 @@ class JGitAnswersTest {
     RefDatabase snapshot = jgit.createSnapshottingRefDirectory();
     assertThat(request.newBatchUpdate()).isInstanceOf(snapshot.newBatchUpdate().getClass());
     assertThat(byJGit.newBatchUpdate()).isNotInstanceOf(snapshot.newBatchUpdate().getClass());
-  }
-
-  /** Packing writes {@code packed-refs} and then deletes the loose file. */
-  @ParameterizedTest
-  @ValueSource(strings = {"always", "after_open", "never"})
-  void aRefThatIsPackedInTheMiddleOfARequestIsFound(String trust) throws Exception {
-    trust(trust);
-    pack("refs/heads/a");
-    Path loose = repository.getDirectory().toPath().resolve("refs/heads/b");
-    Files.createDirectories(loose.getParent());
-    Files.writeString(loose, ID + "\n");
-    RefDatabase request = own.forRequest();
-    assertThat(names(request)).containsExactly("refs/heads/a", "refs/heads/b");
-    pack("refs/heads/a", "refs/heads/b");
-    Files.delete(loose);
-    assertThat(request.exactRef("refs/heads/b")).isNotNull();
-    assertThat(names(request)).containsExactly("refs/heads/a", "refs/heads/b");
   }
 
   /** Makes the file's time one that no clock's precision puts in doubt, whatever it holds. */
@@ -274,10 +190,8 @@ class JGitAnswersTest {
     assertThat(request.newBatchUpdate()).isNotNull();
     assertThat(names(request)).containsExactly("refs/heads/d");
 
-    RefUpdate delete = request.newUpdate("refs/heads/d", false);
-    delete.setForceUpdate(true);
     // Its object is not there, so JGit has no word for it.
-    assertThat(delete.delete()).isEqualTo(RefUpdate.Result.NO_CHANGE);
+    assertThat(TestRefs.delete(request, "refs/heads/d")).isEqualTo(RefUpdate.Result.NO_CHANGE);
     assertThat(request.exactRef("refs/heads/d")).isNull();
     assertThat(names(request)).isEmpty();
     assertThat(failures.count.sum()).isEqualTo(0);
@@ -296,21 +210,6 @@ class JGitAnswersTest {
         assertThat(names(database)).containsExactly(name);
       }
     }
-  }
-
-  /** What was seen first is not what an update starts from. */
-  @Test
-  void anUpdateStartsFromWhatIsThere() throws Exception {
-    pack("refs/heads/a");
-    RefDatabase request = own.forRequest();
-    assertThat(request.exactRef("refs/heads/b")).isNull();
-    pack("refs/heads/a", "refs/heads/b");
-    RefUpdate update = request.newUpdate("refs/heads/b", false);
-    assertThat(update.getOldObjectId().name()).isEqualTo(ID);
-    update.setExpectedOldObjectId(ObjectId.zeroId());
-    update.setNewObjectId(ObjectId.fromString("b".repeat(40)));
-    update.setForceUpdate(true);
-    assertThat(update.update()).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
   }
 
   @Test
@@ -335,14 +234,8 @@ class JGitAnswersTest {
   @ValueSource(ints = {1, 2})
   void aRequestSeesItsBatchThatIsLeftToJGit(int size) throws Exception {
     trust("never");
-    ObjectId id;
-    try (ObjectInserter inserter = repository.newObjectInserter()) {
-      id = inserter.insert(Constants.OBJ_BLOB, new byte[] {1});
-      inserter.flush();
-    }
-    pack("refs/heads/a", "refs/heads/b", "refs/heads/b");
-    Files.writeString(
-        file.file.toPath(), Files.readString(file.file.toPath()).replace(ID, id.name()));
+    ObjectId id = test.id(0);
+    test.writePacked(id, "refs/heads/a", "refs/heads/b", "refs/heads/b");
     RefDatabase request = own.forRequest();
     BatchRefUpdate batch = request.newBatchUpdate().setAtomic(true);
     assertThat(request.exactRef("refs/heads/a")).isNotNull();
@@ -351,9 +244,7 @@ class JGitAnswersTest {
                 new ReceiveCommand(id, ObjectId.zeroId(), "refs/heads/a"),
                 new ReceiveCommand(ObjectId.zeroId(), id, "refs/heads/c"))
             .subList(0, size));
-    try (RevWalk walk = new RevWalk(repository)) {
-      batch.execute(walk, NullProgressMonitor.INSTANCE);
-    }
+    TestRefs.execute(test.repository(), batch);
     assertThat(batch.getCommands().get(0).getResult()).isEqualTo(ReceiveCommand.Result.OK);
     assertThat(own.exactRef("refs/heads/a")).isNull();
     assertThat(request.exactRef("refs/heads/a")).isNull();

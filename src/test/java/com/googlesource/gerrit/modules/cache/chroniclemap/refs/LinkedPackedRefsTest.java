@@ -26,7 +26,6 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.RefUpdate;
-import org.eclipse.jgit.transport.ReceiveCommand;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -93,16 +92,6 @@ class LinkedPackedRefsTest {
     assertThat(TestRefs.delete(refs, "refs/heads/d")).isEqualTo(RefUpdate.Result.FORCED);
     assertSame(refs);
     assertThat(Files.readString(target)).isEqualTo(before);
-  }
-
-  @Test
-  void batchesAreWrittenThroughTheLink() throws Exception {
-    RefDatabase refs = test.database(new RefDisk(), 0, 1000);
-    ReceiveCommand a = test.command(A, null, 0);
-    ReceiveCommand b = test.command("refs/heads/b", null, 0);
-    assertThat(TestRefs.batch(test.repository(), refs, a, b)).isTrue();
-    assertSame(refs, A, "refs/heads/b");
-    assertThat(Files.readString(target)).contains(A);
   }
 
   /** Both lock what the link leads to. */

@@ -113,10 +113,7 @@ class LongNamesTest {
   private static void update(TestRefs refs, RefDatabase database, String name, ObjectId id)
       throws IOException {
     try {
-      RefUpdate update = database.newUpdate(name, false);
-      update.setNewObjectId(id);
-      update.setForceUpdate(true);
-      assertThat(update.update()).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
+      assertThat(TestRefs.force(database, name, id)).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
     } catch (IOException e) {
       assertRefused(e);
     }

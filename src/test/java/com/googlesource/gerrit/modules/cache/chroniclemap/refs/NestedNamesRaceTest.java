@@ -43,7 +43,7 @@ import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.transport.ReceiveCommand;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -74,7 +74,7 @@ class NestedNamesRaceTest {
 
   @TempDir Path folder;
 
-  private TestRefs test;
+  @AutoClose private TestRefs test;
 
   /** How a ref is made. */
   private enum Way {
@@ -206,15 +206,6 @@ class NestedNamesRaceTest {
     test.hook(HOOK);
   }
 
-  @AfterEach
-  void close() {
-    test.close();
-  }
-
-  private Path goOn() {
-    return test.folder().resolve("go-on");
-  }
-
   @ParameterizedTest
   @MethodSource("cases")
   void oneOfTwoIsMade(Case c) throws Exception {
@@ -254,7 +245,7 @@ class NestedNamesRaceTest {
       Writer ours = new Writer(new RefDisk());
       ours.pack();
       ours.close();
-      Files.writeString(goOn(), "");
+      test.letGoOn();
       while (said.readLine() != null) {}
     } finally {
       git.descendants().forEach(ProcessHandle::destroyForcibly);
@@ -264,11 +255,7 @@ class NestedNamesRaceTest {
 
   /** Has git make a ref, which waits when it is prepared. */
   private Process git(String name) throws IOException {
-    return new ProcessBuilder(
-            "git", "-c", "core.hooksPath=waiting", "update-ref", name, test.commits().get(0).name())
-        .directory(test.folder().toFile())
-        .redirectErrorStream(true)
-        .start();
+    return test.gitWithHook("update-ref", name, test.id(0).name());
   }
 
   /** Git has locked its ref and looked for others by then, and goes on when ours is over. */
@@ -287,7 +274,7 @@ class NestedNamesRaceTest {
         disk.goesOn.countDown();
         made.get();
         if (prepared) {
-          Files.writeString(goOn(), "");
+          test.letGoOn();
         }
         while (said.readLine() != null) {}
       } finally {
@@ -305,10 +292,7 @@ class NestedNamesRaceTest {
   }
 
   private RefUpdate.Result make(String name, RefDisk disk) throws IOException {
-    RefUpdate update =
-        test.database(test.packedRefs(), disk, UpdateSettings.DEFAULT).newUpdate(name, false);
-    update.setNewObjectId(test.commits().get(0));
-    return update.update();
+    return TestRefs.update(test.database(disk, 1000, 0), name, test.id(0));
   }
 
   /** If it were looked for after the last of many attempts, it could be deleted by then. */
@@ -317,14 +301,12 @@ class NestedNamesRaceTest {
     Files.writeString(test.folder().resolve(PARENT), test.commits().get(0).name() + "\n");
     AtomicInteger attempts = new AtomicInteger();
     RefDisk disk =
-        new RefDisk() {
-          @Override
-          protected void about(String what, Path file) {
-            if (what.equals("make folders") && file.endsWith(PARENT)) {
-              attempts.incrementAndGet();
-            }
-          }
-        };
+        TestRefs.disk(
+            (what, file) -> {
+              if (what.equals("make folders") && file.endsWith(PARENT)) {
+                attempts.incrementAndGet();
+              }
+            });
     assertThat(make(CHILD, disk)).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
     assertThat(attempts.get()).isEqualTo(1);
   }
@@ -334,17 +316,15 @@ class NestedNamesRaceTest {
   void theLockBelowOfOneThatIsRefusedRefuses() throws Exception {
     Path place = test.folder().resolve(PARENT);
     RefDisk disk =
-        new RefDisk() {
-          @Override
-          protected void about(String what, Path file) throws IOException {
-            if (what.equals("rename") && file.equals(place) && !Files.exists(place)) {
-              Files.createDirectory(place);
-              Files.createFile(place.resolve("y.lock"));
-            } else if (what.equals("link") && file.endsWith("packed-refs.lock")) {
-              MoreFiles.deleteRecursively(place, RecursiveDeleteOption.ALLOW_INSECURE);
-            }
-          }
-        };
+        TestRefs.disk(
+            (what, file) -> {
+              if (what.equals("rename") && file.equals(place) && !Files.exists(place)) {
+                Files.createDirectory(place);
+                Files.createFile(place.resolve("y.lock"));
+              } else if (what.equals("link") && file.endsWith("packed-refs.lock")) {
+                MoreFiles.deleteRecursively(place, RecursiveDeleteOption.ALLOW_INSECURE);
+              }
+            });
     assertThat(make(PARENT, disk)).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
     assertThat(Files.exists(place)).isFalse();
   }

@@ -16,8 +16,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import static com.google.common.truth.Truth.assertThat;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.A;
-import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.B;
-import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.C;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.MISSING;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects.TAG;
 
@@ -27,9 +25,7 @@ import java.util.List;
 import org.eclipse.jgit.api.PackRefsCommand;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.EmptyProgressMonitor;
-import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
-import org.eclipse.jgit.lib.RefUpdate;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -247,56 +243,5 @@ class PackingContractTest extends RefsParity {
           script("update a A; update b A").on(side);
           packAfter(side, "git pack-refs --all; git update-ref refs/heads/a B");
         });
-  }
-
-  /** Two at a time: JGit may refuse one for the lock; no ref is lost by either. */
-  @Test
-  void twoPackAtATime() throws Exception {
-    openBare();
-    for (RefsSide side : new RefsSide[] {ours(), jgit()}) {
-      for (int i = 0; i < 20; i++) {
-        RefUpdate update = side.newUpdate("refs/heads/" + i, false, i % 2 == 0 ? A : B);
-        assertThat(update.update()).isEqualTo(RefUpdate.Result.NEW);
-      }
-      Threads.together(2, thread -> side.pack(true));
-      for (int i = 0; i < 20; i++) {
-        assertThat(side.isPacked("refs/heads/" + i)).isTrue();
-        assertThat(side.isLoose("refs/heads/" + i)).isFalse();
-      }
-    }
-    compareState("at the end");
-  }
-
-  /** While one updates a ref over and over and another packs, each update is told and kept. */
-  @Test
-  void updatesGoOnWhileItPacks() throws Exception {
-    openBare();
-    ObjectId[] values = {A, B, C};
-    for (RefsSide side : new RefsSide[] {ours(), jgit()}) {
-      Threads.meanwhile(
-          1,
-          thread -> side.pack(true),
-          () -> {
-            ObjectId expected = ObjectId.zeroId();
-            for (int i = 0; i < 30; i++) {
-              RefUpdate.Result result;
-              do {
-                RefUpdate update = side.newUpdate(NAME, false, values[i % 3]);
-                update.setExpectedOldObjectId(expected);
-                update.setForceUpdate(true);
-                result = update.update();
-                // Packing may hold the lock for a moment; the value is as it was then.
-              } while (result == RefUpdate.Result.LOCK_FAILURE
-                  && (expected.equals(ObjectId.zeroId())
-                      || side.refs().exactRef(NAME).getObjectId().equals(expected)));
-              assertThat(result).isAnyOf(RefUpdate.Result.NEW, RefUpdate.Result.FORCED);
-              expected = values[i % 3];
-            }
-          });
-      // Whether the last value was packed in time is by chance.
-      side.pack(true);
-      assertThat(side.values()).containsExactly(NAME, values[29 % 3]);
-    }
-    compareState("at the end");
   }
 }

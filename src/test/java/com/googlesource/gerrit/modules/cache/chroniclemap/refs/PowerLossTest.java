@@ -34,8 +34,6 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.Stream;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.RefDatabase;
-import org.eclipse.jgit.lib.RefUpdate;
-import org.eclipse.jgit.transport.ReceiveCommand;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -54,13 +52,6 @@ import org.junit.jupiter.api.io.TempDir;
  */
 @Timeout(600)
 class PowerLossTest {
-  private static final String A = "refs/heads/a";
-  private static final String B = "refs/heads/b";
-  private static final String C = "refs/heads/c";
-  private static final String PACKED = "refs/heads/packed";
-  private static final String CHANGE = "refs/changes/01/1/1";
-  private static final String META = "refs/changes/01/1/meta";
-
   private static final int MIXTURES = Integer.getInteger("refs.power", 2);
   private static final long SEED = Long.getLong("refs.power.seed", 1);
 
@@ -86,7 +77,8 @@ class PowerLossTest {
     test = TestRefs.create(folder.resolve("a.git"), null);
     test.repository().getConfig().setBoolean("core", null, "fsyncRefFiles", durable);
     test.repository().getConfig().save();
-    test.writePacked(test.id(0), PACKED);
+    RefObjects.insert(test.repository());
+    test.writePacked(RefObjects.A, "refs/heads/packed");
     disk = new UnsyncedDisk(test.folder(), step -> lose(step, false));
     refs = test.database(disk, maxLooseBatch, 0);
   }
@@ -231,23 +223,9 @@ class PowerLossTest {
     return contents;
   }
 
-  private void batch(ReceiveCommand... commands) throws IOException {
-    var unused = TestRefs.batch(test.repository(), refs, commands);
-    for (ReceiveCommand command : commands) {
-      assertThat(command.getResult()).isEqualTo(ReceiveCommand.Result.OK);
-    }
-  }
-
-  private void update(String name, Integer from, Integer to) throws IOException {
-    RefUpdate update = refs.newUpdate(name, false);
-    update.setForceUpdate(true);
-    update.setExpectedOldObjectId(test.id(from));
-    if (to == null) {
-      assertThat(update.delete()).isEqualTo(RefUpdate.Result.FORCED);
-      return;
-    }
-    update.setNewObjectId(test.id(to));
-    assertThat(update.update()).isAnyOf(RefUpdate.Result.NEW, RefUpdate.Result.FORCED);
+  /** A change in words that is made, and told so. */
+  private Change of(String steps) {
+    return () -> assertThat(new RefsSide(test, refs).isDone(RefsParity.script(steps))).isTrue();
   }
 
   private interface Changes {
@@ -255,28 +233,23 @@ class PowerLossTest {
   }
 
   private void makeChanges(Changes changes) throws Exception {
-    changes.change("batch", () -> batch(test.command(A, null, 2), test.command(B, null, 2)));
-    changes.change("update", () -> update(A, 2, 3));
-    changes.change("batch again", () -> batch(test.command(A, 3, 1), test.command(B, 2, 1)));
-    changes.change("batch once more", () -> batch(test.command(A, 1, 2), test.command(B, 1, 3)));
-    changes.change("update again", () -> update(B, 3, 4));
-    changes.change("create", () -> update(C, null, 4));
-    changes.change(
-        "new folders", () -> batch(test.command(CHANGE, null, 1), test.command(META, null, 2)));
-    changes.change(
-        "all kinds",
-        () ->
-            batch(
-                test.command(A, 2, 1),
-                test.command(B, 4, null),
-                test.command(C, 4, 0),
-                test.command(PACKED, 0, null)));
-    changes.change("update after a deletion", () -> update(A, 1, 3));
-    changes.change("create what was deleted", () -> update(B, null, 3));
-    changes.change("pack", () -> test.pack(refs));
-    changes.change("delete a packed ref", () -> update(C, 0, null));
-    changes.change(
-        "batch of packed ones", () -> batch(test.command(A, 3, 4), test.command(B, 3, 4)));
+    for (String steps :
+        List.of(
+            "batch: a 0>C, b 0>C",
+            "force a D expect C",
+            "batch force: a D>B, b C>B",
+            "batch force: a B>C, b B>D",
+            "force b A expect D",
+            "update c A expect 0",
+            "batch: refs/changes/01/1/1 0>B, refs/changes/01/1/meta 0>C", // in new folders
+            "batch force: a C>B, b A>0, c A>D, packed A>0", // all kinds
+            "force a D expect B",
+            "update b D expect 0", // which was deleted
+            "pack",
+            "delete c expect D",
+            "batch force: a D>A, b D>A")) {
+      changes.change(steps, of(steps));
+    }
   }
 
   @Test
@@ -290,10 +263,10 @@ class PowerLossTest {
   void aRewriteThatIsAcknowledgedIsThere() throws Exception {
     maxLooseBatch = 0;
     make(true);
-    change("create a", () -> update(A, null, 2));
-    change("create b", () -> update(B, null, 2));
-    change("batch", () -> batch(test.command(A, 2, 3), test.command(B, 2, 3)));
-    change("delete", () -> batch(test.command(A, 3, null), test.command(B, 3, null)));
+    for (String steps :
+        List.of("update a C", "update b C", "batch force: a C>D, b C>D", "batch: a D>0, b D>0")) {
+      change(steps, of(steps));
+    }
   }
 
   /** What was decided and not synced must not be put over what came after it. */
@@ -307,24 +280,20 @@ class PowerLossTest {
   @Test
   void aBatchWhoseSyncFailsIsAllOldOrAllNew() throws Exception {
     make(true);
-    change("before", () -> batch(test.command(A, null, 2), test.command(B, null, 2)));
+    change("before", of("batch: a 0>C, b 0>C"));
     for (String broken : List.of(".1", "cache-chroniclemap", "heads")) {
       Map<String, String> failed = TestRefs.values(refs);
-      failed.put(A, test.id(3).name());
-      failed.put(B, test.id(3).name());
+      failed.put("refs/heads/a", RefObjects.D.name());
+      failed.put("refs/heads/b", RefObjects.D.name());
       change(
           broken + " can't be synced",
           failed,
           () -> {
             disk.broken = broken;
-            try {
-              batch(test.command(A, 2, 3), test.command(B, 2, 3));
-              throw new AssertionError("done all the same");
-            } catch (IOException e) {
-              assertThat(e).hasMessageThat().contains("broken");
-            } finally {
-              disk.broken = "none";
-            }
+            assertThat(
+                    new RefsSide(test, refs).isDone(RefsParity.script("batch force: a C>D, b C>D")))
+                .isFalse();
+            disk.broken = "none";
           });
     }
   }

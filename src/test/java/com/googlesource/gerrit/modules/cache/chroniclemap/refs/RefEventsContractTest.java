@@ -162,28 +162,6 @@ class RefEventsContractTest extends RefsParity {
         });
   }
 
-  /** A listener may read the refs without an end to it. */
-  @Test
-  void toAListenerThatReads() throws Exception {
-    both(
-        side -> {
-          side.loose(ONE, A);
-          AtomicInteger told = new AtomicInteger();
-          side.repository()
-              .getListenerList()
-              .addRefsChangedListener(
-                  (RefsChangedEvent event) -> {
-                    told.incrementAndGet();
-                    side.attempt("listener reads", () -> side.refs().getRefs().size());
-                  });
-          side.see("read", side.refs().getRefs().size());
-          side.update(ONE, B);
-          side.update(TWO, B);
-          side.delete(ONE);
-          side.see("told", told.get());
-        });
-  }
-
   /** And it sees what it is told of. */
   @Test
   void afterItIsWritten() throws Exception {

@@ -26,14 +26,11 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSet
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
-import org.eclipse.jgit.lib.RefUpdate;
-import org.eclipse.jgit.transport.ReceiveCommand;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -43,92 +40,64 @@ import org.junit.jupiter.params.provider.MethodSource;
  * each of them: refs are all old or all new, and nothing is left.
  */
 class RefStepsTest {
-  private static final String LOOSE = "refs/heads/loose";
-  private static final String LOOSE2 = "refs/heads/loose2";
-  private static final String PACKED = "refs/heads/packed";
-  private static final String PACKED2 = "refs/heads/packed2";
+  private static final List<String> LOOSE = List.of("refs/heads/loose", "refs/heads/loose2");
+  private static final List<String> PACKED = List.of("refs/heads/packed", "refs/heads/packed2");
+
+  /** It has the value B, and A in packed-refs. All others have A. */
   private static final String BOTH = "refs/heads/both";
-  private static final String NEW = "refs/changes/01/1/1";
-  private static final String NEW2 = "refs/changes/01/1/meta";
+
+  private static final List<RefsScript> CHANGES =
+      RefsScript.of(
+          """
+          create
+            update refs/changes/01/1/1 B expect 0
+          update a loose ref
+            force loose B expect A
+          update a packed ref
+            force packed B expect A
+          delete a loose ref
+            delete loose expect A
+          delete a packed ref
+            delete packed expect A
+          delete a ref that is both
+            delete both expect B
+          create two
+            batch: refs/changes/01/1/1 0>D, refs/changes/01/1/meta 0>D
+          update loose and packed ones
+            batch force: loose A>C, packed A>C, both B>C
+          delete loose ones
+            batch: loose A>0, loose2 A>0
+          delete packed ones
+            batch: packed A>0, packed2 A>0
+          delete all kinds
+            batch: loose A>0, packed A>0, both B>0
+          all kinds in one
+            batch force: refs/changes/01/1/1 0>D, loose A>D, loose2 A>0, packed A>D, packed2 A>0,
+            both B>0
+          a folder in the place of a ref
+            batch: loose A>0, loose/below 0>D
+          pack
+            pack
+          """);
 
   @TempDir(factory = InMemory.class)
   Path folder;
 
-  /** A change, and the refs after it by the number of their commits; null for none. */
-  private record Case(String name, int maxLooseBatch, Change change) {
+  /** A change; batches are made as loose refs, and by a rewrite of packed-refs. */
+  private record Case(RefsScript change, int maxLooseBatch) {
     @Override
     public String toString() {
-      return name + (maxLooseBatch == 0 ? ", by rewrite" : "");
+      return change + (maxLooseBatch == 0 ? ", by rewrite" : "");
     }
-  }
-
-  @FunctionalInterface
-  private interface Change {
-    /** Returns whether it was told that all of it has happened. */
-    boolean in(Repository repository) throws IOException;
   }
 
   static Stream<Case> cases() {
-    List<Case> cases = new ArrayList<>();
-    add(cases, "create", r -> r.update(NEW, null, 1));
-    add(cases, "update of a loose ref", r -> r.update(LOOSE, 0, 1));
-    add(cases, "update of a packed ref", r -> r.update(PACKED, 0, 1));
-    add(cases, "delete a loose ref", r -> r.update(LOOSE, 0, null));
-    add(cases, "delete a packed ref", r -> r.update(PACKED, 0, null));
-    add(cases, "delete a ref that is both", r -> r.update(BOTH, 1, null));
-    for (int maxLooseBatch : new int[] {1000, 0}) {
-      batch(cases, maxLooseBatch, "create two", null, NEW, NEW2);
-      batch(cases, maxLooseBatch, "update loose and packed", 2, LOOSE, PACKED, BOTH);
-      batch(cases, maxLooseBatch, "delete loose", -1, LOOSE, LOOSE2);
-      batch(cases, maxLooseBatch, "delete packed", -1, PACKED, PACKED2);
-      batch(cases, maxLooseBatch, "delete all kinds", -1, LOOSE, PACKED, BOTH);
-      cases.add(
-          new Case(
-              "all kinds in one",
-              maxLooseBatch,
-              r ->
-                  r.batch(
-                      r.command(NEW, null, 3),
-                      r.command(LOOSE, 0, 3),
-                      r.command(LOOSE2, 0, null),
-                      r.command(PACKED, 0, 3),
-                      r.command(PACKED2, 0, null),
-                      r.command(BOTH, 1, null))));
-    }
-    cases.add(
-        new Case(
-            "a folder in the place of a ref",
-            1000,
-            r -> r.batch(r.command(LOOSE, 0, null), r.command(LOOSE + "/below", null, 3))));
-    add(
-        cases,
-        "pack",
-        r -> {
-          r.test.pack(r.refs);
-          return true;
-        });
-    return cases.stream();
-  }
-
-  private static void add(List<Case> cases, String name, Change change) {
-    cases.add(new Case(name, 1000, change));
-  }
-
-  private static void batch(
-      List<Case> cases, int maxLooseBatch, String name, Integer to, String... names) {
-    cases.add(
-        new Case(
-            "batch: " + name,
-            maxLooseBatch,
-            r ->
-                r.batch(
-                    Arrays.stream(names)
-                        .map(
-                            n ->
-                                to == null
-                                    ? r.command(n, null, 3)
-                                    : r.command(n, n.equals(BOTH) ? 1 : 0, to < 0 ? null : to))
-                        .toArray(ReceiveCommand[]::new))));
+    return CHANGES.stream()
+        .flatMap(
+            change ->
+                IntStream.of(1000, 0)
+                    .filter(most -> most > 0 || change.steps().trim().startsWith("batch"))
+                    .mapToObj(most -> new Case(change, most)));
   }
 
   /** A repository with refs of all kinds, as one process sees it. */
@@ -151,26 +120,9 @@ class RefStepsTest {
       writes.close();
     }
 
-    ReceiveCommand command(String name, Integer from, Integer to) {
-      return test.command(name, from, to);
-    }
-
-    boolean batch(ReceiveCommand... commands) throws IOException {
-      return TestRefs.batch(test.repository(), refs, commands);
-    }
-
-    boolean update(String name, Integer from, Integer to) throws IOException {
-      RefUpdate update = refs.newUpdate(name, false);
-      update.setForceUpdate(true);
-      update.setExpectedOldObjectId(test.id(from));
-      RefUpdate.Result result;
-      if (to == null) {
-        result = update.delete();
-      } else {
-        update.setNewObjectId(test.id(to));
-        result = update.update();
-      }
-      return result == RefUpdate.Result.NEW || result == RefUpdate.Result.FORCED;
+    /** Returns whether the caller is told that the change has happened. */
+    boolean does(Case of) throws Exception {
+      return new RefsSide(test, refs).isDone(of.change);
     }
 
     Map<String, String> values() throws IOException {
@@ -203,10 +155,11 @@ class RefStepsTest {
       test.repository().getConfig().setBoolean("core", null, "fsyncRefFiles", durable);
       test.repository().getConfig().save();
     }
-    test.writePacked(test.id(0), BOTH, PACKED, PACKED2);
-    for (String name : List.of(BOTH, LOOSE, LOOSE2)) {
-      Files.writeString(
-          test.folder().resolve(name), test.commits().get(name.equals(BOTH) ? 1 : 0).name() + "\n");
+    RefObjects.insert(test.repository());
+    test.writePacked(RefObjects.A, BOTH, PACKED.get(0), PACKED.get(1));
+    Files.writeString(test.folder().resolve(BOTH), RefObjects.B.name() + "\n");
+    for (String name : LOOSE) {
+      Files.writeString(test.folder().resolve(name), RefObjects.A.name() + "\n");
     }
     return test;
   }
@@ -218,7 +171,7 @@ class RefStepsTest {
     BrokenDisk disk = BrokenDisk.failingAt(0);
     try (Repository whole = new Repository(makeRepository(durable), disk, of.maxLooseBatch)) {
       before = whole.values();
-      assertThat(of.change.in(whole)).isTrue();
+      assertThat(whole.does(of)).isTrue();
       after = whole.values();
       int steps = disk.steps();
       whole.closeJournals();
@@ -237,7 +190,7 @@ class RefStepsTest {
         BrokenDisk disk = BrokenDisk.failingAt(step);
         try (Repository repository =
             new Repository(makeRepository(durable), disk, of.maxLooseBatch)) {
-          boolean done = run(of, repository);
+          boolean done = repository.does(of);
           String what = "step " + step + ", " + disk.failed();
           assertSame(done, what, repository);
           repository.closeJournals();
@@ -258,7 +211,7 @@ class RefStepsTest {
         BrokenDisk disk = BrokenDisk.killedAt(step);
         TestRefs test = makeRepository(durable);
         try (Repository killed = new Repository(test, disk, of.maxLooseBatch)) {
-          boolean acknowledged = run(of, killed);
+          boolean acknowledged = killed.does(of);
           String what = "killed at step " + step + ", " + disk.failed();
           // The system would let its locks go; this disk does nothing any more but that.
           killed.closeJournals();
@@ -271,15 +224,6 @@ class RefStepsTest {
           }
         }
       }
-    }
-  }
-
-  /** Returns whether the caller is told that the change has happened. */
-  private static boolean run(Case of, Repository repository) {
-    try {
-      return of.change.in(repository);
-    } catch (IOException e) {
-      return false;
     }
   }
 

@@ -15,10 +15,8 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import static com.google.common.truth.Truth.assertThat;
-import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import com.google.common.base.Splitter;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -31,103 +29,17 @@ import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * What prefixes of all shapes are answered with, by JGit's RefDirectory and by ours. The former
- * does not look for loose refs where the older question is about a prefix that is not a folder; it
- * has those that it has seen before, so it is asked as if it had just been opened.
+ * Prefixes in all orders of names, and such as are no prefixes; see {@link RefsComparison}, too.
  */
 class RefsByPrefixTest {
-  private static final List<String> PREFIXES =
-      List.of(
-          "",
-          "/",
-          "r",
-          "refs",
-          "refs/",
-          "refs/h",
-          "refs/heads",
-          "refs/heads/",
-          "refs/heads/a",
-          "refs/heads/a/",
-          "refs/heads/b",
-          "refs/heads/b/",
-          "refs/heads/none",
-          "refs/tags/",
-          "HEAD",
-          "HEAD/",
-          "H",
-          "foo",
-          "foo/",
-          "foo/b");
-
   @TempDir Path folder;
-
-  private static final String MAP = "map ";
-  private static final String LIST = "list ";
-
-  @SuppressWarnings("deprecation")
-  private static String answer(RefDatabase refs, String question, String prefix)
-      throws IOException {
-    try {
-      return (question.equals(MAP) ? refs.getRefs(prefix) : refs.getRefsByPrefix(prefix))
-          .toString();
-    } catch (ArrayIndexOutOfBoundsException e) {
-      // The map of JGit can't be asked for a prefix that is the name of a ref.
-      return "out of bounds";
-    }
-  }
-
-  private void compare(TestRefs repository) throws IOException {
-    JGitFallbacks failures = new JGitFallbacks();
-    RefDatabase ours = repository.database(failures);
-    // Twice: with what was remembered of the first time.
-    for (int i = 0; i < 2; i++) {
-      for (String prefix : PREFIXES) {
-        for (String question : List.of(MAP, LIST)) {
-          repository.peer().refresh();
-          assertWithMessage("%s%s", question, prefix)
-              .that(answer(ours, question, prefix))
-              .isEqualTo(answer(repository.peer(), question, prefix));
-        }
-      }
-    }
-    assertThat(failures.count.sum()).isEqualTo(0);
-  }
 
   private static void loose(TestRefs repository, String name, int commit) throws IOException {
     Path file = repository.folder().resolve(name);
     Files.createDirectories(file.getParent());
     Files.writeString(file, repository.commits().get(commit).name() + "\n");
-  }
-
-  /** Names of packed refs, and of loose ones with an equals sign where they are symbolic. */
-  @ParameterizedTest
-  @CsvSource({
-    "'', ''",
-    "'', refs/heads/a refs/heads/b/c refs/heads/master",
-    "HEADS foo/bar refs/heads/a refs/heads/ab refs/heads/b/c, ''",
-    "foo/bar refs/heads/ab refs/heads/b/c refs/heads/master, "
-        + "refs/heads/a refs/heads/b/c refs/heads/s=refs/heads/ab",
-  })
-  void answersAreThoseOfJGit(String packed, String loose) throws Exception {
-    Splitter words = Splitter.on(' ').omitEmptyStrings();
-    try (TestRefs repository = TestRefs.create(folder.resolve("r.git"), null)) {
-      if (!packed.isEmpty()) {
-        repository.writePacked(
-            repository.id(0), words.splitToStream(packed).toArray(String[]::new));
-      }
-      for (String name : words.split(loose)) {
-        List<String> link = Splitter.on('=').splitToList(name);
-        loose(repository, link.get(0), 1);
-        if (link.size() > 1) {
-          Files.writeString(repository.folder().resolve(link.get(0)), "ref: " + link.get(1) + "\n");
-        }
-      }
-      compare(repository);
-    }
   }
 
   /** In the order of git, which isn't JGit's, with loose refs among them and over them. */

@@ -28,6 +28,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
 
@@ -60,7 +61,11 @@ public final class RefsComparison {
 
   private static final String[] PREFIXES = {
     "",
+    "/",
+    "r",
     "refs/",
+    "refs/h",
+    "refs/heads",
     "refs/heads/",
     "refs/heads/a",
     "refs/heads/a/",
@@ -71,6 +76,7 @@ public final class RefsComparison {
     "refs",
     "HE",
     "HEAD",
+    "HEAD/",
     "main",
     "nothing/",
     "refs/heads/\ud83d\ude00",
@@ -188,8 +194,11 @@ public final class RefsComparison {
     same(after, refs, RefDatabase::hasRefs);
     same(after, refs, RefDatabase::getAdditionalRefs);
     // Both find loose tags by what they have peeled before: all of them, above.
-    same(after, refs, of -> of.getTipsWithSha1(repository.commits().get(0)));
-    same(after, refs, of -> of.getTipsWithSha1(repository.tags().get(0)));
+    for (ObjectId id :
+        List.of(
+            repository.commits().get(0), repository.tags().get(0), RefObjects.A, RefObjects.TAG)) {
+      same(after, refs, of -> of.getTipsWithSha1(id));
+    }
   }
 
   private void same(String when, RefDatabase refs, Question question) {

@@ -86,6 +86,14 @@ final class RefsSide {
     return taken;
   }
 
+  /** Does something; returns whether whoever did it was told that all of it has happened. */
+  boolean isDone(RefsParity.Scenario scenario) throws Exception {
+    takeSeen();
+    scenario.on(this);
+    return takeSeen().stream()
+        .noneMatch(line -> line.matches("(?s).*: (throws |LOCK_FAILURE|REJECTED|NOT_ATTEMPTED).*"));
+  }
+
   void see(String what, @Nullable Object answer) {
     seen.add(what + ": " + withoutFolder(String.valueOf(answer)));
   }

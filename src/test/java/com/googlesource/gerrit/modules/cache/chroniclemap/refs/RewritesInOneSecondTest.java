@@ -116,20 +116,6 @@ class RewritesInOneSecondTest {
     }
   }
 
-  @Test
-  void noFileHasTheInodeOfOneThatItReplacedInTheSameSecond() throws Exception {
-    test.writePacked(test.id(0), name(0));
-    for (int attempt = 0; attempt < 3; attempt++) {
-      awaitSecond();
-      rewriteLast();
-      Seen first = seen();
-      for (int i = 0; i < REWRITES && seen().isOfSecond(first); i++) {
-        rewriteLast();
-        assertThat(seen()).isNotEqualTo(first);
-      }
-    }
-  }
-
   /** No file of this process in one second has the time of another one, whoever writes between. */
   @Test
   void filesOfOneSecondHaveTimesOfTheirOwnAlsoBesideAnotherWriter() throws Exception {

@@ -17,18 +17,14 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 import static com.google.common.truth.Truth.assertThat;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedRefsText;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
-import org.eclipse.jgit.internal.storage.file.FileRepository;
-import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.CoreConfig.TrustStat;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
@@ -50,22 +46,16 @@ class SymbolicRefsTest {
   Path folder;
 
   private Path git;
-  @AutoClose private FileRepository repository;
-  private RefDirectory jgit;
+  @AutoClose private TestRefs test;
   private FileRefDatabase own;
   private final JGitFallbacks failures = new JGitFallbacks();
 
   @BeforeEach
   void create() throws IOException {
     git = folder.resolve("r.git");
-    repository = new FileRepository(git.toFile());
-    repository.create(true);
+    test = TestRefs.create(git, null);
     Files.writeString(git.resolve("HEAD"), "ref: " + MASTER + "\n");
-    jgit = (RefDirectory) repository.getRefDatabase();
-    PackedRefsFile packed = TestRefs.packedRefs(git);
-    own =
-        new FileRefDatabase(
-            repository, jgit, packed, TestRefs.writes(packed), UpdateSettings.DEFAULT, failures);
+    own = test.database(failures);
   }
 
   private void pack(String id) throws IOException {
@@ -104,31 +94,15 @@ class SymbolicRefsTest {
   }
 
   @Test
-  void headLeadsToTheNewValueWhileItIsPacked() throws Exception {
+  void eachAnswerIsOfOneStateWhileATargetIsPacked() throws Exception {
     assertThat(id(whilePacked().exactRef("HEAD"))).isEqualTo(NEW);
-  }
-
-  @Test
-  void soItDoesAmongOthers() throws Exception {
-    Map<String, Ref> refs = whilePacked().exactRef("HEAD", MASTER);
-    assertThat(id(refs.get("HEAD"))).isEqualTo(NEW);
-    assertThat(id(refs.get(MASTER))).isEqualTo(NEW);
-  }
-
-  @Test
-  void soItDoesAsTheFirst() throws Exception {
+    Map<String, Ref> both = whilePacked().exactRef("HEAD", MASTER);
+    assertThat(id(both.get("HEAD"))).isEqualTo(NEW);
+    assertThat(id(both.get(MASTER))).isEqualTo(NEW);
     assertThat(id(whilePacked().firstExactRef("refs/heads/none", "HEAD"))).isEqualTo(NEW);
-  }
-
-  @Test
-  void theRefsOfOneAnswerAreOfOneState() throws Exception {
-    List<Ref> refs = whilePacked().getRefs();
-    assertThat(refs.stream().map(Ref::getName).toList()).containsExactly("HEAD", MASTER).inOrder();
-    assertThat(refs.stream().map(SymbolicRefsTest::id).toList()).containsExactly(NEW, NEW);
-  }
-
-  @Test
-  void theTipsOfOneAnswerAreOfOneState() throws Exception {
+    List<Ref> all = whilePacked().getRefs();
+    assertThat(all.stream().map(Ref::getName).toList()).containsExactly("HEAD", MASTER).inOrder();
+    assertThat(all.stream().map(SymbolicRefsTest::id).toList()).containsExactly(NEW, NEW);
     assertThat(whilePacked().getTipsWithSha1(ObjectId.fromString(NEW))).hasSize(2);
   }
 
@@ -139,10 +113,6 @@ class SymbolicRefsTest {
     loose("refs/heads/one", "ref: HEAD");
     assertThat(id(own.exactRef("refs/heads/one"))).isEqualTo(OLD);
     assertThat(own.exactRef("refs/heads/one").getLeaf().getName()).isEqualTo(MASTER);
-  }
-
-  private FileRefDatabase withFallback() {
-    return own;
   }
 
   @Test
@@ -197,7 +167,7 @@ class SymbolicRefsTest {
   void aBrokenRefAfterTheFirstIsNotAskedFor() throws Exception {
     pack(OLD);
     loose("refs/heads/broken", "x".repeat(50));
-    assertThat(withFallback().firstExactRef(MASTER, "refs/heads/broken")).isNotNull();
+    assertThat(own.firstExactRef(MASTER, "refs/heads/broken")).isNotNull();
     assertThat(failures.count.sum()).isEqualTo(0);
   }
 

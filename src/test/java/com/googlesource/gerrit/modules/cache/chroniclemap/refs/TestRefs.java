@@ -244,6 +244,28 @@ public final class TestRefs implements Closeable {
     return update.update();
   }
 
+  /** An update to a value whatever the ref has now. */
+  public static RefUpdate forced(RefDatabase refs, String name, ObjectId to) throws IOException {
+    RefUpdate update = refs.newUpdate(name, false);
+    update.setForceUpdate(true);
+    update.setNewObjectId(to);
+    return update;
+  }
+
+  /** Makes or moves a ref, with force. */
+  public static RefUpdate.Result force(RefDatabase refs, String name, ObjectId to)
+      throws IOException {
+    return forced(refs, name, to).update();
+  }
+
+  /** Makes, moves or deletes a ref that has this value now; the zero id is that of none. */
+  public static RefUpdate.Result force(RefDatabase refs, String name, ObjectId from, ObjectId to)
+      throws IOException {
+    RefUpdate update = forced(refs, name, to);
+    update.setExpectedOldObjectId(from);
+    return to.equals(ObjectId.zeroId()) ? update.delete() : update.update();
+  }
+
   /** Deletes a ref, with force. */
   public static RefUpdate.Result delete(RefDatabase refs, String name) throws IOException {
     RefUpdate delete = refs.newUpdate(name, false);
@@ -264,8 +286,8 @@ public final class TestRefs implements Closeable {
   }
 
   /**
-   * Makes a hook of native git for transactions of refs, which is run with {@code -c
-   * core.hooksPath=waiting}, and a pipe {@code go-on} from which it may read until it is to go on.
+   * Makes a hook of native git for transactions of refs, and a pipe {@code go-on} from which it may
+   * read until it is to go on.
    */
   void hook(String script) throws IOException, InterruptedException {
     Path hook = folder().resolve("waiting/reference-transaction");
@@ -274,6 +296,21 @@ public final class TestRefs implements Closeable {
     Files.setPosixFilePermissions(hook, PosixFilePermissions.fromString("rwx------"));
     String pipe = folder().resolve("go-on").toString();
     assertThat(new ProcessBuilder("mkfifo", pipe).inheritIO().start().waitFor()).isEqualTo(0);
+  }
+
+  /** Starts native git with that hook. */
+  Process gitWithHook(String... arguments) throws IOException {
+    List<String> command = new ArrayList<>(List.of("git", "-c", "core.hooksPath=waiting"));
+    command.addAll(List.of(arguments));
+    return new ProcessBuilder(command)
+        .directory(folder().toFile())
+        .redirectErrorStream(true)
+        .start();
+  }
+
+  /** Has the hook go on that waits. */
+  void letGoOn() throws IOException {
+    Files.writeString(folder().resolve("go-on"), "");
   }
 
   /** The ids of all refs, by their names. */

@@ -16,8 +16,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
-import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedRefsText;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -56,7 +56,6 @@ class TransactionVisibilityTest {
   /** Of each set: more than its generations. */
   private static final int VALUES = 2 * BATCHES;
 
-  private static final String HEADER = "# pack-refs with: peeled fully-peeled sorted \n";
   private static final String TO_WHOLE = "refs/symbolic/whole";
 
   @TempDir Path folder;
@@ -195,9 +194,7 @@ class TransactionVisibilityTest {
       all.put("refs/fixed/" + i, test.commits().get(0));
     }
     sets.forEach(set -> all.putAll(set.at(0)));
-    StringBuilder lines = new StringBuilder(HEADER);
-    all.forEach((name, id) -> lines.append(id.name()).append(' ').append(name).append('\n'));
-    Files.writeString(test.folder().resolve("packed-refs"), lines, UTF_8);
+    Files.write(test.folder().resolve("packed-refs"), PackedRefsText.of(all));
     Files.writeString(test.folder().resolve("HEAD"), "ref: " + head().names.get(0) + "\n");
     Path symbolic = test.folder().resolve(TO_WHOLE);
     Files.createDirectories(symbolic.getParent());

@@ -22,7 +22,6 @@ import java.io.IOException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.eclipse.jgit.lib.RefDatabase;
@@ -33,7 +32,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** A batch that fails when some of its refs have their new values, which others have packed. */
 @Timeout(120)
@@ -88,29 +87,38 @@ class UndoneBatchTest {
     assertThat(test.refsOfGit()).isEqualTo(before);
   }
 
-  /** A ref that is made and packed at once after the batch has looked for it. */
+  /** Git makes a ref and packs it at once, after the batch has looked for it. */
   @ParameterizedTest
-  @ValueSource(ints = {1000, 0})
-  void aNameThatAnotherProcessTakesMeanwhileIsNotGiven(int maxLooseBatch) throws Exception {
+  @CsvSource({
+    // Before the first lock, as locks are links in folders that are made for them.
+    "1000, make folders, /refs/, refs/heads/a, refs/heads/a/below",
+    "0, make folders, /refs/, refs/heads/a, refs/heads/a/below",
+    // When all refs are locked, so that only packed-refs can tell.
+    "1000, link, packed-refs.lock, refs/heads/a/below, refs/heads/a",
+    "1, link, packed-refs.lock, refs/heads/a/below, refs/heads/a",
+  })
+  void aNameThatAnotherProcessTakesMeanwhileIsNotGiven(
+      int maxLooseBatch, String before, String place, String ofGit, String ours) throws Exception {
+    test.writePacked(test.id(0), PACKED);
     RefDisk disk =
         TestRefs.disk(
             (step, file) -> {
-              // Locks are links of the journal; the folder is made for the first one.
-              if (step.equals("make folders")
-                  && file.toString().contains("/refs/")
+              if (step.equals(before)
+                  && file.toString().contains(place)
                   && !isOver.getAndSet(true)) {
-                git("update-ref", "refs/heads/a", test.id(0).name());
+                git("update-ref", ofGit, test.id(0).name());
                 git("pack-refs", "--all");
               }
             });
     RefDatabase refs = test.database(disk, maxLooseBatch, 0);
-    ReceiveCommand below = test.command("refs/heads/a/below", null, 1);
-    ReceiveCommand other = test.command("refs/heads/z", null, 1);
-    assertThat(TestRefs.batch(test.repository(), refs, below, other)).isFalse();
-    assertThat(List.of(below.getResult(), other.getResult()))
-        .contains(ReceiveCommand.Result.LOCK_FAILURE);
-    assertThat(TestRefs.values(refs)).containsExactly("refs/heads/a", test.id(0).name());
+    ReceiveCommand create = test.command(ours, null, 1);
+    ReceiveCommand delete = test.command(PACKED, 0, null);
+    assertThat(TestRefs.batch(test.repository(), refs, create, delete)).isFalse();
+    assertThat(create.getResult()).isEqualTo(ReceiveCommand.Result.LOCK_FAILURE);
     assertThat(isOver.get()).isTrue();
+    assertThat(TestRefs.values(refs).keySet()).containsExactly(PACKED, ofGit);
+    assertThat(test.refsOfGit().keySet()).containsExactly(PACKED, ofGit);
+    assertThat(test.lockFiles()).isEmpty();
   }
 
   /** Nobody could tell the locks of a killed process, so it must not be killed half done. */

@@ -202,18 +202,10 @@ class UnreadableRefsContractTest {
     assertFails(method, "packed-refs");
   }
 
-  private static RefUpdate.Result update(RefDatabase refs, String name, ObjectId id)
-      throws IOException {
-    RefUpdate update = refs.newUpdate(name, false);
-    update.setNewObjectId(id);
-    update.setForceUpdate(true);
-    return update.update();
-  }
-
   @Test
   void writersFailToo() throws Exception {
     loop(A);
-    assertThrows(FileSystemException.class, () -> update(refs, A, newer));
+    assertThrows(FileSystemException.class, () -> TestRefs.force(refs, A, newer));
     for (String name : List.of(A, A + "/x", "refs/heads")) {
       ReceiveCommand one = new ReceiveCommand(older, newer, name);
       ReceiveCommand two = new ReceiveCommand(ObjectId.zeroId(), newer, "refs/tags/b");
@@ -221,7 +213,7 @@ class UnreadableRefsContractTest {
     }
     assertThat(test.lockFiles()).isEmpty();
     // Others are not in its way, and the file stays as it is.
-    assertThat(update(refs, TEAM, older)).isEqualTo(RefUpdate.Result.FORCED);
+    assertThat(TestRefs.force(refs, TEAM, older)).isEqualTo(RefUpdate.Result.FORCED);
     assertThat(Files.isSymbolicLink(file(A))).isTrue();
   }
 
@@ -247,8 +239,8 @@ class UnreadableRefsContractTest {
   void aReftableThatCantBeRead(Method method) throws Exception {
     try (TestRefs tables = TestRefs.createReftable(folder.resolve("t.git"), Map.of())) {
       RefDatabase ours = tables.tables(new JGitFallbacks());
-      update(ours, A, newer);
-      update(ours, TEAM, newer);
+      assertThat(TestRefs.update(ours, A, newer)).isEqualTo(RefUpdate.Result.NEW);
+      assertThat(TestRefs.update(ours, TEAM, newer)).isEqualTo(RefUpdate.Result.NEW);
       String before = NoHandlesMain.show(method.reading.read(ours, newer));
       Path list = tables.folder().resolve("reftable/tables.list");
       Files.move(list, folder.resolve("away"));

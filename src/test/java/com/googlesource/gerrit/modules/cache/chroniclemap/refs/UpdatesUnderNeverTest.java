@@ -69,10 +69,7 @@ class UpdatesUnderNeverTest {
 
   private static RefUpdate.Result create(RefDatabase refs, String name, ObjectId id)
       throws IOException {
-    RefUpdate update = refs.newUpdate(name, false);
-    update.setExpectedOldObjectId(ObjectId.zeroId());
-    update.setNewObjectId(id);
-    return update.update();
+    return TestRefs.force(refs, name, ObjectId.zeroId(), id);
   }
 
   private ReceiveCommand.Result batch(RefDatabase refs, ReceiveCommand... commands)

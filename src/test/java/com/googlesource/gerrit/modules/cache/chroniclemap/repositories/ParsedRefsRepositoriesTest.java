@@ -19,7 +19,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
-import com.google.gerrit.common.Nullable;
 import com.google.gerrit.entities.Project;
 import com.google.gerrit.extensions.events.LifecycleListener;
 import com.google.gerrit.lifecycle.LifecycleManager;
@@ -33,12 +32,9 @@ import com.google.gerrit.server.git.GitRepositoryManager.Status;
 import com.google.gerrit.server.git.GitRepositoryManagerModule;
 import com.google.gerrit.server.git.LocalDiskRepositoryManager;
 import com.google.gerrit.server.git.RepositoryExistsException;
-import com.google.gerrit.testing.InMemoryRepositoryManager;
 import com.google.inject.AbstractModule;
 import com.google.inject.Guice;
 import com.google.inject.Injector;
-import com.google.inject.Module;
-import com.google.inject.Scopes;
 import com.google.inject.Stage;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.PackedRefsCache;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
@@ -74,9 +70,6 @@ class ParsedRefsRepositoriesTest {
   private final Config config = new Config();
   private Injector injector;
 
-  /** The module of the kind of which Gerrit takes one; null for its own. */
-  @Nullable private Module neighbour;
-
   private GitRepositoryManager manager;
 
   @BeforeEach
@@ -98,10 +91,7 @@ class ParsedRefsRepositoriesTest {
                 bind(Config.class).annotatedWith(GerritServerConfig.class).toInstance(config);
                 bind(SitePaths.class);
                 install(new RepositoriesModule());
-                install(
-                    neighbour != null
-                        ? neighbour
-                        : new GitRepositoryManagerModule(new RepositoryConfig(config)));
+                install(new GitRepositoryManagerModule(new RepositoryConfig(config)));
               }
             });
     manager = injector.getInstance(GitRepositoryManager.class);
@@ -291,24 +281,6 @@ class ParsedRefsRepositoriesTest {
   }
 
   @Test
-  void aRepositoryThatIsSwitchedOffIsGerrits() throws Exception {
-    try (Repository repository = manager.createRepository(NAME)) {
-      repository.getConfig().setString("cache-chroniclemap", null, "packedRefs", "false");
-      repository.getConfig().save();
-    }
-    RepositoryCache.clear();
-    try (Repository repository = manager.openRepository(NAME)) {
-      assertThat(repository.getRefDatabase()).isInstanceOf(RefDirectory.class);
-      try (PerThreadCache request = PerThreadCache.create()) {
-        assertThat(request).isNotNull();
-        assertThat(repository.getRefDatabase()).isInstanceOf(RefDirectory.class);
-        assertThat(repository.getRefDatabase()).isSameInstanceAs(repository.getRefDatabase());
-      }
-    }
-    assertThat(totals().reports().size()).isEqualTo(0);
-  }
-
-  @Test
   void allCanBeSwitchedOff() throws Exception {
     config.setBoolean("packedRefs", null, "enabled", false);
     open();
@@ -349,44 +321,11 @@ class ParsedRefsRepositoriesTest {
   }
 
   @Test
-  void aManagerThatOpensRepositoriesItselfIsRefused() throws Exception {
-    neighbour =
-        new AbstractModule() {
-          @Override
-          protected void configure() {
-            bind(GitRepositoryManager.class)
-                .to(InMemoryRepositoryManager.class)
-                .in(Scopes.SINGLETON);
-          }
-        };
-    open();
-    ManagerCheck check = injector.getInstance(ManagerCheck.class);
-    // As long as it opens nothing, nobody knows.
-    check.start();
-    manager.createRepository(Project.nameKey("All-Projects")).close();
-    assertThat(assertThrows(IllegalStateException.class, check::start))
-        .hasMessageThat()
-        .contains("opened by " + InMemoryRepositoryManager.class.getName());
-    config.setBoolean("packedRefs", null, "enabled", false);
-    check.start();
-  }
-
-  @Test
   void whatAnotherNodeHasDeletedIsNotThere() throws Exception {
     manager.createRepository(NAME).close();
     MoreFiles.deleteRecursively(
         site.resolve("git").resolve(NAME.get() + ".git"), RecursiveDeleteOption.ALLOW_INSECURE);
     assertThat(manager.getRepositoryStatus(NAME)).isEqualTo(Status.NON_EXISTENT);
-  }
-
-  @Test
-  void gerritsOwnManagerPasses() throws Exception {
-    ParsedRefsRepositories repositories = injector.getInstance(ParsedRefsRepositories.class);
-    Project.NameKey all = Project.nameKey("All-Projects");
-    assertThat(repositories.isBehind(manager, all)).isTrue();
-    manager.createRepository(all).close();
-    assertThat(repositories.isBehind(manager, all)).isTrue();
-    injector.getInstance(ManagerCheck.class).start();
   }
 
   /** As {@code daemon --init} runs init, which stops nothing, and then the daemon. */
@@ -476,20 +415,5 @@ class ParsedRefsRepositoriesTest {
     assertThat(init.isOfUse()).isFalse();
     assertThat(totals().memory().limit).isEqualTo(1 << 20);
     assertThat(totals().memoryOnlyReason()).isEmpty();
-  }
-
-  @Test
-  void limitsAreRead() {
-    PackedRefsConfig settings = injector.getInstance(PackedRefsConfig.class);
-    assertThat(settings.settings().memoryLimit()).isAtLeast(256L << 20);
-    assertThat(settings.settings().diskLimit()).isEqualTo(1L << 30);
-    assertThat(settings.settings().folder().get())
-        .isEqualTo(site.resolve("cache/cache-chroniclemap-refs"));
-    config.setString("cache", "packed_refs", "memoryLimit", "3g");
-    config.setString("cache", "packed_refs", "diskLimit", "0");
-    assertThat(settings.settings().memoryLimit()).isEqualTo(3L << 30);
-    assertThat(settings.settings().diskLimit()).isEqualTo(0);
-    config.unset("cache", null, "directory");
-    assertThat(settings.settings().folder()).isEmpty();
   }
 }

@@ -55,7 +55,7 @@ import org.eclipse.jgit.revwalk.RevWalk;
 import org.eclipse.jgit.transport.ConnectivityChecker.ConnectivityCheckInfo;
 import org.eclipse.jgit.transport.PackParser;
 import org.eclipse.jgit.transport.ReceiveCommand;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -64,8 +64,8 @@ class BranchesBelowTest {
   private static final String MASTER = "refs/heads/master";
   private static final String STABLE = "refs/heads/stable";
 
-  private FileRepository client;
-  private FileRepository server;
+  @AutoClose private FileRepository client;
+  @AutoClose private FileRepository server;
   private final Set<String> hidden = new HashSet<>();
   private int seconds = 1_700_000_000;
 
@@ -75,12 +75,6 @@ class BranchesBelowTest {
     client.create(true);
     server = new FileRepository(folder.resolve("server").toFile());
     server.create(true);
-  }
-
-  @AfterEach
-  void close() {
-    client.close();
-    server.close();
   }
 
   /** The refs with any id; if there are none, those of the server are looked up. */

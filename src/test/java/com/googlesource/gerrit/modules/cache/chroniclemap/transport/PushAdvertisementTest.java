@@ -19,14 +19,18 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.google.gerrit.server.git.DelegateRefDatabase;
 import com.google.gerrit.server.git.DelegateRepository;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedRefsText;
 import java.io.IOException;
 import java.lang.reflect.Constructor;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.LinkedHashMap;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
+import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.Repository;
 import org.eclipse.jgit.transport.AdvertiseRefsHook;
@@ -76,13 +80,13 @@ class PushAdvertisementTest {
    */
   @Test
   void refsAreNotWalkedThroughWhenTheyAreSet() throws Exception {
-    StringBuilder text = new StringBuilder("# pack-refs with: peeled fully-peeled sorted \n");
+    Map<String, ObjectId> refs = new LinkedHashMap<>();
     for (int i = 1000; i < 2000; i++) {
-      text.append(String.format(Locale.ROOT, "%040x refs/heads/%d\n", i, i));
+      refs.put("refs/heads/" + i, ObjectId.fromString(String.format(Locale.ROOT, "%040x", i)));
     }
     try (Repository files = new FileRepository(folder.toFile())) {
       files.create(true);
-      Files.writeString(folder.resolve("packed-refs"), text);
+      Files.write(folder.resolve("packed-refs"), PackedRefsText.of(refs));
       for (boolean isSecond : new boolean[] {false, true}) {
         ReceivePack push = new ReceivePack(new Delegating(files));
         push.setRefFilter(gerritsFilter());

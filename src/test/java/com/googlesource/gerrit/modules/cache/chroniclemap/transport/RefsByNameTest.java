@@ -14,7 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.transport;
 
-import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 
 import com.google.gerrit.common.Nullable;
@@ -35,7 +34,7 @@ import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefComparator;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.Repository;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -46,7 +45,7 @@ class RefsByNameTest {
   private static final ObjectId TWO = ObjectId.fromString("2".repeat(40));
 
   @TempDir Path folder;
-  private TestRefs files;
+  @AutoClose private TestRefs files;
   private final SortedSet<Ref> refs = new TreeSet<>(RefComparator.INSTANCE);
   private final Set<String> hidden = new HashSet<>();
 
@@ -56,11 +55,6 @@ class RefsByNameTest {
   @BeforeEach
   void create() throws IOException {
     files = TestRefs.create(folder.resolve("r.git"), null);
-  }
-
-  @AfterEach
-  void close() {
-    files.close();
   }
 
   private final class Repo extends DelegateRepository {
@@ -146,16 +140,5 @@ class RefsByNameTest {
         }
       }
     }
-  }
-
-  @Test
-  void belowIsTheSameOfAnySet() {
-    for (String name :
-        List.of("refs/head", "refs/heads/a", "refs/heads/\uD83D\uDE00", "refs/headsx/b")) {
-      add(name);
-    }
-    assertThat(RefsByName.below("refs/heads/", refs)).hasSize(2);
-    assertThat(RefsByName.below("refs/heads/", new HashSet<>(refs)))
-        .containsExactlyElementsIn(RefsByName.below("refs/heads/", refs));
   }
 }

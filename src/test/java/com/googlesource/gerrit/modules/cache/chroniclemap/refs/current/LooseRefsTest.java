@@ -19,8 +19,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.Threads;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RefDisk;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -36,7 +34,6 @@ import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.CoreConfig.TrustStat;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
-import org.eclipse.jgit.lib.RefDatabase;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -114,25 +111,6 @@ class LooseRefsTest {
     return loose.scan(prefix).stream().map(Ref::getObjectId).collect(Collectors.toList());
   }
 
-  /** A ref that is packed has another value then, an older one. */
-  @ParameterizedTest
-  @EnumSource(names = {"ALWAYS", "AFTER_OPEN", "NEVER"})
-  void aFileThatCantBeAskedForIsNoMissingOne(TrustStat trust) throws Exception {
-    trust(trust);
-    // A loop fails as a broken disk does: the name is there, and the system does not tell of what.
-    Files.createSymbolicLink(file("refs/heads/loop"), file("refs/heads/loop"));
-    for (String name : List.of("refs/heads/loop", "refs/heads/loop/below")) {
-      assertThrows(IOException.class, () -> loose.read(name));
-      assertThrows(IOException.class, () -> loose.readFile(name));
-    }
-    write("refs/heads/a", one);
-    for (String name :
-        List.of("refs/heads/none", "refs/heads/a/below", "refs/heads/" + "x".repeat(300))) {
-      assertThat(loose.read(name)).isNull();
-      assertThat(loose.readFile(name)).isNull();
-    }
-  }
-
   /**
    * As NFS has it of a name that was missing: it is missing until its folder is opened, and a new
    * folder until the one above is.
@@ -140,8 +118,23 @@ class LooseRefsTest {
   @ParameterizedTest
   @EnumSource(names = {"AFTER_OPEN", "NEVER"})
   void seesARefThatIsNotSeenBeforeItsFoldersAreOpened(TrustStat trust) throws Exception {
+    // Files that are called hidden-NAME until their folder is opened.
     List<Path> unseen = new ArrayList<>();
-    loose = looseWithUnseen(trust, unseen);
+    loose =
+        new LooseRefs(
+            testRefs.repository(),
+            new RefPaths(testRefs.repository(), file("packed-refs").toFile()),
+            trust,
+            memory,
+            opened -> {
+              for (Path hidden : List.copyOf(unseen)) {
+                Path place = hidden.resolveSibling(hidden.getFileName().toString().substring(7));
+                if (place.getParent().equals(opened)) {
+                  Files.move(hidden, place, StandardCopyOption.ATOMIC_MOVE);
+                  unseen.remove(hidden);
+                }
+              }
+            });
     assertThat(id(A)).isNull();
     assertThat(id(CHANGE)).isNull();
     write("refs/heads/hidden-a", one);
@@ -151,37 +144,6 @@ class LooseRefsTest {
     assertThat(id(A)).isEqualTo(one);
     assertThat(loose.readFile(CHANGE).getObjectId()).isEqualTo(two);
     assertThat(unseen).isEmpty();
-  }
-
-  /** Files that are called hidden-NAME until their folder is opened. */
-  private LooseRefs looseWithUnseen(TrustStat trust, List<Path> unseen) {
-    return new LooseRefs(
-        testRefs.repository(),
-        new RefPaths(testRefs.repository(), file("packed-refs").toFile()),
-        trust,
-        memory,
-        opened -> {
-          for (Path hidden : List.copyOf(unseen)) {
-            Path place = hidden.resolveSibling(hidden.getFileName().toString().substring(7));
-            if (place.getParent().equals(opened)) {
-              Files.move(hidden, place, StandardCopyOption.ATOMIC_MOVE);
-              unseen.remove(hidden);
-            }
-          }
-        });
-  }
-
-  /** For a packer, which must not miss the lock of another machine. */
-  @Test
-  void opensTheFolderOfARefOnRequestWhateverIsTrusted() throws Exception {
-    List<Path> unseen = new ArrayList<>();
-    loose = looseWithUnseen(TrustStat.ALWAYS, unseen);
-    write("refs/heads/hidden-a.lock", one);
-    unseen.add(file("refs/heads/hidden-a.lock"));
-    assertThat(loose.read(A)).isNull();
-    assertThat(unseen).hasSize(1);
-    loose.refreshFolder(A);
-    assertThat(Files.exists(file(A + ".lock"))).isTrue();
   }
 
   @ParameterizedTest
@@ -270,22 +232,6 @@ class LooseRefsTest {
   }
 
   @Test
-  void aFolderMayTakeThePlaceOfARef() throws Exception {
-    write(A, one);
-    assertThat(scanned("refs/")).containsExactly(one);
-    Files.delete(file(A));
-    write(A + "/b", two);
-    assertThat(loose.read(A)).isNull();
-    assertThat(scanned("refs/")).containsExactly(two);
-    Files.delete(file(A + "/b"));
-    Files.delete(file(A));
-    write(A, one);
-    assertThat(scanned("refs/")).containsExactly(one);
-    assertThat(loose.read(A + "/b")).isNull();
-    assertThat(memory.size()).isEqualTo(1);
-  }
-
-  @Test
   void whatBecomesBrokenIsNotServedFromMemory() throws Exception {
     write(A, one);
     assertThat(id(A)).isEqualTo(one);
@@ -296,19 +242,6 @@ class LooseRefsTest {
     assertThat(loose.read(A)).isNull();
     assertThat(scanned("refs/")).isEmpty();
     assertThat(memory.size()).isEqualTo(0);
-  }
-
-  @Test
-  void namesInAFolderAreInTheirOrder() throws Exception {
-    for (String name : List.of("b", "a-b", "a/c", "a.b", "a0", "a.lock", "a/b.lock")) {
-      write("refs/heads/" + name, one);
-    }
-    for (int i = 0; i < 2; i++) {
-      assertThat(loose.scan("refs/").stream().map(Ref::getName))
-          .containsExactly(
-              "refs/heads/a-b", "refs/heads/a.b", "refs/heads/a/c", "refs/heads/a0", "refs/heads/b")
-          .inOrder();
-    }
   }
 
   /** The attributes of a link say nothing of what it leads to. */
@@ -342,16 +275,6 @@ class LooseRefsTest {
     // What HEAD was peeled to.
     assertThat(memory.size()).isEqualTo(1);
     assertThat(memory.get("HEAD")).isNotNull();
-  }
-
-  @Test
-  void aSymbolicRefIsRemembered() throws Exception {
-    write("refs/heads/s", "ref: refs/heads/a", OLD);
-    Ref first = loose.read("refs/heads/s");
-    assertThat(first.getTarget().getName()).isEqualTo("refs/heads/a");
-    assertThat(loose.read("refs/heads/s")).isSameInstanceAs(first);
-    write("refs/heads/s", "ref: refs/heads/b", OLD.plusSeconds(1));
-    assertThat(loose.read("refs/heads/s").getTarget().getName()).isEqualTo("refs/heads/b");
   }
 
   // ---- peeled
@@ -395,61 +318,6 @@ class LooseRefsTest {
     loose.refresh();
     assertPeeled(loose.peel(old), one);
     assertThat(memory.size()).isEqualTo(0);
-  }
-
-  /** JGit finds a HEAD that is a tag by what the tag leads to, once it was peeled. */
-  @Test
-  void whatHeadWasPeeledToIsRememberedAsJGit() throws Exception {
-    write("HEAD", tag);
-    write(A, one);
-    PackedRefsFile packed = testRefs.packedRefs();
-    for (RefDatabase refs : List.of(newDatabase(packed), testRefs.peer())) {
-      assertThat(refs.getTipsWithSha1(one)).hasSize(1);
-      assertPeeled(refs.peel(refs.exactRef("HEAD")), one);
-      assertThat(refs.getTipsWithSha1(one)).hasSize(2);
-      // Sweeps what is gone.
-      assertThat(refs.getRefs()).hasSize(2);
-      assertThat(refs.getTipsWithSha1(one)).hasSize(2);
-      replace("HEAD", testRefs.tags().get(1));
-      assertThat(refs.getTipsWithSha1(one)).hasSize(1);
-      write("HEAD", tag);
-    }
-  }
-
-  private RefDatabase newDatabase(PackedRefsFile packed) {
-    return testRefs.database(packed, new RefDisk(), UpdateSettings.DEFAULT);
-  }
-
-  /** As JGit does, which another instance of the repository asks. */
-  @Test
-  void allDatabasesOfARepositoryRememberAsJGit() throws Exception {
-    write("refs/tags/t", tag);
-    write(A, one);
-    write("refs/heads/s", "ref: refs/tags/t", OLD);
-    PackedRefsFile packed = testRefs.packedRefs();
-    RefDirectory jgit = testRefs.peer();
-    RefDatabase first = newDatabase(packed);
-    RefDatabase second = newDatabase(packed);
-    for (RefDatabase refs : List.of(first, jgit)) {
-      for (Ref ref : refs.getRefsByPrefix("refs/")) {
-        assertThat(ref.isPeeled()).isFalse();
-        Ref peeled = refs.peel(ref);
-        assertThat(peeled.isPeeled()).isTrue();
-        assertThat(peeled.isSymbolic()).isEqualTo(ref.isSymbolic());
-      }
-    }
-    for (RefDatabase refs : List.of(first, second, jgit)) {
-      for (Ref ref : refs.getRefsByPrefix("refs/")) {
-        assertThat(ref.isPeeled()).isTrue();
-      }
-      assertThat(refs.exactRef("refs/heads/s").getPeeledObjectId()).isEqualTo(one);
-      assertThat(refs.getTipsWithSha1(one)).hasSize(3);
-    }
-    second.refresh();
-    jgit.refresh();
-    for (RefDatabase refs : List.of(first, second, jgit)) {
-      assertThat(refs.exactRef("refs/tags/t").isPeeled()).isFalse();
-    }
   }
 
   // ---- bounds

@@ -18,10 +18,8 @@ import static com.google.common.truth.Truth.assertThat;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.Threads;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListSource.Content;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListTiers;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Lists;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedRefsText;
@@ -170,21 +168,6 @@ class PackedRefsFileTest {
     assertThat(Files.getAttribute(path, "unix:ino")).isEqualTo(key);
     assertThat(names(TrustStat.NEVER)).containsExactly("refs/heads/b");
     assertThat(file.counts.readings.sum()).isEqualTo(3);
-    assertThat(file.counts.parses.sum()).isEqualTo(2);
-  }
-
-  @Test
-  void neverTrustsAttributesOfALargeFile() throws Exception {
-    RefsFile.write(path, RefsFile.names(60_000), 0);
-    age();
-    ParsedRefs list = file.current(TrustStat.NEVER);
-    assertThat(file.current(TrustStat.NEVER)).isSameInstanceAs(list);
-    assertThat(file.current(TrustStat.NEVER)).isSameInstanceAs(list);
-    RefsFile.write(path, RefsFile.names(60_000), 1);
-    age();
-    ParsedRefs other = file.current(TrustStat.NEVER);
-    assertThat(Content.of(other).digest()).isNotEqualTo(Content.of(list).digest());
-    assertThat(file.current(TrustStat.NEVER)).isSameInstanceAs(other);
     assertThat(file.counts.parses.sum()).isEqualTo(2);
   }
 

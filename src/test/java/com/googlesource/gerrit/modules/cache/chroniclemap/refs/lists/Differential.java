@@ -41,10 +41,6 @@ public final class Differential implements Closeable {
     jgit = new JGitPackedRefs(folder);
   }
 
-  JGitPackedRefs jgit() {
-    return jgit;
-  }
-
   /** Shares no blocks but those of an older list. */
   static ListBuilder builder() {
     return new ListBuilder(new ListMemory(0));

@@ -16,22 +16,18 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
-import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.Threads;
 import com.sun.management.ThreadMXBean;
 import java.lang.management.ManagementFactory;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Random;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicReference;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.junit.jupiter.api.Test;
@@ -159,40 +155,6 @@ class IdIndexTest {
     assertThat(tips(list, some.getObjectId())).containsExactly(some.getName());
   }
 
-  @Test
-  void fewBlocksNeedNoIndex() {
-    for (int refs : new int[] {0, 1, 100, 1000}) {
-      ParsedRefs list = parse(refs == 0 ? new TreeMap<>() : lines(refs), null);
-      if (refs > 0) {
-        check(list, random, 10);
-      }
-      check(list, ObjectId.zeroId());
-      assertThat(list.idIndex()).isNull();
-    }
-  }
-
-  @Test
-  void namesInTheOrderOfBytes() {
-    SortedMap<byte[], String> lines = new TreeMap<>(Arrays::compareUnsigned);
-    for (String line : lines(4000).values()) {
-      // The last two of a change are in another order by bytes than by UTF-16 units.
-      String name =
-          line.substring(41, line.indexOf('\n'))
-              .replace("/2", "/\ud83d\ude00")
-              .replace("meta", "\uffff");
-      String id = random.nextInt(4) == 0 ? SHARED : id(random);
-      lines.put(name.getBytes(UTF_8), id + " " + name + "\n");
-    }
-    ParsedRefs list =
-        lists.parse(memory, PackedRefsText.text(PackedRefsText.HEADER, lines.values()), null);
-    assertThat(list.root.inStringOrder).isFalse();
-    check(list, random, 100);
-    check(list, ObjectId.fromString(SHARED));
-    assertThat(list.idIndex()).isNotNull();
-    assertThat(tips(list, ObjectId.fromString(SHARED)))
-        .isInOrder(Comparator.<String>naturalOrder());
-  }
-
   private void change(SortedMap<String, String> lines, int times) {
     List<String> names = List.copyOf(lines.keySet());
     for (int i = 0; i < times; i++) {
@@ -210,37 +172,6 @@ class IdIndexTest {
         }
       }
     }
-  }
-
-  @Test
-  void aNewListHasAnIndexOfItsOwn() {
-    SortedMap<String, String> lines = lines(8000);
-    ParsedRefs list = parse(lines, null);
-    for (int i = 0; i < 20; i++) {
-      ParsedRefs before = list;
-      change(lines, 1 + random.nextInt(2));
-      list = parse(lines, before);
-      check(list, random, 20);
-      check(list, ObjectId.fromString(SHARED));
-      check(list, before.get(random.nextInt(before.size())).getObjectId());
-      // The older list still is what it was.
-      check(before, random, 3);
-    }
-  }
-
-  @Test
-  void manyThreadsAskWhileListsAreReplaced() throws Exception {
-    SortedMap<String, String> lines = lines(6000);
-    AtomicReference<ParsedRefs> current = new AtomicReference<>(parse(lines, null));
-    Threads.meanwhile(
-        4,
-        thread -> check(current.get(), new Random(), 2),
-        () -> {
-          for (int i = 0; i < 60; i++) {
-            change(lines, 1);
-            current.set(parse(lines, current.get()));
-          }
-        });
   }
 
   @Test

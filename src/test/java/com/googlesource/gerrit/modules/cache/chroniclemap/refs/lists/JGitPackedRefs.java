@@ -23,12 +23,10 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.internal.storage.file.FileSnapshot;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
@@ -46,13 +44,11 @@ public final class JGitPackedRefs implements Closeable {
 
   private final FileRepository repository;
   private final RefDirectory refs;
-  private final Path file;
 
   JGitPackedRefs(Path folder) throws IOException {
     repository = new FileRepository(folder.resolve("peer.git").toFile());
     repository.create(true);
     refs = (RefDirectory) repository.getRefDatabase();
-    file = repository.getDirectory().toPath().resolve("packed-refs");
   }
 
   private static boolean hasTraits() {
@@ -63,29 +59,14 @@ public final class JGitPackedRefs implements Closeable {
     }
   }
 
-  Path file() {
-    return file;
-  }
-
   /** What JGit's parser makes of a text; throws what it throws to whoever asks for a ref. */
   List<Ref> parse(byte[] text) throws IOException {
     BufferedReader lines =
         new BufferedReader(new InputStreamReader(new ByteArrayInputStream(text), UTF_8));
-    return list("parsePackedRefs", lines);
-  }
-
-  /** The same through the file of a repository. */
-  List<Ref> parseFile(byte[] text) throws IOException {
-    Files.write(file, text);
-    refs.refresh();
-    return list("getPackedRefs", null);
-  }
-
-  private List<Ref> list(String name, @Nullable BufferedReader lines) throws IOException {
     try {
       Method method =
           Arrays.stream(RefDirectory.class.getDeclaredMethods())
-              .filter(m -> m.getName().equals(name))
+              .filter(m -> m.getName().equals("parsePackedRefs"))
               .findFirst()
               .orElseThrow();
       method.setAccessible(true);
@@ -109,7 +90,7 @@ public final class JGitPackedRefs implements Closeable {
   }
 
   /** JGit 7.7 notes beside the refs which content they are of. */
-  private static Object[] arguments(Method method, @Nullable BufferedReader lines) {
+  private static Object[] arguments(Method method, BufferedReader lines) {
     return Arrays.stream(method.getParameterTypes())
         .map(
             type ->

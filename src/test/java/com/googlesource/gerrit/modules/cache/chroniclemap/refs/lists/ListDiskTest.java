@@ -144,23 +144,6 @@ class ListDiskTest {
     assertThat(load(digest)).isNotNull();
   }
 
-  @Test
-  void listsBeyondTheLimitAreMissedOnly() {
-    for (int i = 0; i < 40; i++) {
-      byte[] text = Lists.text(i, 20_000);
-      ParsedRefs list = lists.parse(new ListMemory(0), text, null);
-      disk.write(list);
-      ParsedRefs loaded = load(list.digest());
-      if (loaded != null) {
-        assertThat(loaded.size()).isEqualTo(list.size());
-      }
-    }
-    store.flush();
-    assertThat(store.stats().diskBytes()).isAtMost(24L << 20);
-    assertThat(store.stats().counts().evicted.sum() + store.stats().counts().notStored.sum())
-        .isGreaterThan(0L);
-  }
-
   /** More than a store lets wait. */
   @Test
   void aLargeListIsWrittenWhole() throws Exception {

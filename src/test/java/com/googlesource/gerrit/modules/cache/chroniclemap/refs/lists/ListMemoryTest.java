@@ -19,8 +19,6 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.Threads;
-import java.lang.management.BufferPoolMXBean;
-import java.lang.management.ManagementFactory;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -215,38 +213,6 @@ class ListMemoryTest {
     assertThat(memory.blocks()).isEqualTo(0);
   }
 
-  /** What the garbage collector has yet to find of old versions: it need not run in the test. */
-  @Test
-  void rewritesTakeLittleDirectMemoryThatIsNotCounted() {
-    AtomicLong taken = new AtomicLong();
-    memory =
-        new ListMemory(
-            1 << 30,
-            size -> {
-              taken.addAndGet(size);
-              return ByteBuffer.allocateDirect(size);
-            });
-    SortedMap<String, String> lines = PackedRefsText.gerrit(new Random(1), 50_000);
-    Repo a = new Repo().read(PackedRefsText.text(lines));
-    assertThat(a.list.root.bytes.length).isGreaterThan(10_000);
-    BufferPoolMXBean direct =
-        ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class).stream()
-            .filter(pool -> pool.getName().equals("direct"))
-            .findFirst()
-            .orElseThrow();
-    long before = direct.getMemoryUsed();
-    long takenBefore = taken.get();
-    for (int i = 0; i < 200; i++) {
-      String name = "refs/heads/rewritten";
-      lines.put(name, PackedRefsText.line(new Random(i), name));
-      a.read(PackedRefsText.text(lines));
-    }
-    // One block or two of some 4 KB for each; no root, which is six times as large.
-    assertThat(taken.get() - takenBefore).isLessThan(200L * (13 << 10));
-    // The index may have grown once, and a reader may have been made.
-    assertThat(direct.getMemoryUsed() - before).isAtMost(taken.get() - takenBefore + (1 << 20));
-  }
-
   @Test
   void theLeastRecentlyUsedLeave() {
     long one = bytes(new Repo().read(Lists.text(0, REFS)).list);
@@ -289,28 +255,6 @@ class ListMemoryTest {
   }
 
   @Test
-  void aListThatIsTooLargeStaysBesideTheOthers() {
-    long small = bytes(new Repo().read(Lists.text(0, REFS)).list);
-    memory = new ListMemory(16 * small);
-    List<Repo> repos = new ArrayList<>();
-    for (int i = 0; i < 5; i++) {
-      repos.add(new Repo().read(Lists.text(i, REFS)));
-    }
-    Repo large = new Repo().read(Lists.text(9, 20 * REFS));
-    for (int round = 0; round < 3; round++) {
-      // It evicts nobody when it comes and when it changes, and nobody evicts it.
-      for (Repo repo : repos) {
-        assertThat(repo.list).isNotNull();
-        repo.use();
-      }
-      repos.set(round, new Repo().read(Lists.text(20 + round, REFS)));
-      assertThat(large.list).isNotNull();
-      large.read(Lists.textWith(9, 20 * REFS, "refs/heads/x" + round));
-    }
-    assertThat(memory.evictions()).isEqualTo(0);
-  }
-
-  @Test
   void aSecondListThatIsTooLargeIsRefusedAndEvictsNobody() {
     memory = new ListMemory(100_000);
     Repo small = new Repo().read(Lists.text(1, 100));
@@ -332,30 +276,6 @@ class ListMemoryTest {
     memory.release(second);
     memory.release(small);
     assertThat(memory.bytes()).isEqualTo(0);
-  }
-
-  @Test
-  void smallListsLieInOnePiece() {
-    Repo a = new Repo().read(Lists.text(1, 20));
-    // 20 refs of 28 bytes.
-    assertThat(bytes(a.list)).isLessThan(800L);
-    lists.assertIs(a.list, Lists.text(1, 20));
-  }
-
-  @Test
-  void whatLeavesWhileItIsSharedComesBack() {
-    Repo a = new Repo().read(Lists.text(1, REFS));
-    ListBuilder builder = new ListBuilder(memory);
-    ParsedRefs list = a.list;
-    for (Block block : list.blocks) {
-      assertThat(builder.share(block.id)).isTrue();
-    }
-    memory.release(a);
-    ParsedRefs again = builder.finish(list.root, false);
-    Repo b = new Repo();
-    assertThat(memory.hold(b, again, new ArrayList<>())).isSameInstanceAs(again);
-    assertThat(memory.bytes()).isEqualTo(bytes(again));
-    lists.assertIs(again, Lists.text(1, REFS));
   }
 
   @Test

@@ -21,6 +21,7 @@ import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Random;
@@ -28,6 +29,7 @@ import java.util.SortedMap;
 import java.util.function.IntFunction;
 import java.util.function.LongSupplier;
 import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 
 /** Makes lists for tests of what keeps them. */
@@ -72,6 +74,11 @@ public final class Lists {
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
+  }
+
+  /** A list in memory of its own. */
+  public static ParsedRefs of(Map<String, ObjectId> refs) {
+    return new Lists().parse(new ListMemory(1 << 30), PackedRefsText.of(refs), null);
   }
 
   public static byte[] text(int seed, int refs) {

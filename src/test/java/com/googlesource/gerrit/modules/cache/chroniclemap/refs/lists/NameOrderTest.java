@@ -17,12 +17,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
-import static java.util.concurrent.TimeUnit.SECONDS;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import com.google.common.base.Splitter;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -33,7 +29,6 @@ import java.util.Random;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
@@ -57,27 +52,6 @@ class NameOrderTest {
   @BeforeEach
   void open() throws IOException {
     differential = new Differential(folder);
-  }
-
-  /** Names of all kinds, many of them swapped, swaps within swaps. */
-  private String name(int most) {
-    StringBuilder name = new StringBuilder(random.nextInt(6) == 0 ? "" : "refs/heads/");
-    for (int i = random.nextInt(most); i >= 0; i--) {
-      name.append(PARTS[random.nextInt(PARTS.length)]);
-    }
-    return name.toString();
-  }
-
-  private Map<String, String> lines(Comparator<String> order, int count, int most) {
-    TreeMap<String, String> lines = new TreeMap<>(order);
-    for (int i = 0; i < count; i++) {
-      String name = name(most);
-      lines.put(
-          name,
-          PackedRefsText.line(random, name)
-              + (random.nextInt(6) == 0 ? PackedRefsText.peeled(random) : ""));
-    }
-    return lines;
   }
 
   private static byte[] text(Map<String, String> lines) {
@@ -104,33 +78,6 @@ class NameOrderTest {
   }
 
   @Test
-  void namesInNoOrderAreIrregular() throws Exception {
-    for (String names :
-        new String[] {
-          "a\uff5e a\ud83d\ude00 b\ud83d\ude00 b\uff5e",
-          "a\ud83d\ude00 a\uff5e b\uff5e b\ud83d\ude00",
-          "b a",
-          "a a",
-        }) {
-      StringBuilder text = new StringBuilder(PackedRefsText.HEADER);
-      for (String name : Splitter.on(' ').split(names)) {
-        text.append(PackedRefsText.line(random, name));
-      }
-      ParsedRefs list = differential.check(text.toString().getBytes(UTF_8), null);
-      assertThat(list).isNull();
-    }
-  }
-
-  @Test
-  void answersAreJGits() throws Exception {
-    for (int count : new int[] {2, 3, 5, 9, 40, 300, 3000}) {
-      for (int most : new int[] {2, 4, 12}) {
-        checkAll(text(lines(BY_BYTES, count, most)));
-      }
-    }
-  }
-
-  @Test
   void swapsAreNestedDeeply() throws Exception {
     TreeMap<String, String> lines = new TreeMap<>(BY_BYTES);
     StringBuilder start = new StringBuilder("r");
@@ -146,77 +93,6 @@ class NameOrderTest {
     List<String> names = new ArrayList<>(new TreeSet<>(lines.keySet()));
     for (int i = 0; i < names.size(); i += 1 + random.nextInt(50)) {
       assertThat(all.get(i).getName()).isEqualTo(names.get(i));
-    }
-  }
-
-  private void checkAll(byte[] text) throws Exception {
-    ParsedRefs list = regular(text, null);
-    List<Ref> peer = new ArrayList<>(list.size());
-    list.refs().forEach(peer::add); // compared with JGit's above
-    List<String> names = peer.stream().map(Ref::getName).toList();
-    assertThat(names).isInStrictOrder();
-    TreeSet<String> asked = new TreeSet<>(List.of("", "refs/heads/", "\uffff", "\udfff"));
-    for (int i = 0; i < Math.min(200, names.size()); i++) {
-      String some = names.get(random.nextInt(names.size()));
-      asked.add(some);
-      asked.add(some + "\ud83d");
-      asked.add(some + "\uffff");
-      asked.add(some.substring(0, random.nextInt(some.length())));
-      asked.add(name(6));
-    }
-    for (String name : asked) {
-      int low = 0;
-      while (low < names.size() && names.get(low).compareTo(name) < 0) {
-        low++;
-      }
-      int high = low;
-      while (high < names.size() && names.get(high).startsWith(name)) {
-        high++;
-      }
-      boolean there = low < high && names.get(low).equals(name);
-      Differential.assertSame(list.exactRef(name), there ? peer.get(low) : null);
-      assertThat(list.contains(name)).isEqualTo(there);
-      if (list.root.inStringOrder) {
-        assertThat(list.rank(name)).isEqualTo(low);
-      } else {
-        assertThrows(IllegalStateException.class, () -> list.rank(name));
-      }
-      Differential.assertSame(list.refs(name), peer.subList(low, high));
-    }
-    List<Ref> all = list.refs();
-    for (int i = 0; i < peer.size(); i += 1 + random.nextInt(5)) {
-      Differential.assertSame(all.get(i), peer.get(i));
-      Differential.assertSame(all.subList(i, peer.size()).iterator().next(), peer.get(i));
-    }
-    ObjectId id = peer.get(random.nextInt(peer.size())).getObjectId();
-    Differential.assertSame(
-        list.pointingTo(id, "", "\uffff").toList(),
-        peer.stream()
-            .filter(r -> r.getObjectId().equals(id) || id.equals(r.getPeeledObjectId()))
-            .toList());
-  }
-
-  @Test
-  void rewritesGiveTheListAsParsedAnew() throws Exception {
-    Map<String, String> lines = lines(BY_BYTES, 1500, 7);
-    ParsedRefs list = null;
-    for (int i = 0; i < 60; i++) {
-      for (int change = random.nextInt(3); change >= 0; change--) {
-        List<String> names = new ArrayList<>(lines.keySet());
-        String some = names.get(random.nextInt(names.size()));
-        switch (random.nextInt(3)) {
-          case 0 -> {
-            // All that are of one kind, so that neighbours change at the edge of a block.
-            String start = some.substring(0, random.nextInt(some.length()) + 1);
-            lines.keySet().removeIf(name -> name.startsWith(start) && names.size() > 700);
-            lines.put(some, PackedRefsText.line(random, some));
-          }
-          case 1 -> lines.putAll(lines(BY_BYTES, 20, 7));
-          default -> lines.put(some, PackedRefsText.line(random, some));
-        }
-      }
-      list = regular(text(lines), list);
-      assertThat(list.root.bytes).isEqualTo(regular(text(lines), null).root.bytes);
     }
   }
 
@@ -292,73 +168,5 @@ class NameOrderTest {
       }
     }
     throw new AssertionError("no block begins there");
-  }
-
-  @Test
-  void listsWithoutSuchNamesHaveNothingOfIt() throws Exception {
-    TreeMap<String, String> lines = new TreeMap<>(PackedRefsText.gerrit(random, 3000));
-    lines.put("refs/heads/\ud83d\ude00", PackedRefsText.line(random, "refs/heads/\ud83d\ude00"));
-    Root root = regular(text(lines), null).root;
-    assertThat(root.inStringOrder).isTrue();
-  }
-
-  @Test
-  void theyComeBackFromOtherMemory() throws Exception {
-    ParsedRefs list = regular(text(lines(BY_BYTES, 2000, 6)), null);
-    ParsedRefs copy =
-        new ParsedRefs(new Root(list.root.bytes.clone()), list.blocks, new ListMemory(0), false);
-    Differential.assertSame(copy.refs(), new ArrayList<>(list.refs()));
-  }
-
-  @Test
-  void whatNativeGitPacksIsRegular() throws Exception {
-    Path git = folder.resolve("native.git");
-    git("init", "-q", "--bare", git.toString());
-    String tree = git("-C", git.toString(), "hash-object", "-w", "-t", "tree", "/dev/null").strip();
-    String commit =
-        git(
-                "-C",
-                git.toString(),
-                "-c",
-                "user.name=n",
-                "-c",
-                "user.email=e",
-                "commit-tree",
-                tree,
-                "-m",
-                "m")
-            .strip();
-    StringBuilder packed = new StringBuilder();
-    for (String name : new TreeSet<>(lines(BY_BYTES, 400, 5).keySet())) {
-      if (name.startsWith("refs/heads/") && !name.contains("//") && !name.endsWith("/")) {
-        packed.append(commit).append(' ').append("refs/heads/x").append(name.replace("/", "-"));
-        packed.append('\n');
-      }
-    }
-    Files.writeString(git.resolve("packed-refs"), packed);
-    git("-C", git.toString(), "update-ref", "refs/heads/one", commit);
-    git("-C", git.toString(), "pack-refs", "--all");
-    byte[] text = Files.readAllBytes(git.resolve("packed-refs"));
-    assertThat(new String(text, UTF_8)).contains(" sorted");
-    ParsedRefs list = regular(text, null);
-    assertThat(list.root.inStringOrder).isFalse();
-    List<String> listed =
-        Splitter.on('\n')
-            .omitEmptyStrings()
-            .splitToList(git("-C", git.toString(), "for-each-ref", "--format=%(refname)"));
-    assertThat(list.refs().stream().map(Ref::getName).toList())
-        .isEqualTo(listed.stream().sorted().toList());
-    checkAll(text);
-  }
-
-  private static String git(String... arguments) throws Exception {
-    List<String> command = new ArrayList<>(List.of("git"));
-    command.addAll(Arrays.asList(arguments));
-    Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
-    process.getOutputStream().close();
-    String output = new String(process.getInputStream().readAllBytes(), UTF_8);
-    assertThat(process.waitFor(60, SECONDS)).isTrue();
-    assertWithMessage(output).that(process.exitValue()).isEqualTo(0);
-    return output;
   }
 }

@@ -18,7 +18,6 @@ import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -51,16 +50,6 @@ class PackedRefsReaderTest {
   @BeforeEach
   void open() throws IOException {
     differential = new Differential(folder);
-  }
-
-  @Test
-  void theParserIsWhatJGitUses() throws Exception {
-    byte[] text = PackedRefsText.text(PackedRefsText.gerrit(random, 100));
-    Differential.assertSame(differential.jgit().parse(text), differential.jgit().parseFile(text));
-    for (String broken : new String[] {"\n", "x\n", "x y\n", "^" + A + "\n"}) {
-      assertThrows(IOException.class, () -> differential.jgit().parse(broken.getBytes(UTF_8)));
-      assertThrows(IOException.class, () -> differential.jgit().parseFile(broken.getBytes(UTF_8)));
-    }
   }
 
   private ParsedRefs accepted(String text) throws IOException {
@@ -156,20 +145,6 @@ class PackedRefsReaderTest {
     }
   }
 
-  @Test
-  void traitsAreKeptAsWritten() throws Exception {
-    String line = A + " refs/heads/a\n";
-    for (String header : List.of("", "# pack-refs with: \n", "# pack-refs with: sorted \n")) {
-      assertThat(accepted(header + line).root.flags).isEqualTo(0);
-    }
-    assertThat(accepted("# pack-refs with: peeled \n" + line).root.flags)
-        .isEqualTo(BlockFormat.PEELED);
-    assertThat(accepted("# pack-refs with: fully-peeled \n" + line).root.flags)
-        .isEqualTo(BlockFormat.FULLY_PEELED);
-    assertThat(accepted(PackedRefsText.HEADER + line).root.flags)
-        .isEqualTo(BlockFormat.PEELED | BlockFormat.FULLY_PEELED);
-  }
-
   /** A block that is used again behind another header says what that one says. */
   @Test
   void anotherHeaderIsSeenInAllRefs() throws Exception {
@@ -257,21 +232,9 @@ class PackedRefsReaderTest {
   }
 
   @Test
-  void everyByteInAnId() throws Exception {
-    String line = A + " refs/heads/a\n";
-    for (int position : new int[] {0, 7, 8, 39}) {
-      for (int b = 0; b < 256; b++) {
-        byte[] text = line.getBytes(UTF_8);
-        text[position] = (byte) b;
-        differential.check(text, null);
-      }
-    }
-  }
-
-  @Test
-  void everyByteInANameAndAtTheEnd() throws Exception {
+  void everyByteInAnIdInANameAndAtTheEnd() throws Exception {
     byte[] text = (A + " refs/heads/a/b\n" + B + " refs/heads/c\n").getBytes(UTF_8);
-    for (int position = 40; position < 57; position++) {
+    for (int position = 0; position < 57; position += position == 8 ? 31 : 1) {
       for (int b = 0; b < 256; b++) {
         byte[] changed = text.clone();
         changed[position] = (byte) b;
@@ -407,27 +370,6 @@ class PackedRefsReaderTest {
       }
       differential.check(PackedRefsText.text(PackedRefsText.HEADER, moved), list);
     }
-  }
-
-  @Test
-  void everyChangedByteIsSeen() throws Exception {
-    byte[] text = PackedRefsText.text(PackedRefsText.gerrit(random, 400));
-    ParsedRefs list = accepted(text);
-    PackedRefsReader reader = differential.reader();
-    for (int i = 0; i < text.length; i += 1 + random.nextInt(40)) {
-      byte[] changed = text.clone();
-      changed[i] ^= (byte) (1 << random.nextInt(8));
-      assertThat(reader.matches(new MemoryText(changed), list.root, 0, list.blocks())).isFalse();
-      assertThat(reader.digest(new MemoryText(changed))).isNotEqualTo(list.digest());
-    }
-    assertThat(
-            reader.matches(
-                new MemoryText(Arrays.copyOf(text, text.length - 1)), list.root, 0, list.blocks()))
-        .isFalse();
-    assertThat(
-            reader.matches(
-                new MemoryText(Arrays.copyOf(text, text.length + 1)), list.root, 0, list.blocks()))
-        .isFalse();
   }
 
   @Test

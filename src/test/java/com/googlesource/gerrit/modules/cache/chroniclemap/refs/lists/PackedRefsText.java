@@ -26,6 +26,7 @@ import java.util.Random;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import org.eclipse.jgit.lib.ObjectId;
 
 /** Makes packed-refs files, as git writes them and otherwise. */
 public final class PackedRefsText {
@@ -60,6 +61,13 @@ public final class PackedRefsText {
 
   public static byte[] text(Map<String, String> lines) {
     return text(HEADER, lines.values());
+  }
+
+  /** A file of branches and other refs that are no tags, in the order in which they are given. */
+  public static byte[] of(Map<String, ObjectId> refs) {
+    StringBuilder text = new StringBuilder(HEADER);
+    refs.forEach((name, id) -> text.append(id.name()).append(' ').append(name).append('\n'));
+    return text.toString().getBytes(UTF_8);
   }
 
   public static String line(Random random, String name) {

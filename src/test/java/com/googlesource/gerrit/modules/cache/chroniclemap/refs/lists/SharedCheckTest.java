@@ -22,13 +22,7 @@ import java.io.IOException;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.List;
-import java.util.concurrent.Callable;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -96,25 +90,6 @@ class SharedCheckTest {
   }
 
   @Test
-  void manyMayCheckAtOnce() throws Exception {
-    Callable<Boolean> checks =
-        () -> {
-          boolean all = true;
-          for (int i = 0; i < 20; i++) {
-            all &= matches();
-          }
-          return all;
-        };
-    List<Boolean> results = new ArrayList<>();
-    try (ExecutorService threads = Executors.newFixedThreadPool(8)) {
-      for (Future<Boolean> result : threads.invokeAll(List.of(checks, checks, checks, checks))) {
-        results.add(result.get());
-      }
-    }
-    assertThat(results).containsExactly(true, true, true, true);
-  }
-
-  @Test
   void aThreadThatIsInterruptedLearnsOfIt() throws Exception {
     Thread.currentThread().interrupt();
     try {
@@ -124,13 +99,5 @@ class SharedCheckTest {
     }
     assertThat(Thread.interrupted()).isTrue();
     assertThat(matches()).isTrue();
-  }
-
-  @Test
-  void nobodyHelpsWithASmallFile() throws Exception {
-    RefsFile.write(file, RefsFile.names(1000), 0);
-    byte[] few = Files.readAllBytes(file);
-    ParsedRefs small = readers.take().read(new MemoryText(few), Differential.builder(), null);
-    assertThat(SharedCheck.isWorthwhile(small)).isFalse();
   }
 }

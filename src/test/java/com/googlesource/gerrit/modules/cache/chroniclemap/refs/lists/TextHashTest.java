@@ -21,9 +21,7 @@ import java.math.BigInteger;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
-import java.util.HashSet;
 import java.util.Random;
-import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /** The hash against its definition, computed with big integers. */
@@ -85,41 +83,6 @@ class TextHashTest {
 
   private static BigInteger unsigned(long value) {
     return new BigInteger(Long.toUnsignedString(value));
-  }
-
-  @Test
-  void dependsOnEachBitTheLengthAndTheKind() {
-    byte[] text = new byte[200];
-    random.nextBytes(text);
-    Set<Long> seen = new HashSet<>();
-    for (int length = 0; length < 100; length++) {
-      for (int kind = 0; kind < 4; kind++) {
-        hash.of(ByteBuffer.wrap(text), 0, length, kind);
-        assertThat(seen.add(hash.hi)).isTrue();
-        assertThat(seen.add(hash.lo)).isTrue();
-      }
-    }
-    for (int bit = 0; bit < 8 * 100; bit++) {
-      byte[] changed = text.clone();
-      changed[bit / 8] ^= (byte) (1 << (bit % 8));
-      hash.of(ByteBuffer.wrap(changed), 0, 100, 0);
-      assertThat(seen.add(hash.hi)).isTrue();
-      assertThat(seen.add(hash.lo)).isTrue();
-    }
-  }
-
-  @Test
-  void doesNotDependOnWhatStandsAround() {
-    byte[] text = new byte[100];
-    random.nextBytes(text);
-    hash.of(ByteBuffer.wrap(text), 10, 37, 1);
-    long hi = hash.hi;
-    long lo = hash.lo;
-    text[9]++;
-    text[47]++;
-    hash.of(ByteBuffer.wrap(text), 10, 37, 1);
-    assertThat(hash.hi).isEqualTo(hi);
-    assertThat(hash.lo).isEqualTo(lo);
   }
 
   @Test

@@ -15,9 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading;
 
 import static com.google.common.truth.Truth.assertThat;
-import static java.nio.charset.StandardCharsets.US_ASCII;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Lists;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import java.util.ArrayList;
@@ -44,11 +42,11 @@ class MergedRefsTest {
   }
 
   private static ParsedRefs packed(int count) {
-    StringBuilder text = new StringBuilder("# pack-refs with: peeled fully-peeled sorted \n");
+    Map<String, ObjectId> refs = new TreeMap<>();
     for (int i = 0; i < count; i++) {
-      text.append(id(i).name()).append(' ').append(name(2 * i)).append('\n');
+      refs.put(name(2 * i), id(i));
     }
-    return new Lists().parse(new ListMemory(1 << 30), text.toString().getBytes(US_ASCII), null);
+    return Lists.of(refs);
   }
 
   /** Changed, new and missing refs; all packed refs are even. */

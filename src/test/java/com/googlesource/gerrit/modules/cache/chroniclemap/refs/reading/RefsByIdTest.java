@@ -19,7 +19,6 @@ import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.collect.Iterables;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Lists;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.sun.management.ThreadMXBean;
@@ -42,10 +41,7 @@ class RefsByIdTest {
   private static final ObjectId TWO = ObjectId.fromString("2".repeat(40));
 
   private static ParsedRefs packed(Map<String, ObjectId> refs, boolean isSorted) {
-    StringBuilder text = new StringBuilder("# pack-refs with: peeled fully-peeled sorted \n");
-    refs.forEach((name, id) -> text.append(id.name()).append(' ').append(name).append('\n'));
-    byte[] bytes = text.toString().getBytes(UTF_8);
-    ParsedRefs list = new Lists().parse(new ListMemory(1 << 30), bytes, null);
+    ParsedRefs list = Lists.of(refs);
     assertThat(list.isInJGitsOrder()).isEqualTo(isSorted);
     return list;
   }

@@ -23,13 +23,16 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.Threads;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
+import java.util.stream.IntStream;
 import org.eclipse.jgit.api.PackRefsCommand;
 import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
@@ -37,6 +40,7 @@ import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.transport.ReceiveCommand;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -49,14 +53,12 @@ class TableRefDatabaseTest {
   @TempDir(factory = InMemory.class)
   Path folder;
 
-  private boolean seesOthers = true;
-
   private final JGitFallbacks failures = new JGitFallbacks();
   @AutoClose private TestRefs refs;
   private RefDatabase ours;
   private RefDatabase peer;
 
-  /** The forms that JGit's settings give to tables. */
+  /** The forms that JGit's and git's settings give to tables. */
   private void create(int blockSize, boolean isAligned, boolean hasObjects, int restarts)
       throws IOException {
     create(
@@ -65,7 +67,7 @@ class TableRefDatabaseTest {
             "reftable.alignBlocks", isAligned,
             "reftable.indexObjects", hasObjects,
             "reftable.restartInterval", restarts,
-            "reftable.autoRefresh", seesOthers));
+            "reftable.autoRefresh", true));
   }
 
   private void create(Map<String, ?> config) throws IOException {
@@ -74,8 +76,14 @@ class TableRefDatabaseTest {
     peer = refs.peerRepository().getRefDatabase();
   }
 
+  @AfterEach
+  void nothingFailed() {
+    assertThat(failures.count.sum()).isEqualTo(0);
+  }
+
+  /** By this and by JGit elsewhere, or by this and by native git. */
   @ParameterizedTest
-  @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8})
+  @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})
   void randomSteps(long seed) throws Exception {
     Random random = new Random(seed);
     create(
@@ -84,16 +92,35 @@ class TableRefDatabaseTest {
         random.nextBoolean(),
         2 << random.nextInt(5));
     RefsComparison comparison = new RefsComparison(refs, peer);
-    for (int step = 0; step < 60; step++) {
-      RefDatabase by = random.nextInt(3) == 0 ? peer : ours;
-      comparison.compare("seed " + seed + ", step " + step + ": " + change(by, refs, random), ours);
+    for (int step = 0; step < 55; step++) {
+      String done =
+          random.nextBoolean()
+              ? change(ours, random)
+              : seed % 2 == 0 ? change(peer, random) : changeByGit(random);
+      String what = "seed " + seed + ", step " + step + ": " + done;
+      comparison.compare(what, ours);
+      assertWithMessage(what).that(TestRefs.values(ours)).isEqualTo(refs.refsOfGit());
     }
-    assertThat(failures.count.sum()).isEqualTo(0);
   }
 
-  private static String change(RefDatabase by, TestRefs refs, Random random) throws IOException {
+  /**
+   * JGit cannot write names into one table whose order by UTF-16 is not that of their bytes, and
+   * merges tables by either order.
+   */
+  private static String anyName(Random random) {
+    String name;
+    do {
+      name = RefsComparison.NAMES.get(random.nextInt(RefsComparison.NAMES.size()));
+    } while (name.codePoints().anyMatch(Character::isSupplementaryCodePoint));
+    return name;
+  }
+
+  private ObjectId anyId(Random random) {
+    return (random.nextBoolean() ? refs.commits() : refs.tags()).get(random.nextInt(5));
+  }
+
+  private String change(RefDatabase by, Random random) throws IOException {
     String name = anyName(random);
-    ObjectId id = (random.nextBoolean() ? refs.commits() : refs.tags()).get(random.nextInt(5));
     RefUpdate update = by.newUpdate(name, random.nextBoolean());
     update.setForceUpdate(true);
     return switch (random.nextInt(6)) {
@@ -105,92 +132,147 @@ class TableRefDatabaseTest {
             : "nothing";
       }
       default -> {
-        update.setNewObjectId(id);
+        update.setNewObjectId(anyId(random));
         yield "update " + name + " " + update.update();
       }
     };
   }
 
-  /**
-   * JGit cannot write names into one table whose order by UTF-16 is not that of their bytes, and
-   * merges tables by either order.
-   */
-  static String anyName(Random random) {
-    String name;
-    do {
-      name = RefsComparison.NAMES.get(random.nextInt(RefsComparison.NAMES.size()));
-    } while (name.codePoints().anyMatch(Character::isSupplementaryCodePoint));
-    return name;
+  private String changeByGit(Random random) throws Exception {
+    String name = anyName(random);
+    String id = anyId(random).name();
+    TestRefs.Output output =
+        switch (random.nextInt(8)) {
+          case 0 -> refs.tryGit("update-ref", "-d", name);
+          case 1 -> refs.tryGit("symbolic-ref", name, anyName(random));
+          case 2 -> refs.tryGit("pack-refs", "--all");
+          case 3, 4 -> {
+            StringBuilder input = new StringBuilder();
+            for (int i = 0; i < 4; i++) { // git refuses a ref that is named twice
+              input.append("update refs/batch/" + random.nextInt(9) + " " + id + "\n");
+            }
+            yield refs.tryGitWith(input.toString(), "update-ref", "--stdin");
+          }
+          default -> refs.tryGit("update-ref", name, id);
+        };
+    return "git " + name + " " + output;
   }
 
+  /** JGit misses some of git's, as it takes the first block of an index for the only one. */
   @ParameterizedTest
   @CsvSource({
-    "256, true, true, 4",
-    "256, false, true, 16",
-    "4096, true, true, 16",
-    "4096, false, false, 16",
-    "65536, true, true, 64",
-    "16777215, true, true, 128",
-    "0, true, true, 16",
+    "JGit, 256, true, true, 4, 4000",
+    "JGit, 256, false, true, 16, 4000",
+    "JGit, 4096, true, true, 16, 4000",
+    "JGit, 4096, false, false, 16, 4000",
+    "JGit, 65536, true, true, 64, 4000",
+    "JGit, 16777215, true, true, 128, 4000",
+    "JGit, 0, true, true, 16, 4000",
+    "git, 4096, true, true, 16, 500",
+    "git, 4096, true, true, 16, 12000",
+    "git, 4096, true, false, 4, 30000",
+    "git, 256, true, true, 16, 5000",
+    "git, 1024, true, true, 64, 20000",
+    "git, 65536, true, true, 16, 30000",
+    "git, 16777215, true, true, 128, 30000",
   })
-  void manyRefs(int blockSize, boolean isAligned, boolean hasObjects, int restarts)
+  void manyRefs(
+      String by, int blockSize, boolean isAligned, boolean hasObjects, int restarts, int count)
       throws Exception {
-    Random random = new Random(blockSize);
+    Random random = new Random(count + blockSize);
     create(blockSize, isAligned, hasObjects, restarts);
     List<ObjectId> commits = refs.manyCommits(60);
     TreeMap<String, ObjectId> now = new TreeMap<>();
     for (int round = 0; round < 4; round++) {
       TreeMap<String, ObjectId> next = new TreeMap<>(now);
-      for (int i = 0; i < (round == 0 ? 4000 : 30); i++) {
+      for (int i = 0; i < (round == 0 ? count : 60); i++) {
         String name =
             String.format(
                 Locale.ROOT, "refs/changes/%02d/%d/%d", i % 100, i, 1 + random.nextInt(3));
+        if (by.equals("git")) {
+          // Names, too, whose order by bytes is not that by UTF-16.
+          name += i % 97 == 0 ? "\ud83d\ude00" : i % 89 == 0 ? "\uff5e" : "";
+        }
         next.put(name, commits.get(random.nextInt(commits.size())));
       }
       next.keySet().removeIf(name -> random.nextInt(50) == 0);
       ReceiveCommand[] commands = TestRefs.commands(now, next);
-      assertThat(
-              TestRefs.batch(
-                  round % 2 == 0 ? refs.repository() : refs.peerRepository(),
-                  round % 2 == 0 ? ours : peer,
-                  commands))
-          .isTrue();
+      if (by.equals("git")) {
+        git(commands);
+      } else if (round % 2 == 0) {
+        assertThat(TestRefs.batch(refs.repository(), ours, commands)).isTrue();
+      } else {
+        peer.refresh();
+        assertThat(TestRefs.batch(refs.peerRepository(), peer, commands)).isTrue();
+      }
       now = next;
-      compareAll(ours, peer, commands, commits);
+      check(now, commits);
     }
-    assertThat(failures.count.sum()).isEqualTo(0);
+    assertThat(refs.tryGit("pack-refs", "--all").status()).isEqualTo(0);
+    check(now, commits);
+    assertThat(refs.refsOfGit()).isEqualTo(TestRefs.values(ours));
   }
 
-  private static void compareAll(
-      RefDatabase ours, RefDatabase peer, ReceiveCommand[] commands, List<ObjectId> ids)
-      throws IOException {
-    assertThat(show(ours.getRefs())).isEqualTo(show(peer.getRefs()));
+  private void git(ReceiveCommand... commands) throws Exception {
+    StringBuilder input = new StringBuilder();
     for (ReceiveCommand command : commands) {
-      String name = command.getRefName();
-      for (String each : List.of(name, name + "0", name.substring(0, name.length() - 1))) {
-        assertWithMessage(each)
-            .that(show(ours.exactRef(each)))
-            .isEqualTo(show(peer.exactRef(each)));
-      }
+      input.append("update " + command.getRefName() + " " + command.getNewId().name() + "\n");
     }
-    for (int i = 0; i < 100; i++) {
-      String prefix = String.format(Locale.ROOT, "refs/changes/%02d/", i);
-      assertThat(show(ours.getRefsByPrefix(prefix))).isEqualTo(show(peer.getRefsByPrefix(prefix)));
+    TestRefs.Output output = refs.tryGitWith(input.toString(), "update-ref", "--stdin");
+    assertWithMessage(output.text()).that(output.status()).isEqualTo(0);
+  }
+
+  private void check(Map<String, ObjectId> expected, List<ObjectId> ids) throws IOException {
+    assertThat(idsOf(ours.getRefsByPrefix("refs/"))).isEqualTo(expected);
+    Map<String, Map<String, ObjectId>> byPrefix = new HashMap<>();
+    Map<ObjectId, Map<String, ObjectId>> byId = new HashMap<>();
+    ids.forEach(id -> byId.put(id, new TreeMap<>()));
+    for (Map.Entry<String, ObjectId> ref : expected.entrySet()) {
+      String name = ref.getKey();
+      assertWithMessage(name).that(ours.exactRef(name)).isNotNull();
+      assertThat(ours.exactRef(name).getObjectId()).isEqualTo(ref.getValue());
+      for (String absent : List.of(name + "0", name.substring(0, name.length() - 1))) {
+        assertThat(ours.exactRef(absent) != null).isEqualTo(expected.containsKey(absent));
+      }
+      String prefix = name.substring(0, "refs/changes/00/".length());
+      byPrefix.computeIfAbsent(prefix, unused -> new TreeMap<>()).put(name, ref.getValue());
+      byId.get(ref.getValue()).put(name, ref.getValue());
+    }
+    for (Map.Entry<String, Map<String, ObjectId>> prefix : byPrefix.entrySet()) {
+      assertThat(idsOf(ours.getRefsByPrefix(prefix.getKey()))).isEqualTo(prefix.getValue());
     }
     for (ObjectId id : ids) {
-      assertThat(show(List.copyOf(ours.getTipsWithSha1(id))))
-          .containsExactlyElementsIn(show(List.copyOf(peer.getTipsWithSha1(id))));
+      assertThat(idsOf(ours.getTipsWithSha1(id))).isEqualTo(byId.get(id));
     }
+    assertThat(ours.getTipsWithSha1(ObjectId.zeroId())).isEmpty();
   }
 
-  private static List<String> show(List<Ref> refs) {
-    List<String> shown = new ArrayList<>();
-    refs.forEach(ref -> shown.add(show(ref)));
-    return shown;
+  private static Map<String, ObjectId> idsOf(Collection<Ref> refs) {
+    Map<String, ObjectId> ids = new TreeMap<>();
+    refs.forEach(ref -> ids.put(ref.getName(), ref.getObjectId()));
+    return ids;
   }
 
-  private static String show(Ref ref) {
-    return ref == null ? "none" : ref + " " + ref.getUpdateIndex() + " " + ref.getPeeledObjectId();
+  /** A table of reflogs alone, as {@code git gc} writes it. */
+  @Test
+  void aTableWithoutRefsIsReadPast() throws Exception {
+    create(256, true, true, 16);
+    assertThat(refs.tryGit("config", "core.logAllRefUpdates", "always").status()).isEqualTo(0);
+    git(
+        IntStream.range(0, 200)
+            .mapToObj(i -> refs.command("refs/heads/" + i, null, 0))
+            .toArray(ReceiveCommand[]::new));
+    assertThat(refs.tryGit("pack-refs", "--all").status()).isEqualTo(0);
+    assertThat(refs.tryGit("reflog", "expire", "--expire=now", "--all").status()).isEqualTo(0);
+    Path tables = refs.folder().resolve("reftable");
+    byte[] last =
+        Files.readAllBytes(
+            tables.resolve(Files.readAllLines(tables.resolve("tables.list")).getLast()));
+    int headerBytes = 24;
+    assertThat(last[headerBytes]).isEqualTo((byte) 'g');
+    assertThat(TestRefs.values(ours)).isEqualTo(refs.refsOfGit());
+    assertThat(ours.exactRef("HEAD")).isNull();
+    assertThat(ours.exactRef("refs/heads/7").getObjectId()).isEqualTo(refs.commits().get(0));
   }
 
   /** JGit says that it has read the newest tables before it tells anybody. */
@@ -211,28 +293,24 @@ class TableRefDatabaseTest {
                 .isEqualTo(refs.commits().get(i % 5));
           }
         });
-    assertThat(failures.count.sum()).isEqualTo(0);
   }
 
   /** JGit's default, under which it may not see what others write, but its own writes at once. */
   @Test
   void withoutAutoRefresh() throws Exception {
-    seesOthers = false;
-    create(4096, true, true, 16);
+    create(Map.of());
     for (int i = 0; i < 40; i++) {
       String name = "refs/heads/b" + i % 9;
       set(ours, name, refs.commits().get(i % 5));
       assertThat(ours.exactRef(name).getObjectId()).isEqualTo(refs.commits().get(i % 5));
       assertThat(ours.getRefsByPrefix("refs/heads/")).hasSize(Math.min(i + 1, 9));
     }
-    assertThat(failures.count.sum()).isEqualTo(0);
   }
 
   /** Or an update would be refused again and again, as JGit compares it with an older value. */
   @Test
   void whatIsSeenOfOthersIsWhatJGitUpdates() throws Exception {
-    seesOthers = false;
-    create(4096, true, true, 16);
+    create(Map.of());
     set(ours, "refs/heads/a", refs.commits().get(0));
     assertThat(ours.exactRef("refs/heads/a")).isNotNull();
     peer.refresh();
@@ -247,10 +325,7 @@ class TableRefDatabaseTest {
   }
 
   private static void set(RefDatabase by, String name, ObjectId id) throws IOException {
-    RefUpdate update = by.newUpdate(name, false);
-    update.setNewObjectId(id);
-    update.setForceUpdate(true);
-    assertThat(update.update())
+    assertThat(TestRefs.force(by, name, id))
         .isAnyOf(RefUpdate.Result.NEW, RefUpdate.Result.FORCED, RefUpdate.Result.NO_CHANGE);
   }
 

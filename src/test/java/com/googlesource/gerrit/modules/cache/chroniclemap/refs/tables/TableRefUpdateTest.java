@@ -37,7 +37,9 @@ import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.eclipse.jgit.internal.storage.file.FileReftableDatabase;
+import org.eclipse.jgit.lib.AnyObjectId;
 import org.eclipse.jgit.lib.BatchRefUpdate;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.ObjectIdRef;
@@ -46,6 +48,7 @@ import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.lib.ReflogEntry;
 import org.eclipse.jgit.lib.ReflogReader;
+import org.eclipse.jgit.revwalk.RevObject;
 import org.eclipse.jgit.revwalk.RevWalk;
 import org.eclipse.jgit.transport.ReceiveCommand;
 import org.junit.jupiter.api.AutoClose;
@@ -103,19 +106,10 @@ class TableRefUpdateTest {
         isDone = TestRefs.batch(refs.repository(), ours, new ReceiveCommand(old, id, name));
         expected.put(name, id.name());
       } else if (before != null && random.nextBoolean()) {
-        RefUpdate update = ours.newUpdate(name, false);
-        update.setForceUpdate(true);
-        isDone = update.delete() == RefUpdate.Result.FORCED;
+        isDone = TestRefs.delete(ours, name) == RefUpdate.Result.FORCED;
         expected.remove(name);
       } else {
-        RefUpdate update = ours.newUpdate(name, false);
-        update.setNewObjectId(id);
-        update.setForceUpdate(true);
-        isDone =
-            switch (update.update()) {
-              case NEW, FORCED, NO_CHANGE -> true;
-              default -> false;
-            };
+        isDone = TestRefs.force(ours, name, id) != RefUpdate.Result.LOCK_FAILURE;
         expected.put(name, id.name());
       }
       assertWithMessage("step " + i + " of writer " + writer).that(isDone).isTrue();
@@ -142,16 +136,46 @@ class TableRefUpdateTest {
 
   /** Without an old id that was expected, each is made, one after the other. */
   @Test
+  void aForcedUpdateIsMadeThoughItsRefHasChangedSinceItWasRead() throws Exception {
+    List<ObjectId> ids = refs.commits();
+    assertThat(TestRefs.update(ours, "refs/heads/a", ids.get(0))).isEqualTo(RefUpdate.Result.NEW);
+    AtomicBoolean isOver = new AtomicBoolean();
+    RefUpdate update = TestRefs.forced(ours, "refs/heads/a", ids.get(1));
+    try (RevWalk others =
+        new RevWalk(refs.repository()) {
+          @Override
+          public RevObject parseAny(AnyObjectId id) throws IOException {
+            if (!isOver.getAndSet(true)) { // the ref was read by now
+              assertThat(TestRefs.forced(ours, "refs/heads/a", ids.get(2)).update())
+                  .isEqualTo(RefUpdate.Result.FORCED);
+            }
+            return super.parseAny(id);
+          }
+        }) {
+      assertThat(update.update(others)).isEqualTo(RefUpdate.Result.FORCED);
+    }
+    assertThat(isOver.get()).isTrue();
+    assertThat(update.getOldObjectId()).isEqualTo(ids.get(2));
+    assertThat(ours.exactRef("refs/heads/a").getObjectId()).isEqualTo(ids.get(1));
+  }
+
+  /** On a busy machine one may be refused, but only after it was tried for as long as promised. */
+  @Test
   void forcedUpdatesOfOneRefAllSucceed() throws Exception {
     Threads.together(
         2,
         first -> {
           for (int k = 0; k < 100; k++) {
-            RefUpdate update = ours.newUpdate("refs/heads/a", false);
-            update.setNewObjectId(refs.commits().get((first + k) % 5));
-            update.setForceUpdate(true);
-            assertThat(update.update())
-                .isAnyOf(RefUpdate.Result.NEW, RefUpdate.Result.FORCED, RefUpdate.Result.NO_CHANGE);
+            RefUpdate update =
+                TestRefs.forced(ours, "refs/heads/a", refs.commits().get((first + k) % 5));
+            long begun = System.nanoTime();
+            if (update.update() == RefUpdate.Result.LOCK_FAILURE) {
+              assertThat(System.nanoTime() - begun).isAtLeast(TableBatchUpdate.MAX_TRIED.toNanos());
+            } else {
+              assertThat(update.getResult())
+                  .isAnyOf(
+                      RefUpdate.Result.NEW, RefUpdate.Result.FORCED, RefUpdate.Result.NO_CHANGE);
+            }
           }
         });
   }

@@ -36,7 +36,7 @@ import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.transport.ReceiveCommand;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -49,7 +49,7 @@ class TablesFileTest {
   private static final int MANY = 2000;
 
   @TempDir Path folder;
-  private TestRefs refs;
+  @AutoClose private TestRefs refs;
   private TablesFile file;
 
   @BeforeEach
@@ -66,11 +66,6 @@ class TablesFileTest {
     file = new TablesFile(refs.folder().resolve("reftable"));
   }
 
-  @AfterEach
-  void close() throws IOException {
-    refs.close();
-  }
-
   private ReceiveCommand create(String name) {
     return new ReceiveCommand(ObjectId.zeroId(), refs.commits().get(0), name);
   }
@@ -80,10 +75,7 @@ class TablesFileTest {
   }
 
   private void update(String name, int commit) throws IOException {
-    RefUpdate update = jgit().newUpdate(name, false);
-    update.setNewObjectId(refs.commits().get(commit));
-    update.setForceUpdate(true);
-    assertThat(update.update())
+    assertThat(TestRefs.force(jgit(), name, refs.commits().get(commit)))
         .isAnyOf(RefUpdate.Result.NEW, RefUpdate.Result.FORCED, RefUpdate.Result.NO_CHANGE);
   }
 
@@ -118,16 +110,6 @@ class TablesFileTest {
     assertThat(old.refs("refs/").toString()).isEqualTo(before.toString());
     old = null;
     awaitUnmapped(table);
-  }
-
-  @Test
-  void tablesThatAreStillNamedAreKept() throws Exception {
-    String table = file.stack(false).byName.keySet().iterator().next();
-    Table before = file.stack(false).byName.get(table);
-    update("refs/heads/new", 1);
-    file.changed();
-    assertThat(file.stack(false).byName.get(table)).isSameInstanceAs(before);
-    assertThat(file.stack(false).byName).hasSize(2);
   }
 
   @Test

@@ -19,7 +19,6 @@ import static com.google.common.truth.Truth.assertWithMessage;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.InMemory;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsComparison;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.Threads;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
@@ -28,14 +27,10 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Random;
-import java.util.TreeMap;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
@@ -50,7 +45,6 @@ import org.eclipse.jgit.internal.storage.reftable.ReftableWriter;
 import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.PersonIdent;
-import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.transport.ReceiveCommand;
@@ -58,7 +52,6 @@ import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Reftables that native git writes and compacts, alone and in turn with JGit. */
@@ -71,13 +64,8 @@ class TablesOfGitTest {
   @AutoClose private TestRefs refs;
   private RefDatabase ours;
 
-  private void create(int blockSize, int restarts, boolean hasObjects) throws IOException {
-    create(
-        Map.of(
-            "reftable.blockSize", blockSize,
-            "reftable.restartInterval", restarts,
-            "reftable.indexObjects", hasObjects,
-            "reftable.autoRefresh", true));
+  private void create(int blockSize) throws IOException {
+    create(Map.of("reftable.blockSize", blockSize, "reftable.autoRefresh", true));
   }
 
   /** By JGit's default settings its own stack does not see what others write. */
@@ -91,137 +79,6 @@ class TablesOfGitTest {
     assertWithMessage(output.text()).that(output.status()).isEqualTo(0);
   }
 
-  // ---- beside JGit's answers
-
-  @ParameterizedTest
-  @ValueSource(longs = {1, 2, 3, 4, 5, 6})
-  void randomSteps(long seed) throws Exception {
-    Random random = new Random(seed);
-    create(256 << random.nextInt(6), 2 + random.nextInt(20), random.nextBoolean());
-    RefDatabase peer = refs.peerRepository().getRefDatabase();
-    RefsComparison comparison = new RefsComparison(refs, peer);
-    int done = 0;
-    for (int step = 0; step < 50; step++) {
-      TestRefs.Output output = change(random);
-      done += output.status() == 0 ? 1 : 0;
-      String what = "seed " + seed + ", step " + step + ": " + output;
-      comparison.compare(what, ours);
-      assertWithMessage(what).that(idsOf(ours.getRefs())).isEqualTo(refs.refsOfGit());
-    }
-    assertThat(done).isGreaterThan(20);
-    assertThat(failures.count.sum()).isEqualTo(0);
-  }
-
-  private TestRefs.Output change(Random random) throws Exception {
-    String name = TableRefDatabaseTest.anyName(random);
-    ObjectId id = (random.nextBoolean() ? refs.commits() : refs.tags()).get(random.nextInt(5));
-    return switch (random.nextInt(10)) {
-      case 0 -> refs.tryGit("update-ref", "-d", name);
-      case 1 -> refs.tryGit("symbolic-ref", name, TableRefDatabaseTest.anyName(random));
-      case 2 -> refs.tryGit("pack-refs", "--all");
-      case 3, 4 -> {
-        RefUpdate update = ours.newUpdate(name, random.nextBoolean());
-        update.setNewObjectId(id);
-        update.setForceUpdate(true);
-        yield new TestRefs.Output(0, "JGit: " + name + " " + update.update());
-      }
-      case 5, 6 -> {
-        StringBuilder input = new StringBuilder();
-        for (int i = 0; i < 4; i++) {
-          input.append(
-              String.format(
-                  Locale.ROOT, "update refs/batch/%d %s%n", random.nextInt(9), id.name()));
-        }
-        // Git refuses a ref that is named twice.
-        yield refs.tryGitWith(input.toString(), "update-ref", "--stdin");
-      }
-      default -> refs.tryGit("update-ref", name, id.name());
-    };
-  }
-
-  /** The refs that {@code git for-each-ref} lists. */
-  private static Map<String, String> idsOf(List<Ref> refs) {
-    Map<String, String> ids = new TreeMap<>();
-    for (Ref ref : refs) {
-      if (ref.getName().startsWith("refs/")) {
-        ids.put(ref.getName(), ref.getObjectId().name());
-      }
-    }
-    return ids;
-  }
-
-  // ---- many refs
-
-  /** JGit misses some of them, as it takes the first block of an index for the only one. */
-  @ParameterizedTest
-  @CsvSource({
-    "4096, 16, 500, true",
-    "4096, 16, 12000, true",
-    "4096, 4, 30000, false",
-    "256, 16, 5000, true",
-    "1024, 64, 20000, true",
-    "65536, 16, 30000, true",
-    "16777215, 128, 30000, true",
-  })
-  void manyRefs(int blockSize, int restarts, int count, boolean hasObjects) throws Exception {
-    Random random = new Random(count);
-    create(blockSize, restarts, hasObjects);
-    List<ObjectId> commits = refs.manyCommits(50);
-    TreeMap<String, String> expected = new TreeMap<>();
-    for (int round = 0; round < 3; round++) {
-      StringBuilder input = new StringBuilder();
-      for (int i = 0; i < (round == 0 ? count : 60); i++) {
-        String name =
-            String.format(
-                Locale.ROOT, "refs/changes/%02d/%d/%d", i % 100, i, 1 + random.nextInt(3));
-        // Names from a million, too, whose order by bytes is not that by UTF-16.
-        name += i % 97 == 0 ? "\ud83d\ude00" : i % 89 == 0 ? "\uff5e" : "";
-        String id = commits.get(random.nextInt(commits.size())).name();
-        input.append(String.format(Locale.ROOT, "update %s %s%n", name, id));
-        expected.put(name, id);
-      }
-      git(input.toString(), "update-ref", "--stdin");
-      check(expected, commits);
-      StringBuilder deletions = new StringBuilder();
-      List<String> names = new ArrayList<>(expected.keySet());
-      for (int i = random.nextInt(40); i < names.size(); i += 40) {
-        deletions.append(String.format(Locale.ROOT, "delete %s%n", names.get(i)));
-        expected.remove(names.get(i));
-      }
-      git(deletions.toString(), "update-ref", "--stdin");
-      check(expected, commits);
-    }
-    git("", "pack-refs", "--all");
-    check(expected, commits);
-    assertThat(refs.refsOfGit()).isEqualTo(expected);
-    assertThat(failures.count.sum()).isEqualTo(0);
-  }
-
-  private void check(Map<String, String> expected, List<ObjectId> ids) throws IOException {
-    assertThat(idsOf(ours.getRefs())).isEqualTo(expected);
-    Map<String, Map<String, String>> byPrefix = new HashMap<>();
-    Map<String, Map<String, String>> byId = new HashMap<>();
-    for (Map.Entry<String, String> ref : expected.entrySet()) {
-      String name = ref.getKey();
-      assertWithMessage(name).that(ours.exactRef(name)).isNotNull();
-      assertThat(ours.exactRef(name).getObjectId().name()).isEqualTo(ref.getValue());
-      for (String absent : List.of(name + "0", name.substring(0, name.length() - 1))) {
-        assertThat(ours.exactRef(absent) != null).isEqualTo(expected.containsKey(absent));
-      }
-      String prefix = name.substring(0, "refs/changes/00/".length());
-      byPrefix.computeIfAbsent(prefix, unused -> new TreeMap<>()).put(name, ref.getValue());
-      byId.computeIfAbsent(ref.getValue(), unused -> new TreeMap<>()).put(name, ref.getValue());
-    }
-    for (Map.Entry<String, Map<String, String>> prefix : byPrefix.entrySet()) {
-      assertThat(idsOf(ours.getRefsByPrefix(prefix.getKey()))).isEqualTo(prefix.getValue());
-    }
-    for (ObjectId id : ids) {
-      assertThat(idsOf(List.copyOf(ours.getTipsWithSha1(id))))
-          .isEqualTo(byId.getOrDefault(id.name(), Map.of()));
-    }
-    assertThat(ours.getTipsWithSha1(ObjectId.zeroId())).isEmpty();
-  }
-
   // ---- updates while git writes
 
   private boolean isUpdated(boolean asBatch, ObjectId from, ObjectId to) throws IOException {
@@ -229,11 +86,7 @@ class TablesOfGitTest {
     if (asBatch) {
       return TestRefs.batch(refs.repository(), ours, new ReceiveCommand(from, to, name));
     }
-    RefUpdate update = ours.newUpdate(name, false);
-    update.setExpectedOldObjectId(from);
-    update.setNewObjectId(to);
-    update.setForceUpdate(true);
-    return update.update() != RefUpdate.Result.LOCK_FAILURE;
+    return TestRefs.force(ours, name, from, to) != RefUpdate.Result.LOCK_FAILURE;
   }
 
   /** A table of reflogs alone that JGit takes for refs, as it does by the chance of one byte. */
@@ -282,7 +135,7 @@ class TablesOfGitTest {
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void refsAreUpdatedThoughJGitTakesALogForRefs(boolean packs) throws Exception {
-    create(256, 16, true);
+    create(256);
     ObjectId id = refs.commits().get(0);
     git("", "update-ref", "refs/heads/a", id.name());
     addTableThatJGitMisreads(id);
@@ -292,17 +145,15 @@ class TablesOfGitTest {
     if (packs) {
       ours.packRefs(NullProgressMonitor.INSTANCE, new PackRefsCommand(refs.repository()));
     }
-    RefUpdate update = ours.newUpdate("refs/heads/b", false);
-    update.setNewObjectId(id);
-    assertThat(update.update()).isEqualTo(RefUpdate.Result.NEW);
+    assertThat(TestRefs.update(ours, "refs/heads/b", id)).isEqualTo(RefUpdate.Result.NEW);
     assertThat(jgit.exactRef("refs/heads/b").getObjectId()).isEqualTo(id);
-    assertThat(idsOf(ours.getRefs())).isEqualTo(refs.refsOfGit());
+    assertThat(TestRefs.values(ours)).isEqualTo(refs.refsOfGit());
   }
 
   /** Another process, which compacts as well, keeps JGit from the compaction that would help. */
   @Test
   void anUpdateWaitsForTheCompactionThatOthersPrevent() throws Exception {
-    create(256, 16, true);
+    create(256);
     ObjectId id = refs.commits().get(0);
     git("", "update-ref", "refs/heads/a", id.name());
     Path table = addTableThatJGitMisreads(id);
@@ -323,30 +174,6 @@ class TablesOfGitTest {
   private static boolean isPausing(Thread thread) {
     return Arrays.stream(thread.getStackTrace())
         .anyMatch(frame -> frame.getMethodName().equals("sleepUninterruptibly"));
-  }
-
-  /** A table of reflogs alone, as {@code git gc} writes it. */
-  @Test
-  void aTableWithoutRefsIsReadPast() throws Exception {
-    create(256, 16, true);
-    git("", "config", "core.logAllRefUpdates", "always");
-    StringBuilder input = new StringBuilder();
-    for (int i = 0; i < 200; i++) {
-      input.append("update refs/heads/" + i + " " + refs.commits().get(0).name() + "\n");
-    }
-    git(input.toString(), "update-ref", "--stdin");
-    git("", "pack-refs", "--all");
-    git("", "reflog", "expire", "--expire=now", "--all");
-    Path folder = refs.folder().resolve("reftable");
-    byte[] last =
-        Files.readAllBytes(
-            folder.resolve(Files.readAllLines(folder.resolve("tables.list")).getLast()));
-    int headerBytes = 24;
-    assertThat(last[headerBytes]).isEqualTo((byte) 'g');
-    assertThat(idsOf(ours.getRefs())).isEqualTo(refs.refsOfGit());
-    assertThat(ours.exactRef("HEAD")).isNull();
-    assertThat(ours.exactRef("refs/heads/7").getObjectId()).isEqualTo(refs.commits().get(0));
-    assertThat(failures.count.sum()).isEqualTo(0);
   }
 
   @ParameterizedTest
@@ -419,7 +246,7 @@ class TablesOfGitTest {
 
   @Test
   void readersMissNothingWhileGitAndJGitCompact() throws Exception {
-    create(1024, 16, true);
+    create(1024);
     StringBuilder input = new StringBuilder();
     String id = refs.commits().get(0).name();
     for (int i = 0; i < 3000; i++) {

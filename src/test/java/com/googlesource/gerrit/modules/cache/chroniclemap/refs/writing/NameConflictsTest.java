@@ -19,6 +19,7 @@ import static com.google.common.truth.Truth.assertWithMessage;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedRefsText;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RepositoryFiles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.Transactions;
@@ -26,8 +27,10 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeSet;
@@ -37,7 +40,7 @@ import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.transport.ReceiveCommand;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -48,7 +51,7 @@ class NameConflictsTest {
   private static final ObjectId ONE = ObjectId.fromString("1".repeat(40));
 
   @TempDir Path folder;
-  private TestRefs refs;
+  @AutoClose private TestRefs refs;
   private RepositoryFiles own;
 
   @BeforeEach
@@ -64,17 +67,12 @@ class NameConflictsTest {
             count -> {});
   }
 
-  @AfterEach
-  void close() {
-    refs.close();
-  }
-
   private void pack(Set<String> names) throws IOException {
-    StringBuilder text = new StringBuilder("# pack-refs with: peeled fully-peeled sorted \n");
-    names.forEach(name -> text.append(ONE.name()).append(' ').append(name).append('\n'));
+    Map<String, ObjectId> refs = new LinkedHashMap<>();
+    names.forEach(name -> refs.put(name, ONE));
     Path file = folder.resolve("r.git/packed-refs");
     Files.deleteIfExists(file);
-    Files.writeString(file, text);
+    Files.write(file, PackedRefsText.of(refs));
     own.packedFile.refresh();
   }
 

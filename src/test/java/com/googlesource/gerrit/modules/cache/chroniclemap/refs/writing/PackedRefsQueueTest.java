@@ -16,7 +16,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
 
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
-import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
@@ -143,14 +142,7 @@ class PackedRefsQueueTest {
   @BeforeEach
   void makeRepository() throws IOException {
     test = TestRefs.create(folder.resolve("a.git"), null);
-    Files.writeString(
-        test.folder().resolve("packed-refs"),
-        "# pack-refs with: peeled fully-peeled sorted \n"
-            + test.commits().get(0).name()
-            + " "
-            + PACKED
-            + "\n",
-        UTF_8);
+    test.writePacked(test.id(0), PACKED);
     file = test.packedRefs();
     queue =
         new PackedRefsQueue(
@@ -384,10 +376,7 @@ class PackedRefsQueueTest {
   }
 
   private static boolean isDeleted(RefDatabase refs, String name, ObjectId id) throws IOException {
-    RefUpdate update = refs.newUpdate(name, false);
-    update.setForceUpdate(true);
-    update.setExpectedOldObjectId(id);
-    return update.delete() == RefUpdate.Result.FORCED;
+    return TestRefs.force(refs, name, id, ObjectId.zeroId()) == RefUpdate.Result.FORCED;
   }
 
   private boolean isDeletedInABatch(RefDatabase refs) throws IOException {

@@ -26,7 +26,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.Warnings;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.FileStore;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
@@ -37,16 +36,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
-import org.eclipse.jgit.api.PackRefsCommand;
 import org.eclipse.jgit.errors.LockFailedException;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.lib.BatchRefUpdate;
-import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
-import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefUpdate;
-import org.eclipse.jgit.revwalk.RevWalk;
 import org.eclipse.jgit.transport.ReceiveCommand;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -99,11 +95,11 @@ class RefFilesTest {
   }
 
   private ObjectId id(Integer number) {
-    return number == null ? ObjectId.zeroId() : test.commits().get(number);
+    return test.id(number);
   }
 
   private ReceiveCommand command(String name, Integer from, Integer to) {
-    return new ReceiveCommand(id(from), id(to), name);
+    return test.command(name, from, to);
   }
 
   private void batch(ReceiveCommand... commands) throws IOException {
@@ -115,28 +111,17 @@ class RefFilesTest {
   }
 
   private RefUpdate.Result update(String name, Integer to) throws IOException {
-    RefUpdate update = refs.newUpdate(name, false);
-    update.setForceUpdate(true);
-    if (to == null) {
-      return update.delete();
-    }
-    update.setNewObjectId(id(to));
-    return update.update();
+    return to == null ? TestRefs.delete(refs, name) : TestRefs.force(refs, name, id(to));
   }
 
   private void pack() throws IOException {
-    refs.packRefs(
-        NullProgressMonitor.INSTANCE, new PackRefsCommand(test.repository()).setAll(true));
+    test.pack(refs);
   }
 
   /** As native git has them. */
   private Map<String, String> values() throws Exception {
     Map<String, String> seen = test.refsOfGit();
-    Map<String, String> own = new TreeMap<>();
-    for (Ref ref : refs.getRefsByPrefix("refs/")) {
-      own.put(ref.getName(), ref.getObjectId().name());
-    }
-    assertThat(own).isEqualTo(seen);
+    assertThat(TestRefs.values(refs)).isEqualTo(seen);
     return seen;
   }
 
@@ -198,9 +183,7 @@ class RefFilesTest {
     batch.setAtomic(true);
     batch.setRefLogMessage("made", false);
     batch.addCommand(command(CHANGE, null, 1), command(META, null, 2));
-    try (RevWalk walk = new RevWalk(test.repository())) {
-      batch.execute(walk, NullProgressMonitor.INSTANCE);
-    }
+    TestRefs.execute(test.repository(), batch);
     update("refs/changes/02/3", 1);
     Map<String, String> ours = modes(test.folder());
 
@@ -232,14 +215,12 @@ class RefFilesTest {
   @Test
   void aLogThatAnotherWriterMakesMeanwhileIsAppendedTo() throws Exception {
     make(
-        new RefDisk() {
-          @Override
-          protected void about(String step, Path file) throws IOException {
-            if (step.equals("create") && file.endsWith("logs/" + A)) {
-              Files.writeString(file, "");
-            }
-          }
-        },
+        TestRefs.disk(
+            (step, file) -> {
+              if (step.equals("create") && file.endsWith("logs/" + A)) {
+                Files.writeString(file, "");
+              }
+            }),
         "sharedRepository",
         "group",
         "logAllRefUpdates",
@@ -308,13 +289,27 @@ class RefFilesTest {
     try {
       makeChanges();
     } finally {
-      try (Stream<Path> files = Files.list(other)) {
-        for (Path file : files.toList()) {
-          Files.delete(file);
-        }
-      }
-      Files.delete(other);
+      MoreFiles.deleteRecursively(other, RecursiveDeleteOption.ALLOW_INSECURE);
     }
+  }
+
+  /** A disk that was read-only for a moment must not leave a repository to JGit for good. */
+  @Test
+  void updatesAreLeftToJGitForSomeMinutesOnly() throws Exception {
+    make(new RefDisk());
+    JournalFolder journals = writes.locks;
+    assertThat(journals.isLeftToJGit(System.nanoTime())).isFalse();
+    Exception unused = journals.leaveToJGit("in a test", new IOException("refused by a test"));
+    assertThat(journals.isLeftToJGit(System.nanoTime())).isTrue();
+    assertThat(journals.isLeftToJGit(System.nanoTime() + TimeUnit.MINUTES.toNanos(11))).isFalse();
+  }
+
+  /** The file system of /proc answers EINVAL to the sync of a folder. */
+  @Test
+  void refsAreChangedWhereFoldersAreNotSynced() throws Exception {
+    make(new RefDisk());
+    Path file = Files.writeString(folder.resolve("ref"), "text");
+    FileSync.sync(List.of(file), List.of(folder, Path.of("/proc/self")));
   }
 
   private Path elsewhere() throws IOException {
@@ -330,56 +325,18 @@ class RefFilesTest {
 
   // ---- locks that somebody deletes, and processes that live
 
-  /** Somebody deletes a lock by hand, and then locks the ref himself. */
-  @Test
-  void aRefWhoseLockIsAnotherOnesIsLeftAlone() throws Exception {
-    Path[] lock = new Path[1];
-    make(
-        new RefDisk() {
-          @Override
-          protected void about(String step, Path file) throws IOException {
-            if (lock[0] != null && step.equals("rename") && file.endsWith(A)) {
-              Files.delete(lock[0]);
-              Files.createFile(lock[0]);
-              lock[0] = null;
-            }
+  /** Has somebody take a lock away, just before a step; once. */
+  private RefDisk thief(String before, String place, String name) {
+    boolean[] isOver = new boolean[1];
+    return TestRefs.disk(
+        (step, file) -> {
+          Path lock = test.folder().resolve(name + ".lock");
+          if (!isOver[0] && step.equals(before) && file.endsWith(place) && Files.exists(lock)) {
+            isOver[0] = true;
+            Files.delete(lock);
+            Files.createFile(lock);
           }
         });
-    batch(command(A, null, 1), command(B, null, 1));
-    lock[0] = test.folder().resolve(B + ".lock");
-    IOException failure =
-        assertThrows(IOException.class, () -> batch(command(A, 1, 2), command(B, 1, 2)));
-    assertThat(failure).hasMessageThat().contains(B + ".lock");
-    assertThat(values()).containsExactly(A, id(1).name(), B, id(1).name());
-    assertThat(files(".lock")).containsExactly(B + ".lock");
-  }
-
-  /** Has somebody take a lock away, just before a step; once. */
-  private final class Thief extends RefDisk {
-    private final String before;
-    private final String place;
-    private final String name;
-    private boolean isOver;
-
-    Thief(String place, String name) {
-      this("rename", place, name);
-    }
-
-    Thief(String before, String place, String name) {
-      this.before = before;
-      this.place = place;
-      this.name = name;
-    }
-
-    @Override
-    protected void about(String step, Path file) throws IOException {
-      Path lock = test.folder().resolve(name + ".lock");
-      if (!isOver && step.equals(before) && file.endsWith(place) && Files.exists(lock)) {
-        isOver = true;
-        Files.delete(lock);
-        Files.createFile(lock);
-      }
-    }
   }
 
   /** Both refs are packed, the first one is loose too. */
@@ -392,9 +349,20 @@ class RefFilesTest {
   }
 
   @Test
+  void aRefWhoseLockIsAnotherOnesIsLeftAlone() throws Exception {
+    makePackedAndLoose();
+    open(thief("rename", A, B));
+    IOException failure =
+        assertThrows(IOException.class, () -> batch(command(A, 2, 3), command(B, 1, 3)));
+    assertThat(failure).hasMessageThat().contains(B + ".lock");
+    assertThat(values()).containsExactly(A, id(2).name(), B, id(1).name());
+    assertThat(files(".lock")).containsExactly(B + ".lock");
+  }
+
+  @Test
   void theFileOfADeletedRefWhoseLockIsAnotherOnesStays() throws Exception {
     makePackedAndLoose();
-    open(new Thief("packed-refs", A));
+    open(thief("rename", "packed-refs", A));
     assertThrows(IOException.class, () -> update(A, null));
     assertThat(values()).containsExactly(A, id(2).name(), B, id(1).name());
   }
@@ -402,7 +370,7 @@ class RefFilesTest {
   @Test
   void aBatchThatCantDeleteARefWhoseLockIsAnotherOnesRestoresItsLine() throws Exception {
     makePackedAndLoose();
-    open(new Thief("packed-refs", B));
+    open(thief("rename", "packed-refs", B));
     assertThrows(IOException.class, () -> batch(command(A, 2, 3), command(B, 1, null)));
     assertThat(values()).containsExactly(A, id(2).name(), B, id(1).name());
   }
@@ -410,7 +378,7 @@ class RefFilesTest {
   @Test
   void aRewriteThatDoesNotHoldALockChangesNothing() throws Exception {
     makePackedAndLoose();
-    open(new Thief("link", "packed-refs.lock", B), 0);
+    open(thief("link", "packed-refs.lock", B), 0);
     assertThrows(IOException.class, () -> batch(command(A, 2, 3), command(B, 1, 3)));
     assertThat(values()).containsExactly(A, id(2).name(), B, id(1).name());
     assertThat(files(".lock")).containsExactly(B + ".lock");
@@ -421,16 +389,14 @@ class RefFilesTest {
   void aLockThatIsMadeThoughItsAnswerIsAnErrorIsOneOfOurs() throws Exception {
     boolean[] isOver = new boolean[1];
     make(
-        new RefDisk() {
-          @Override
-          protected void about(String step, Path file) throws IOException {
-            if (step.equals("link") && !isOver[0]) {
-              isOver[0] = true;
-              Files.createLink(file, test.folder().resolve(files(".transaction").get(0)));
-              throw new FileSystemException(file.toString(), null, "Input/output error (a test)");
-            }
-          }
-        });
+        TestRefs.disk(
+            (step, file) -> {
+              if (step.equals("link") && !isOver[0]) {
+                isOver[0] = true;
+                Files.createLink(file, test.folder().resolve(files(".transaction").get(0)));
+                throw new FileSystemException(file.toString(), null, "Input/output error (a test)");
+              }
+            }));
     assertThat(update(A, 1)).isEqualTo(RefUpdate.Result.NEW);
     assertThat(update(A, 2)).isEqualTo(RefUpdate.Result.FORCED);
     assertThat(files(".lock")).isEmpty();
@@ -458,49 +424,34 @@ class RefFilesTest {
   void aDeadProcessesDeletionStopsWhereTheLockIsAnotherOnes() throws Exception {
     makePackedAndLoose();
     kill("1-1", "packed-refs", command(A, 2, null), command(B, 1, null));
-    open(new Thief("packed-refs", A));
+    open(thief("rename", "packed-refs", A));
     assertThat(values()).containsExactly(A, id(2).name());
   }
 
   // ---- undo
 
-  /** Another process keeps {@code packed-refs} locked from when it is first free. */
+  /** Or another process, which locks {@code packed-refs} from then on, would keep its lines. */
   @Test
-  void aRewriteIsUndoneBeforeAnotherProcessCanLockPackedRefs() throws Exception {
+  void aRewriteIsUndoneBeforeItsLockIsFree() throws Exception {
     make(new RefDisk());
     update(B, 1);
     Path above = test.folder().resolve("refs/heads/x.lock");
-    Path packedLock = test.folder().resolve("packed-refs.lock");
-    Thread other =
-        new Thread(
-            () -> {
-              while (!above.toFile().exists()) { // packed-refs is locked then
-                Thread.onSpinWait();
-              }
-              try {
-                while (!packedLock.toFile().createNewFile()) {
-                  Thread.onSpinWait();
-                }
-              } catch (IOException e) {
-                throw new UncheckedIOException(e);
+    String[] left = new String[1];
+    RefDisk disk =
+        TestRefs.disk(
+            (step, file) -> {
+              Path packed = test.folder().resolve("packed-refs");
+              if (step.equals("rename") && file.equals(packed) && !Files.exists(above)) {
+                Files.createFile(above); // which is looked for when the new lines are in place
+              } else if (step.equals("delete") && file.endsWith("packed-refs.lock")) {
+                left[0] = Files.exists(packed) ? Files.readString(packed) : "";
               }
             });
-    open(
-        new RefDisk() {
-          @Override
-          protected void about(String step, Path file) throws IOException {
-            if (step.equals("rename") && file.endsWith("packed-refs") && !Files.exists(above)) {
-              Files.createFile(above);
-            }
-          }
-        },
-        0);
-    other.start();
-    tryBatch(command("refs/heads/x/y", null, 1), command(A, null, 1));
-    other.join();
+    open(disk, 0);
+    assertThat(tryBatch(command("refs/heads/x/y", null, 1), command(A, null, 1))).isFalse();
+    assertThat(Files.exists(above)).isTrue();
+    assertThat(left[0]).doesNotContain(A);
     assertThat(values()).containsExactly(B, id(1).name());
-    Files.delete(packedLock);
-    Files.delete(above);
   }
 
   @Test
@@ -508,20 +459,18 @@ class RefFilesTest {
     boolean[] fails = new boolean[2];
     String c = "refs/heads/c";
     make(
-        new RefDisk() {
-          @Override
-          protected void about(String step, Path file) throws IOException {
-            if (fails[0] && step.equals("rename")) {
-              if (file.endsWith(c)) {
-                fails[1] = true;
-                throw new IOException("as the test wants it");
+        TestRefs.disk(
+            (step, file) -> {
+              if (fails[0] && step.equals("rename")) {
+                if (file.endsWith(c)) {
+                  fails[1] = true;
+                  throw new IOException("as the test wants it");
+                }
+                if (fails[1] && file.endsWith(A)) {
+                  throw new OutOfMemoryError("as the test wants it");
+                }
               }
-              if (fails[1] && file.endsWith(A)) {
-                throw new OutOfMemoryError("as the test wants it");
-              }
-            }
-          }
-        });
+            }));
     batch(command(A, null, 1), command(B, null, 1), command(c, null, 1));
     fails[0] = true;
     assertThrows(
@@ -534,17 +483,16 @@ class RefFilesTest {
   @Test
   void aRenameWhoseAnswerIsLostHasHappened() throws Exception {
     make(
-        new RefDisk() {
-          @Override
-          protected void about(String step, Path file) throws IOException {
-            if (step.equals("rename") && !file.toString().contains("cache-chroniclemap")) {
-              String end = file.endsWith(A) ? ".0" : file.endsWith(B) ? ".1" : ".packed";
-              for (String value : files(end)) {
-                Files.move(test.folder().resolve(value), file, StandardCopyOption.REPLACE_EXISTING);
+        TestRefs.disk(
+            (step, file) -> {
+              if (step.equals("rename") && !file.toString().contains("cache-chroniclemap")) {
+                String end = file.endsWith(A) ? ".0" : file.endsWith(B) ? ".1" : ".packed";
+                for (String value : files(end)) {
+                  Files.move(
+                      test.folder().resolve(value), file, StandardCopyOption.REPLACE_EXISTING);
+                }
               }
-            }
-          }
-        });
+            }));
     assertThat(update(A, 1)).isEqualTo(RefUpdate.Result.NEW);
     batch(command(A, 1, 2), command(B, null, 2));
     pack();
@@ -555,20 +503,6 @@ class RefFilesTest {
   // ---- locks above a new ref
 
   private static final String BELOW = "refs/heads/b/below";
-
-  @Test
-  void aLockAboveThatStaysIsNamedInTheLog() throws Exception {
-    make(new RefDisk());
-    Path lock = Files.createFile(test.folder().resolve(B + ".lock"));
-    try (Warnings warnings = new Warnings("writing.Recovery")) {
-      assertThat(update(BELOW, 1)).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
-      assertThat(warnings.texts).isEmpty();
-      Files.setLastModifiedTime(lock, FileTime.fromMillis(1));
-      assertThat(update(BELOW, 1)).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
-      assertThat(warnings.texts).hasSize(1);
-      assertThat(warnings.texts.get(0)).contains(lock + " excludes updates");
-    }
-  }
 
   @Test
   void aDeadProcessesLockAboveIsDeleted() throws Exception {
@@ -611,15 +545,13 @@ class RefFilesTest {
   @Test
   void aDecisionThatCantBeAskedForIsTakenBack() throws Exception {
     make(
-        new RefDisk() {
-          @Override
-          protected void about(String step, Path file) throws IOException {
-            if (step.equals("rename") && file.toString().endsWith(".decided")) {
-              hide(file);
-              throw new IOException("broken");
-            }
-          }
-        });
+        TestRefs.disk(
+            (step, file) -> {
+              if (step.equals("rename") && file.toString().endsWith(".decided")) {
+                hide(file);
+                throw new IOException("broken");
+              }
+            }));
     assertThrows(IOException.class, () -> batch(command(A, null, 1), command(B, null, 1)));
     assertThat(files(".decided", ".lock")).isEmpty();
     assertThat(values()).isEmpty();
@@ -630,17 +562,15 @@ class RefFilesTest {
     boolean[] isHidden = new boolean[1];
     Path moved = folder.resolve("moved");
     make(
-        new RefDisk() {
-          @Override
-          protected void about(String step, Path file) throws IOException {
-            Path refs = test.folder().resolve(CHANGE).getParent();
-            if (isHidden[0] && step.equals("sync") && file.equals(refs)) {
-              Files.move(refs, moved);
-              hide(refs);
-              isHidden[0] = false;
-            }
-          }
-        },
+        TestRefs.disk(
+            (step, file) -> {
+              Path refs = test.folder().resolve(CHANGE).getParent();
+              if (isHidden[0] && step.equals("sync") && file.equals(refs)) {
+                Files.move(refs, moved);
+                hide(refs);
+                isHidden[0] = false;
+              }
+            }),
         "fsyncRefFiles",
         "true");
     update(META, 1);
@@ -683,17 +613,15 @@ class RefFilesTest {
   private void kill(String owner, String place, Executable change) throws Exception {
     BrokenDisk[] disk = new BrokenDisk[1];
     open(
-        new RefDisk() {
-          @Override
-          protected void about(String step, Path file) throws IOException {
-            if (disk[0] == null && step.equals("rename") && file.toString().endsWith(place)) {
-              disk[0] = BrokenDisk.killedAt(1);
-            }
-            if (disk[0] != null) {
-              disk[0].about(step, file);
-            }
-          }
-        });
+        TestRefs.disk(
+            (step, file) -> {
+              if (disk[0] == null && step.equals("rename") && file.toString().endsWith(place)) {
+                disk[0] = BrokenDisk.killedAt(1);
+              }
+              if (disk[0] != null) {
+                disk[0].about(step, file);
+              }
+            }));
     assertThrows(IOException.class, change);
     writes.locks.close();
     try (Stream<Path> files = Files.list(test.folder().resolve("cache-chroniclemap"))) {
@@ -738,42 +666,31 @@ class RefFilesTest {
     assertThat(values()).hasSize(Journal.MAX_LINKS + 1);
   }
 
-  /** Deletes no lock while it is broken. */
-  private static final class KeepingDisk extends RefDisk {
-    boolean isBroken = true;
-
-    @Override
-    protected void about(String step, Path file) throws IOException {
-      if (isBroken && step.equals("delete") && file.toString().endsWith(".lock")) {
-        throw new IOException("broken");
-      }
-    }
-  }
-
-  @Test
-  void aLockThatCouldNotBeDeletedIsDeletedLater() throws Exception {
-    KeepingDisk disk = new KeepingDisk();
-    make(disk);
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aLockThatCouldNotBeDeletedIsDeletedLaterUnlessItIsAnotherOnes(boolean isAnotherOnes)
+      throws Exception {
+    boolean[] isBroken = {true};
+    make(
+        TestRefs.disk(
+            (step, file) -> {
+              if (isBroken[0] && step.equals("delete") && file.toString().endsWith(".lock")) {
+                throw new IOException("broken");
+              }
+            }));
     update(A, 1);
     writes.locks.upkeep();
     assertThat(files(".lock")).containsExactly(A + ".lock");
-    disk.isBroken = false;
+    if (isAnotherOnes) {
+      Path lock = test.folder().resolve(A + ".lock");
+      Files.delete(lock);
+      Files.createFile(lock);
+    }
+    isBroken[0] = false;
     writes.locks.upkeep();
-    assertThat(files(".lock", ".transaction")).isEmpty();
-    update(A, 2);
-  }
-
-  @Test
-  void aLockThatCouldNotBeDeletedIsLeftToAnother() throws Exception {
-    KeepingDisk disk = new KeepingDisk();
-    make(disk);
-    update(A, 1);
-    Path lock = test.folder().resolve(A + ".lock");
-    Files.delete(lock);
-    Files.createFile(lock);
-    disk.isBroken = false;
-    writes.locks.upkeep();
-    assertThat(Files.exists(lock)).isTrue();
+    assertThat(files(".lock")).hasSize(isAnotherOnes ? 1 : 0);
+    assertThat(update(A, 2))
+        .isEqualTo(isAnotherOnes ? RefUpdate.Result.LOCK_FAILURE : RefUpdate.Result.FORCED);
   }
 
   @Test
@@ -866,13 +783,6 @@ class RefFilesTest {
     open(new RefDisk());
   }
 
-  @Test
-  void aDeadProcessesBatchIsCompleted() throws Exception {
-    killInBatch("1-1");
-    assertThat(values()).containsExactly(A, id(1).name(), B, id(1).name());
-    assertThat(files(".lock", ".decided", ".alive")).isEmpty();
-  }
-
   /** Native git looks at no locks above a ref. */
   @Test
   void aBatchThatCantBeCompletedChangesNothingAndKeepsNoOtherFromIt() throws Exception {
@@ -901,6 +811,9 @@ class RefFilesTest {
     update(A, 0);
     pack();
     namesOldLock(B, () -> assertThat(update(B, 1)).isEqualTo(RefUpdate.Result.LOCK_FAILURE));
+    String above = "refs/heads/above";
+    namesOldLock(
+        above, () -> assertThat(update(above + "/x", 1)).isEqualTo(RefUpdate.Result.LOCK_FAILURE));
     namesOldLock(
         "packed-refs", () -> assertThrows(LockFailedException.class, () -> update(A, null)));
     assertThat(update(A, null)).isEqualTo(RefUpdate.Result.FORCED);
