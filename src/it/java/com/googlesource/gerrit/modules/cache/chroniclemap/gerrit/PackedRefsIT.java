@@ -38,17 +38,6 @@ class PackedRefsIT extends RefsFixture {
     return gerrit.ssh().json("refs " + project).getAsJsonArray("projects").get(0).getAsJsonObject();
   }
 
-  @Test
-  void headFollows() throws Exception {
-    gerrit.createProject("head");
-    createBranch("head", "other");
-    git("head", "pack-refs", "--all");
-    gerrit.rest().put("/projects/head/HEAD", "{\"ref\": \"refs/heads/other\"}");
-    assertThat(gerrit.rest().get("/projects/head/HEAD").json().getAsString())
-        .isEqualTo("refs/heads/other");
-    assertThat(git("head", "symbolic-ref", "HEAD").trim()).isEqualTo("refs/heads/other");
-  }
-
   /** What is wrong with one ref is that ref's alone. */
   @Test
   void badFilesAreTheirOwnRefsAlone() throws Exception {

@@ -107,15 +107,6 @@ class SymbolicRefsTest {
   }
 
   @Test
-  void aTargetThatIsPackedIsFound() throws Exception {
-    pack(OLD);
-    assertThat(id(own.exactRef("HEAD"))).isEqualTo(OLD);
-    loose("refs/heads/one", "ref: HEAD");
-    assertThat(id(own.exactRef("refs/heads/one"))).isEqualTo(OLD);
-    assertThat(own.exactRef("refs/heads/one").getLeaf().getName()).isEqualTo(MASTER);
-  }
-
-  @Test
   void aBrokenTargetHasNoObject() throws Exception {
     Files.writeString(
         git.resolve("packed-refs"),

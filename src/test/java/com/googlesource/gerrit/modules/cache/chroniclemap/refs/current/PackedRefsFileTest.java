@@ -80,21 +80,6 @@ class PackedRefsFileTest {
     return file.current(trust).refs().stream().map(Ref::getName).toList();
   }
 
-  @ParameterizedTest
-  @EnumSource(names = {"ALWAYS", "AFTER_OPEN", "NEVER"})
-  void seesEachRewrite(TrustStat trust) throws Exception {
-    assertThat(names(trust)).isEmpty();
-    for (int i = 0; i < 20; i++) {
-      write(ID + " refs/heads/" + i + "\n");
-      assertThat(names(trust)).containsExactly("refs/heads/" + i);
-      assertThat(names(trust)).containsExactly("refs/heads/" + i);
-    }
-    Files.delete(path);
-    assertThat(names(trust)).isEmpty();
-    write(ID + " refs/heads/x\n");
-    assertThat(names(trust)).containsExactly("refs/heads/x");
-  }
-
   /**
    * As NFS has it where somebody holds the old file open: what another client has put in its place
    * is seen when the folder is opened, not when the file is.

@@ -224,14 +224,6 @@ class IdIndexTest {
   }
 
   @Test
-  void aSmallListIsIndexedForWhoAsks() {
-    ParsedRefs list = next(Lists.tiers(memory), new Lists.Holder(), lines(6000));
-    assertThat(list.idIndex()).isNull();
-    check(list, random, 1);
-    assertThat(list.idIndex()).isNotNull();
-  }
-
-  @Test
   void aLargeListWithoutMemoryForItsIndexIsOfUse() {
     AtomicBoolean exhausted = new AtomicBoolean();
     AtomicInteger refused = new AtomicInteger();
@@ -264,20 +256,6 @@ class IdIndexTest {
           }
           return ByteBuffer.allocateDirect(size);
         });
-  }
-
-  @Test
-  void withoutMemoryAllBlocksAreRead() {
-    AtomicBoolean exhausted = new AtomicBoolean();
-    AtomicInteger refused = new AtomicInteger();
-    ListMemory small = memory(exhausted, refused);
-    ParsedRefs list = lists.parse(small, PackedRefsText.text(lines(4000)), null);
-    exhausted.set(true);
-    check(list, random, 50);
-    assertThat(list.idIndex()).isNull();
-    // Further tries would take long.
-    assertThat(refused.get()).isEqualTo(1);
-    assertThat(small.mayIndexIds(list)).isFalse();
   }
 
   @Test

@@ -103,20 +103,6 @@ class ListMemoryTest {
   }
 
   @Test
-  void aForkWithOneMoreRefSharesAllBlocksButOne() {
-    Repo a = new Repo().read(Lists.text(1, REFS));
-    byte[] other = Lists.textWith(1, REFS, "refs/changes/50/9/1");
-    Repo b = new Repo().read(other);
-    assertThat(a.list.blocks()).isAtLeast(15);
-    assertThat(memory.blocks()).isAtMost(a.list.blocks() + 3);
-    assertThat(memory.bytes()).isEqualTo(bytes(a.list, b.list));
-    lists.assertIs(b.list, other);
-    memory.release(a);
-    lists.assertIs(b.list, other);
-    assertThat(memory.bytes()).isEqualTo(bytes(b.list));
-  }
-
-  @Test
   void aRewriteSharesWhatHasNotChanged() {
     Repo a = new Repo().read(Lists.text(1, REFS));
     ParsedRefs before = a.list;
@@ -232,26 +218,6 @@ class ListMemoryTest {
     assertThat(memory.evictions()).isAtLeast(1);
     // Whoever has it reads on.
     lists.assertIs(held, Lists.text(1, REFS));
-  }
-
-  @Test
-  void anIterationGoesOnWhenItsListLeaves() {
-    // There is room for one of them.
-    memory = new ListMemory(bytes(new Repo().read(Lists.text(1, REFS)).list) * 3 / 2);
-    Repo a = new Repo().read(Lists.text(1, REFS));
-    List<String> expected =
-        Lists.all(a.list).stream().map(line -> line.substring(0, line.indexOf(" "))).toList();
-    Iterator<Ref> walk = a.list.refs().iterator();
-    List<String> names = new ArrayList<>();
-    for (int i = 0; walk.hasNext(); i++) {
-      names.add(walk.next().getName());
-      if (i % 1000 == 0) {
-        // Takes its place, and so much new memory that what was freed would be used again.
-        new Repo().read(Lists.text(2 + i, REFS));
-        assertThat(a.list).isNull();
-      }
-    }
-    assertThat(names).isEqualTo(expected);
   }
 
   @Test

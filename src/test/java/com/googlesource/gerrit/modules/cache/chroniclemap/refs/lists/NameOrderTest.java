@@ -20,16 +20,12 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
-import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.TreeSet;
-import org.eclipse.jgit.lib.Ref;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -39,11 +35,6 @@ import org.junit.jupiter.api.io.TempDir;
 class NameOrderTest {
   private static final Comparator<String> BY_BYTES =
       (a, b) -> Arrays.compareUnsigned(a.getBytes(UTF_8), b.getBytes(UTF_8));
-
-  /** In UTF-16 the last two come before the two in front of them. */
-  private static final String[] PARTS = {
-    "a", "/", "\u00e9", "\ue000", "\uff5e", "\ud83d\ude00", "\udbff\udfff"
-  };
 
   @TempDir Path folder;
   @AutoClose private Differential differential;
@@ -75,25 +66,6 @@ class NameOrderTest {
     assertThat(differential.check(utf16, bytes)).isNull();
     ParsedRefs one = regular((PackedRefsText.HEADER + b).getBytes(UTF_8), bytes);
     assertThat(one.root.inStringOrder).isTrue();
-  }
-
-  @Test
-  void swapsAreNestedDeeply() throws Exception {
-    TreeMap<String, String> lines = new TreeMap<>(BY_BYTES);
-    StringBuilder start = new StringBuilder("r");
-    while (start.toString().getBytes(UTF_8).length < 4080) {
-      for (String part : new String[] {"\ue000", "\ud83d\ude00", "\uff5e"}) {
-        lines.put(start + part, PackedRefsText.line(random, start + part));
-      }
-      start.append(PARTS[3 + random.nextInt(4)]);
-    }
-    ParsedRefs list = regular(text(lines), null);
-    assertThat(list.blocks()).isGreaterThan(10);
-    List<Ref> all = list.refs();
-    List<String> names = new ArrayList<>(new TreeSet<>(lines.keySet()));
-    for (int i = 0; i < names.size(); i += 1 + random.nextInt(50)) {
-      assertThat(all.get(i).getName()).isEqualTo(names.get(i));
-    }
   }
 
   /** The one pair of names in question stands at the edge of a block that is used again. */

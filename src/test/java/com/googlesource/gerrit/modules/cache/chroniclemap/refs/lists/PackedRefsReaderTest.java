@@ -301,14 +301,6 @@ class PackedRefsReaderTest {
   }
 
   @Test
-  void unchangedContentGivesTheSameList() throws Exception {
-    byte[] text = PackedRefsText.text(PackedRefsText.gerrit(random, 3000));
-    ParsedRefs list = accepted(text);
-    assertThat(list.blocks()).isGreaterThan(10);
-    assertThat(differential.check(text, list)).isSameInstanceAs(list);
-  }
-
-  @Test
   void aChangedLineCostsOneBlock() throws Exception {
     SortedMap<String, String> lines = PackedRefsText.gerrit(random, 5000);
     ParsedRefs list = accepted(PackedRefsText.text(lines));

@@ -18,7 +18,6 @@ import static com.google.common.truth.Truth.assertThat;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.Threads;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Iterator;
@@ -169,21 +168,5 @@ class ParsedRefsTest {
     assertThrows(IndexOutOfBoundsException.class, () -> changes.subList(4, 3));
     assertThat(list.exactRef("refs/changes/01/1/1")).isNotNull();
     assertThat(list.refs("refs/changes/01/1/").size()).isAtMost(3);
-  }
-
-  @Test
-  void manyThreadsReadOneList() throws Exception {
-    byte[] text = PackedRefsText.text(PackedRefsText.gerrit(random, 3000));
-    ParsedRefs list = parse(text);
-    List<Ref> peer = peer(text);
-    Threads.together(
-        4,
-        thread -> {
-          Random own = new Random(thread);
-          for (int i = 0; i < 5000; i++) {
-            Ref ref = peer.get(own.nextInt(peer.size()));
-            Differential.assertSame(list.exactRef(ref.getName()), ref);
-          }
-        });
   }
 }

@@ -19,13 +19,10 @@ import static com.google.common.truth.Truth.assertThat;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Lists;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import java.util.ArrayList;
-import java.util.Collections;
-import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
-import java.util.Set;
 import java.util.TreeMap;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.ObjectIdRef;
@@ -94,22 +91,6 @@ class MergedRefsTest {
           }
         }
       }
-    }
-  }
-
-  /** A push lists all refs but those of changes, and there are loose refs nearly always. */
-  @Test
-  void partsThatAreReadAgainAreNotMadeAgain() {
-    for (int count : new int[] {2000, 20_000}) {
-      ParsedRefs packed = packed(count);
-      List<Ref> upper = List.of(new ObjectIdRef.Unpeeled(Ref.Storage.LOOSE, name(501), id(0)));
-      MergedRefs merged = new MergedRefs(upper, packed, "refs/");
-      List<Ref> before = new ArrayList<>(merged.subList(100, count));
-      Set<Ref> made = Collections.newSetFromMap(new IdentityHashMap<>());
-      made.addAll(merged.subList(100, count));
-      made.removeAll(before);
-      // Only a part of the first block is made again.
-      assertThat(made.size()).isLessThan(300);
     }
   }
 }
