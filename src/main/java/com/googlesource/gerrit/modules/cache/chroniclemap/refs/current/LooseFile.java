@@ -90,14 +90,14 @@ public final class LooseFile {
    *
    * @throws IOException if the disk does not tell
    */
-  static boolean isNoFolder(Path folder) throws IOException {
+  public static boolean isNoFolder(Path folder) throws IOException {
     BasicFileAttributes found = attributesOrNone(folder);
     return found == null || !found.isDirectory();
   }
 
   /** Returns null if there is certainly no such file, also because there can be none. */
   @Nullable
-  private static BasicFileAttributes attributesOrNone(Path path) throws IOException {
+  public static BasicFileAttributes attributesOrNone(Path path) throws IOException {
     try {
       return attributesIfThere(path);
     } catch (IOException e) {

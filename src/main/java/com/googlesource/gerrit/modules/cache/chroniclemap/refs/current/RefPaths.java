@@ -16,18 +16,14 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.current;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import com.google.common.base.CharMatcher;
 import com.google.common.base.Splitter;
 import java.io.File;
 import java.io.IOException;
-import java.nio.file.DirectoryIteratorException;
-import java.nio.file.DirectoryStream;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
-import java.nio.file.SecureDirectoryStream;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.Optional;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
@@ -184,73 +180,5 @@ public final class RefPaths {
   /** The lock file of {@code packed-refs}: beside the file to which symbolic links lead. */
   public Path packedRefsLock() throws IOException {
     return lockOf(behindLinks(packedRefs.toPath()).toFile());
-  }
-
-  /**
-   * Deletes the empty folders above a ref's file, except the first two levels such as {@code
-   * refs/heads}. Writers that are about to make a file in a folder make the folder again.
-   */
-  public static void deleteEmptyParents(File file, String name) {
-    File folder = file.getParentFile();
-    for (int levels = CharMatcher.is('/').countIn(name) - 2; levels > 0; levels--) {
-      // The folder is in use, or others have deleted it.
-      if (!deleteEmptyFolder(folder)) {
-        return;
-      }
-      folder = folder.getParentFile();
-    }
-  }
-
-  /**
-   * Deletes an empty folder, but never a file. A ref may have taken the folder's place by now,
-   * which File and Files would delete too.
-   *
-   * @return false if the folder was not deleted
-   */
-  static boolean deleteEmptyFolder(File folder) {
-    if (!isEmptyFolder(folder)) {
-      return false;
-    }
-    try (DirectoryStream<Path> above = Files.newDirectoryStream(folder.getParentFile().toPath())) {
-      if (above instanceof SecureDirectoryStream<Path> secure) {
-        secure.deleteDirectory(Path.of(folder.getName()));
-        return true;
-      }
-      return folder.isDirectory() && folder.delete();
-    } catch (IOException | InvalidPathException e) {
-      return false;
-    }
-  }
-
-  /**
-   * Deletes a folder that contains nothing but empty folders.
-   *
-   * @return false if the folder exists and was not deleted
-   */
-  public static boolean deleteEmptyFolders(File folder) {
-    File[] entries = folder.listFiles();
-    for (int i = 0; entries != null && i < entries.length; i++) {
-      if (!isFolder(entries[i]) || !deleteEmptyFolders(entries[i])) {
-        return false;
-      }
-    }
-    return deleteEmptyFolder(folder) || !folder.exists();
-  }
-
-  private static boolean isFolder(File file) {
-    try {
-      return Files.isDirectory(file.toPath(), LinkOption.NOFOLLOW_LINKS);
-    } catch (InvalidPathException e) {
-      return false;
-    }
-  }
-
-  /** Reads a single entry, as a folder may have very many. */
-  private static boolean isEmptyFolder(File folder) {
-    try (DirectoryStream<Path> entries = Files.newDirectoryStream(folder.toPath())) {
-      return !entries.iterator().hasNext();
-    } catch (IOException | DirectoryIteratorException | InvalidPathException e) {
-      return false;
-    }
   }
 }

@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
 
 import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.EmptyRefFolders;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
@@ -29,9 +30,11 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
@@ -67,14 +70,6 @@ final class HeldLocks implements Closeable {
   private static final long FIRST_PAUSE_MILLIS = 1;
   private static final long MAX_PAUSE_MILLIS = 200;
 
-  /**
-   * A lock file.
-   *
-   * @param key the {@link Journal#key(Path)} of the file, which a later file of its name lacks
-   * @param anchor the number of the journal's anchor to which it is a link
-   */
-  private record Lock(Path file, Object key, int anchor) {}
-
   private final RefPaths paths;
   private final RefDisk disk;
   private final JournalFolder journals;
@@ -82,7 +77,7 @@ final class HeldLocks implements Closeable {
   final List<String> names;
 
   /** In the order of names. */
-  private final List<LockedRef> refs;
+  final List<LockedRef> refs;
 
   /** The folder of the last lock. */
   @Nullable private Path folder;
@@ -93,7 +88,7 @@ final class HeldLocks implements Closeable {
   /** Whether somebody has deleted a lock of this transaction, perhaps to take the ref. */
   private boolean isLost;
 
-  @Nullable private Lock packedLock;
+  @Nullable private Path packedLock;
 
   /**
    * The file to replace while {@code packed-refs} is locked: behind symbolic links, as in git. Null
@@ -105,7 +100,7 @@ final class HeldLocks implements Closeable {
   private boolean isUnlocked = true;
 
   /** The locks that could not be deleted. */
-  private final List<Lock> left = new ArrayList<>();
+  private final List<Path> left = new ArrayList<>();
 
   private boolean isDurable;
   private boolean closed;
@@ -122,7 +117,7 @@ final class HeldLocks implements Closeable {
     this.names = names;
     this.refs = refs;
     this.journal = journal;
-    for (int i = 0; i < names.size(); i++) {
+    for (int i = 0; i < refs.size(); i++) {
       refs.get(i).held = this;
       refs.get(i).number = i;
     }
@@ -175,6 +170,21 @@ final class HeldLocks implements Closeable {
     }
   }
 
+  /**
+   * Returns the refs of another process's transaction, for its recovery. Their locks may be gone,
+   * and are not to be closed.
+   */
+  static HeldLocks ofDead(RefPaths paths, JournalFolder journals, Journal.Found dead)
+      throws IOException {
+    List<LockedRef> refs =
+        dead.entries().stream().map(each -> new LockedRef(each.name(), each.newId())).toList();
+    for (LockedRef ref : refs) {
+      ref.file = paths.loose(ref.name);
+      ref.lock = RefPaths.lockOf(ref.file);
+    }
+    return new HeldLocks(paths, journals, List.of(), refs, dead.journal());
+  }
+
   private static InterruptedIOException interrupted(InterruptedException e) {
     Thread.currentThread().interrupt();
     return (InterruptedIOException) new InterruptedIOException().initCause(e);
@@ -206,15 +216,15 @@ final class HeldLocks implements Closeable {
   @Nullable
   private RefusedException tryLockFiles() throws IOException {
     for (LockedRef ref : refs) {
-      Path file = RefPaths.lockOf(ref.file);
+      Path lock = RefPaths.lockOf(ref.file);
       try {
-        ref.lock = tryLock(file, ref.number / Journal.MAX_LINKS);
+        if (!tryLock(lock, ref.number / Journal.MAX_LINKS)) {
+          return new RefusedException(ref.name, lock);
+        }
       } catch (NotDirectoryException e) {
         throw new RefusedException(ref.name, null);
       }
-      if (ref.lock == null) {
-        return new RefusedException(ref.name, file);
-      }
+      ref.lock = lock;
     }
     return null;
   }
@@ -226,12 +236,11 @@ final class HeldLocks implements Closeable {
   }
 
   /**
-   * Returns null if the lock file exists.
+   * Makes a lock file, unless others have it.
    *
    * @throws NotDirectoryException if there is a ref in the place of a folder
    */
-  @Nullable
-  private Lock tryLock(Path file, int anchor) throws IOException {
+  private boolean tryLock(Path file, int anchor) throws IOException {
     for (int attempt = 1; ; attempt++) {
       try {
         // This check is cheaper than an exception. A new change needs a new folder. That of the
@@ -250,7 +259,7 @@ final class HeldLocks implements Closeable {
           throw new NotDirectoryException(file.getParent().toString());
         }
         // Another process may have deleted the empty folder.
-        if (attempt == MAX_FOLDER_ATTEMPTS || !Files.exists(journal.file)) {
+        if (attempt == MAX_FOLDER_ATTEMPTS || !Files.exists(journal.file())) {
           throw canBeNoLink(file, e)
               ? journals.leaveToJGit("cannot make " + file + " as a hard link of its repository", e)
               : e;
@@ -259,23 +268,31 @@ final class HeldLocks implements Closeable {
     }
   }
 
-  @Nullable
-  private Lock link(Path file, int anchor) throws IOException {
-    Lock lock = new Lock(file, journal.keys.get(anchor), anchor);
+  private boolean link(Path file, int anchor) throws IOException {
     try {
       disk.link(file, journal.anchor(anchor));
-      return lock;
-    } catch (FileAlreadyExistsException e) {
-      // A network file system may have made the link and lost its answer.
-      return ifOwn(lock);
+      return true;
     } catch (NoSuchFileException e) {
       throw e;
     } catch (UnsupportedOperationException | FileSystemException e) {
-      Lock own = ifOwn(lock); // the link may have been made all the same
-      if (own != null) {
-        return own;
+      // A network file system may have made the link and lost its answer.
+      if (isOwn(file)) {
+        return true;
+      }
+      if (e instanceof FileAlreadyExistsException) {
+        return false;
       }
       throw e instanceof IOException failure ? failure : new IOException(e);
+    }
+  }
+
+  /** Whether a lock is this transaction's. If nobody can tell, the journal stays. */
+  private boolean isOwn(Path lock) throws IOException {
+    try {
+      return journal.isLink(lock);
+    } catch (Throwable e) {
+      isUnlocked = false;
+      throw e;
     }
   }
 
@@ -285,7 +302,7 @@ final class HeldLocks implements Closeable {
    */
   private boolean canBeNoLink(Path file, IOException why) {
     if (why instanceof NoSuchFileException
-        || !Files.exists(journal.file)
+        || !Files.exists(journal.file())
         || !file.normalize().startsWith(paths.transactions.getParent())) {
       return false;
     }
@@ -298,38 +315,6 @@ final class HeldLocks implements Closeable {
     }
   }
 
-  /** Returns null if a lock is not this transaction's. If nobody can tell, the journal stays. */
-  @Nullable
-  private Lock ifOwn(Lock lock) throws IOException {
-    try {
-      return isOwn(lock) ? lock : null;
-    } catch (Throwable e) {
-      isUnlocked = false;
-      throw e;
-    }
-  }
-
-  /**
-   * Whether a lock file exists and is this transaction's. Somebody may have deleted it by hand, or
-   * on another machine where this process was taken for dead, and the ref may be locked again.
-   *
-   * @throws IOException if the disk does not tell
-   */
-  private boolean isOwn(Lock lock) throws IOException {
-    try {
-      // Without the journal, another file may have got its key.
-      return lock.key.equals(Journal.key(lock.file))
-          && lock.key.equals(Journal.key(journal.anchor(lock.anchor)));
-    } catch (NoSuchFileException e) {
-      return false;
-    } catch (IOException e) {
-      if (LooseFile.isThere(lock.file.toFile())) {
-        throw e;
-      }
-      return false;
-    }
-  }
-
   /**
    * Locks {@code packed-refs} for this transaction.
    *
@@ -337,7 +322,8 @@ final class HeldLocks implements Closeable {
    */
   boolean lockPackedRefs() throws IOException {
     packedRefs = RefPaths.behindLinks(paths.packedRefs.toPath());
-    packedLock = tryLock(RefPaths.lockOf(packedRefs.toFile()), 0);
+    Path lock = RefPaths.lockOf(packedRefs.toFile());
+    packedLock = tryLock(lock, 0) ? lock : null;
     return packedLock != null;
   }
 
@@ -370,9 +356,10 @@ final class HeldLocks implements Closeable {
     private int number;
 
     /** The file of the loose ref. */
-    private File file;
+    File file;
 
-    @Nullable private Lock lock;
+    /** Its lock file; null unless the ref is locked. */
+    @Nullable Path lock;
 
     /** The file of a new value that is written but not published; null if there is none. */
     @Nullable private Path value;
@@ -393,24 +380,7 @@ final class HeldLocks implements Closeable {
      * @throws IOException if the disk does not tell
      */
     final boolean isLocked() throws IOException {
-      return held.isOwn(lock);
-    }
-
-    /**
-     * Checks that the transaction still has the lock. If somebody has deleted the lock file,
-     * another process may be changing the ref.
-     */
-    final void checkLocked() throws IOException {
-      boolean locked = false;
-      try {
-        locked = isLocked();
-      } finally {
-        held.isLost |= !locked;
-      }
-      if (!locked) {
-        throw new IOException(
-            lock.file + " was deleted while its process held it: nothing is changed there");
-      }
+      return held.journal.isLink(lock);
     }
 
     /** Writes the new content of the loose ref, which {@link #publish} renames into place. */
@@ -427,7 +397,7 @@ final class HeldLocks implements Closeable {
      *     or if the disk fails
      */
     final void publish() throws IOException {
-      checkLocked();
+      held.checkLocked(List.of(this));
       held.disk.renameOverEmptyFolders(value, file, content);
       value = null;
       isPublished = true;
@@ -453,9 +423,28 @@ final class HeldLocks implements Closeable {
      * @throws IOException if the lock was lost, or if the disk fails
      */
     final void deleteLoose() throws IOException {
-      checkLocked();
+      held.checkLocked(List.of(this));
       isPublished = false;
       held.disk.deleteLoose(file);
+    }
+  }
+
+  /**
+   * Checks that the transaction still has the locks of refs. If somebody has deleted a lock file,
+   * another process may be changing the ref. The locks are looked at once, and each anchor after
+   * them.
+   */
+  void checkLocked(List<? extends LockedRef> some) throws IOException {
+    boolean areLocked = false;
+    try {
+      Path lost = journal.firstOther(some.stream().map(ref -> ref.lock).toList());
+      areLocked = lost == null;
+      if (!areLocked) {
+        throw new IOException(
+            lost + " was deleted while its process held it: nothing is changed there");
+      }
+    } finally {
+      isLost |= !areLocked;
     }
   }
 
@@ -494,7 +483,7 @@ final class HeldLocks implements Closeable {
     Path top = paths.refsFolder.toPath();
     Set<Path> folders = new LinkedHashSet<>();
     for (LockedRef ref : refs) {
-      Path parent = ref.lock.file.getParent();
+      Path parent = ref.lock.getParent();
       if (folders.add(parent) && newFolders.contains(parent)) {
         for (Path above = parent.getParent(); above.startsWith(top); above = above.getParent()) {
           folders.add(above);
@@ -518,22 +507,22 @@ final class HeldLocks implements Closeable {
   }
 
   /** Deletes a lock file, in up to two attempts, as a lock that stays excludes everybody. */
-  private void unlock(Lock lock) {
+  private void unlock(Path lock) {
     try {
-      if (!isLost || isOwn(lock)) {
-        disk.delete(lock.file);
-      } else if (LooseFile.isThere(lock.file.toFile())) {
-        logger.atWarning().log("lock %s is not deleted, as it may be another process's", lock.file);
+      if (!isLost || journal.isLink(lock)) {
+        disk.delete(lock);
+      } else if (LooseFile.isThere(lock.toFile())) {
+        logger.atWarning().log("lock %s is not deleted, as it may be another process's", lock);
       }
     } catch (IOException e) {
       try {
         // If the first attempt has deleted the lock, the file may be another holder's by now.
-        if (isOwn(lock)) {
-          disk.delete(lock.file);
+        if (journal.isLink(lock)) {
+          disk.delete(lock);
         }
       } catch (IOException again) {
         left.add(lock);
-        stays(lock.file, again);
+        stays(lock, again);
       }
     }
   }
@@ -562,7 +551,7 @@ final class HeldLocks implements Closeable {
     isUnlocked = true;
     isLost = true; // others may have the locks by now
     deleteValues();
-    List<Lock> again = List.copyOf(left);
+    List<Path> again = List.copyOf(left);
     left.clear();
     again.forEach(this::unlock);
     if (!isUnlocked) {
@@ -573,12 +562,13 @@ final class HeldLocks implements Closeable {
   }
 
   private void deleteEmptyFolders() {
-    Set<File> done = new HashSet<>();
+    Map<String, File> unpublished = new HashMap<>();
     for (LockedRef ref : refs) {
-      if (!ref.isPublished && done.add(ref.file.getParentFile())) {
-        RefPaths.deleteEmptyParents(ref.file, ref.name);
+      if (!ref.isPublished) {
+        unpublished.put(ref.name, ref.file);
       }
     }
+    EmptyRefFolders.deleteAbove(unpublished);
   }
 
   /** Unlocks all and deletes the values that were not published, and folders that are empty. */

@@ -19,6 +19,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.base.CharMatcher;
 import com.google.common.hash.Hashing;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseFile;
 import java.io.ByteArrayOutputStream;
 import java.io.Closeable;
 import java.io.IOException;
@@ -27,10 +28,11 @@ import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.stream.IntStream;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.ObjectId;
@@ -81,27 +83,30 @@ final class Journal implements Closeable {
   private static final AtomicLong COUNT = new AtomicLong();
 
   private final RefDisk disk;
-  final JournalOwner owner;
+
+  /** Null if the journal is another process's. */
+  @Nullable final JournalOwner owner;
 
   /** The path of the file without its suffix. */
   private final String stem;
 
-  /** The journal's file. */
-  Path file;
+  /** The files to which locks are links. The first one is the journal's. */
+  private final List<Path> anchors = new ArrayList<>();
 
   /** The {@link #key(Path)} of each anchor, and of the locks that are links to it. */
-  final List<Object> keys = new ArrayList<>();
+  private final List<Object> keys = new ArrayList<>();
 
-  private Journal(RefDisk disk, JournalOwner owner, Path file) {
+  private Journal(RefDisk disk, @Nullable JournalOwner owner, Path file) {
     this.disk = disk;
     this.owner = owner;
-    this.file = file;
-    this.stem = stem(file);
+    String name = file.toString();
+    this.stem = name.substring(0, name.lastIndexOf('.'));
+    anchors.add(file);
   }
 
-  private static String stem(Path file) {
-    String name = file.toString();
-    return name.substring(0, name.lastIndexOf('.'));
+  /** The journal's file. */
+  Path file() {
+    return anchors.get(0);
   }
 
   /** A ref and its new value, which is the zero id to delete the ref. */
@@ -123,6 +128,9 @@ final class Journal implements Closeable {
         new Journal(disk, owner, owner.file("-" + COUNT.incrementAndGet() + PREPARED));
     try {
       for (int i = 0; i == 0 || i * MAX_LINKS < entries.size(); i++) {
+        if (i > 0) {
+          journal.anchors.add(journal.beside(ANCHOR + i));
+        }
         // On a shared file system, other machines see the locks at once. If this machine crashes,
         // they must find the text.
         byte[] text = text(owner.origin, i == 0 ? entries : List.of());
@@ -131,7 +139,6 @@ final class Journal implements Closeable {
       }
       return journal;
     } catch (Throwable e) {
-      journal.keys.add(owner); // for the file that was begun
       journal.close();
       throw e;
     }
@@ -152,10 +159,45 @@ final class Journal implements Closeable {
     return HexFormat.of().toHexDigits(Hashing.crc32c().hashBytes(text, 0, length).asInt());
   }
 
-  /** Identifies a file by more than its name; two links to one file have the same key. */
+  /**
+   * Identifies a file by more than its name; two links to one file have the same key. Null if there
+   * is certainly no such file.
+   */
+  @Nullable
   static Object key(Path file) throws IOException {
-    Object key = Files.readAttributes(file, BasicFileAttributes.class).fileKey();
-    return key == null ? file : key;
+    BasicFileAttributes found = LooseFile.attributesOrNone(file);
+    return found == null ? null : found.fileKey();
+  }
+
+  /**
+   * Whether a lock file exists and is this transaction's. Somebody may have deleted it by hand, or
+   * on another machine where this process was taken for dead, and the ref may be locked again.
+   *
+   * @throws IOException if the disk does not tell
+   */
+  boolean isLink(Path lock) throws IOException {
+    return firstOther(List.of(lock)) == null;
+  }
+
+  /** Returns the first of some lock files of which this is not true; null if there is none. */
+  @Nullable
+  Path firstOther(List<Path> locks) throws IOException {
+    Map<Integer, Path> used = new HashMap<>();
+    for (Path lock : locks) {
+      Object key = key(lock);
+      int anchor = key == null ? -1 : keys.indexOf(key);
+      if (anchor < 0) {
+        return lock;
+      }
+      used.put(anchor, lock);
+    }
+    for (Map.Entry<Integer, Path> each : used.entrySet()) {
+      // Without its anchor, another file may have got the key of the lock.
+      if (!keys.get(each.getKey()).equals(key(anchor(each.getKey())))) {
+        return each.getValue();
+      }
+    }
+    return null;
   }
 
   /**
@@ -167,11 +209,21 @@ final class Journal implements Closeable {
 
   /** Returns an anchor by its number; 0 is the journal. */
   Path anchor(int number) {
-    return number == 0 ? file : beside(ANCHOR + number);
+    return anchors.get(number);
   }
 
-  private List<Path> anchors() {
-    return IntStream.range(0, keys.size()).mapToObj(this::anchor).toList();
+  /** Whether any locks, or copies made by others, are links to an anchor. */
+  boolean hasLinks() throws IOException {
+    try {
+      for (Path anchor : anchors) {
+        if ((int) Files.getAttribute(anchor, "unix:nlink") > 1) {
+          return true;
+        }
+      }
+    } catch (UnsupportedOperationException | IllegalArgumentException e) {
+      // This file system has no links.
+    }
+    return false;
   }
 
   /**
@@ -190,16 +242,16 @@ final class Journal implements Closeable {
       throws IOException {
     if (durable) {
       List<Path> files = new ArrayList<>(values);
-      files.addAll(anchors());
+      files.addAll(anchors);
       List<Path> all = new ArrayList<>(folders);
-      all.add(file.getParent());
-      all.add(file.getParent().getParent()); // this transaction may have made its folder
+      all.add(file().getParent());
+      all.add(file().getParent().getParent()); // this transaction may have made its folder
       disk.sync(files, all);
     }
     // On a shared file system, other machines see the rename at once, and the text is synced.
     moveTo(durable || !owner.origin.isLocal() ? DURABLE : DECIDED);
     if (durable) {
-      disk.syncFolders(List.of(file.getParent()));
+      disk.syncFolders(List.of(file().getParent()));
     }
   }
 
@@ -212,10 +264,10 @@ final class Journal implements Closeable {
     for (String suffix : List.of(DECIDED, DURABLE)) {
       Path decided = Path.of(stem + suffix);
       if (!Files.notExists(decided)) { // perhaps there, if the disk does not tell
-        file = decided;
+        anchors.set(0, decided);
         moveTo(PREPARED);
         if (durable) {
-          disk.syncFolders(List.of(file.getParent()));
+          disk.syncFolders(List.of(decided.getParent()));
         }
       }
     }
@@ -223,14 +275,14 @@ final class Journal implements Closeable {
 
   private void moveTo(String suffix) throws IOException {
     Path target = Path.of(stem + suffix);
-    disk.rename(file, target, () -> Files.exists(target));
-    file = target;
+    disk.rename(file(), target, () -> Files.exists(target));
+    anchors.set(0, target);
   }
 
   /** Deletes the journal. The transaction is over, and none of its locks may be left. */
   @Override
   public void close() throws IOException {
-    for (Path anchor : anchors().reversed()) { // the journal last
+    for (Path anchor : anchors.reversed()) { // the journal last
       disk.delete(anchor);
     }
   }
@@ -244,22 +296,16 @@ final class Journal implements Closeable {
    * @param isWhole whether the text is complete
    * @param entries the refs: none of a writer of {@code packed-refs} alone, or if the text is not
    *     whole
-   * @param anchors the files to which locks are links; the journal is one
    * @param decided whether the transaction was decided, durably or not
    * @param durable whether it was decided durably
    */
   record Found(
-      Path file,
+      Journal journal,
       @Nullable ProcessOrigin origin,
       boolean isWhole,
       List<Entry> entries,
-      List<Path> anchors,
       boolean decided,
       boolean durable) {
-    Path beside(String mark) {
-      return Path.of(stem(file) + "." + mark);
-    }
-
     /**
      * Whether recovery has to complete the transaction. A decision that is not durable counts only
      * during the boot in which it was made: after a crash of the machine it may be on disk without
@@ -281,7 +327,7 @@ final class Journal implements Closeable {
    *
    * @param files all files of the process
    */
-  static Found read(Path file, List<Path> files) throws IOException {
+  static Found read(RefDisk disk, Path file, List<Path> files) throws IOException {
     byte[] bytes = Files.readAllBytes(file);
     String text = new String(bytes, UTF_8);
     boolean durable = file.toString().endsWith(DURABLE);
@@ -300,10 +346,13 @@ final class Journal implements Closeable {
           .skip(ProcessOrigin.LINES)
           .forEach(line -> entries.add(entry(line)));
     }
-    List<Path> anchors = new ArrayList<>(List.of(file));
-    String start = stem(file) + "." + ANCHOR;
-    files.stream().filter(each -> each.toString().startsWith(start)).forEach(anchors::add);
-    return new Found(file, origin, isWhole, entries, anchors, decided, durable);
+    Journal journal = new Journal(disk, null, file);
+    String start = journal.beside(ANCHOR).toString();
+    files.stream().filter(each -> each.toString().startsWith(start)).forEach(journal.anchors::add);
+    for (Path anchor : journal.anchors) {
+      journal.keys.add(key(anchor));
+    }
+    return new Found(journal, origin, isWhole, entries, decided, durable);
   }
 
   @Nullable

@@ -22,7 +22,6 @@ import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -132,7 +131,7 @@ final class JournalOwner implements Closeable {
   @Nullable
   private static JournalOwner lock(RefDisk disk, Path file, RandomAccessFile open, boolean last)
       throws IOException {
-    Object key = key(file);
+    Object key = Journal.key(file);
     boolean isLocked = false;
     try {
       isLocked = open.getChannel().tryLock() != null;
@@ -146,25 +145,15 @@ final class JournalOwner implements Closeable {
           file);
     }
     // That process may also have deleted the file already.
-    return key != null && key.equals(key(file))
+    return key != null && key.equals(Journal.key(file))
         ? new JournalOwner(disk, file, key, open, isLocked)
         : null;
-  }
-
-  /** The file key, which a later file of this name does not have; null if there is no file. */
-  @Nullable
-  private static Object key(Path file) throws IOException {
-    try {
-      return Journal.key(file);
-    } catch (NoSuchFileException e) {
-      return null;
-    }
   }
 
   /** Whether the file is still there, and not deleted or replaced. */
   boolean isThere() {
     try {
-      return key.equals(key(file));
+      return key.equals(Journal.key(file));
     } catch (IOException e) {
       return true; // the error leaves this open, so assume that it is
     }

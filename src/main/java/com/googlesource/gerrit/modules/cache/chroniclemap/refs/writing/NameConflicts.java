@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
 
 import com.google.common.base.Strings;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseFile;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefName;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
@@ -25,8 +26,10 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.NavigableSet;
 import java.util.Set;
 import java.util.TreeSet;
@@ -65,8 +68,11 @@ final class NameConflicts {
   /** The packed refs that were searched last. */
   @Nullable private ParsedRefs searched;
 
-  /** The names that are in no conflict there. As lists do not change, they never are. */
-  private final Set<String> free = new HashSet<>();
+  /**
+   * The names that are in no conflict there, and whether they are in a folder without packed refs.
+   * As lists do not change, this stays so.
+   */
+  private final Map<String, Boolean> free = new HashMap<>();
 
   /** The {@link ParsedRefs#freeFolder} of the name that was searched for last. */
   @Nullable private String freeFolder;
@@ -116,22 +122,45 @@ final class NameConflicts {
 
   /**
    * Returns the name that JGit would refuse, if there is a conflict with packed or loose refs. This
-   * is for batches that fail, as it reads all around each name.
+   * is for batches that fail. The list of packed refs is read once, and a folder that several names
+   * in a row share is looked at once.
    */
   @Nullable
   String refusedByJGit() throws IOException {
+    ParsedRefs packed = refs.lockedReader.packed();
+    String clear = "";
     for (ReceiveCommand command : commands) {
       String name = command.getRefName();
-      File unused = refs.paths.toLock(name); // nothing is looked for under a name that is too long
       if ((!deletes(command) && isAbove(name, made))
           || RefReader.parents(name).stream().anyMatch(made::contains)
-          || refs.lockedReader.conflictingNames(name).stream()
-              .filter(other -> !deleted.contains(other))
-              .anyMatch(other -> !deletes(command) || name.startsWith(other + '/'))) {
+          || (mayConflict(packed, name, clear)
+              && refs.lockedReader.conflictingNames(name).stream()
+                  .filter(other -> !deleted.contains(other))
+                  .anyMatch(other -> !deletes(command) || name.startsWith(other + '/')))) {
         return name;
       }
+      clear = name;
     }
     return null;
+  }
+
+  /**
+   * Whether there may be a ref above or below a name that is not deleted.
+   *
+   * @param clear a name that has none
+   */
+  private boolean mayConflict(ParsedRefs packed, String name, String clear) throws IOException {
+    File file = refs.paths.toLock(name); // nothing is looked for under a name that is too long
+    if (!isFree(packed, name) || !LooseFile.isNoFolder(file.toPath())) {
+      return true;
+    }
+    int shared = Strings.commonPrefix(clear, name).length();
+    for (String folder : RefReader.parents(name)) {
+      if (folder.length() >= shared && refs.loose.findFile(RefName.of(folder)) != null) {
+        return true;
+      }
+    }
+    return false;
   }
 
   // ---- under the locks
@@ -171,10 +200,7 @@ final class NameConflicts {
    */
   boolean isInFreeFolder(ParsedRefs packed, ReceiveCommand command) {
     String name = command.getRefName();
-    return isCreated(command)
-        && isFree(packed, name)
-        && freeFolder != null
-        && name.startsWith(freeFolder);
+    return isCreated(command) && isFree(packed, name) && free.get(name);
   }
 
   /** Whether there are no packed refs above and below a name. Two names of a change cost one. */
@@ -184,13 +210,16 @@ final class NameConflicts {
       free.clear();
       freeFolder = null;
     }
-    if (free.contains(name)) {
+    if (free.containsKey(name)) {
       return true;
     }
     if (freeFolder == null || !name.startsWith(freeFolder)) {
       freeFolder = packed.freeFolder(name, deleted);
     }
-    return freeFolder != null && free.add(name);
+    if (freeFolder != null) {
+      free.put(name, name.startsWith(freeFolder));
+    }
+    return freeFolder != null;
   }
 
   /** Checks that new refs are not in conflict with packed refs. */
@@ -209,7 +238,7 @@ final class NameConflicts {
    */
   static final class ForeignLocks {
     private final RefPaths paths;
-    private final Set<Path> own = new HashSet<>();
+    private final Set<String> own = new HashSet<>();
 
     /** The name before, the lock that others have above it, and what that lock is above. */
     private String last = "";
@@ -219,12 +248,10 @@ final class NameConflicts {
 
     /** Makes the locks around names that the caller has locked. */
     @SafeVarargs
-    ForeignLocks(RefPaths paths, Collection<String>... names) throws IOException {
+    ForeignLocks(RefPaths paths, Collection<String>... names) {
       this.paths = paths;
       for (Collection<String> each : names) {
-        for (String name : each) {
-          own.add(RefPaths.lockOf(paths.loose(name)));
-        }
+        own.addAll(each);
       }
     }
 
@@ -238,8 +265,9 @@ final class NameConflicts {
         for (int slash = name.indexOf('/', shared);
             slash > 0 && lock == null;
             slash = name.indexOf('/', slash + 1)) {
-          Path other = RefPaths.lockOf(paths.loose(name.substring(0, slash)));
-          if (LooseFile.isThere(other.toFile()) && !own.contains(other)) {
+          String folder = name.substring(0, slash);
+          Path other = RefPaths.lockOf(paths.loose(folder));
+          if (!own.contains(folder) && LooseFile.isThere(other.toFile())) {
             lock = other;
             locked = name.substring(0, slash + 1);
           }
@@ -251,13 +279,19 @@ final class NameConflicts {
     /** Returns a file of others in the folder of a name; null if there are at most folders. */
     @Nullable
     private Path below(String name) throws IOException {
-      return in(paths.loose(name).toPath());
+      Path folder = paths.loose(name).toPath();
+      // Nearly always. To list it would cost an exception.
+      return LooseFile.isNoFolder(folder) ? null : in(folder, name + '/');
     }
 
     @Nullable
-    private Path in(Path folder) throws IOException {
+    private Path in(Path folder, String prefix) throws IOException {
       for (Path each : LooseFile.list(folder)) {
-        Path file = Files.isDirectory(each) ? in(each) : own.contains(each) ? null : each;
+        String name = prefix + each.getFileName();
+        boolean isOwn =
+            name.endsWith(RefPaths.LOCK)
+                && own.contains(name.substring(0, name.length() - RefPaths.LOCK.length()));
+        Path file = Files.isDirectory(each) ? in(each, name + '/') : isOwn ? null : each;
         if (file != null) {
           return file;
         }

@@ -16,16 +16,15 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
 
 import com.google.common.flogger.FluentLogger;
 import com.google.common.flogger.LogPerBucketingStrategy;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.EmptyRefFolders;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedEdits;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RepositoryFiles;
-import java.io.File;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.HeldLocks.LockedRef;
 import java.io.IOException;
 import java.nio.file.DirectoryNotEmptyException;
-import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -34,7 +33,6 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 import org.eclipse.jgit.annotations.Nullable;
-import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.ObjectId;
 
 /**
@@ -76,7 +74,7 @@ record Recovery(RepositoryFiles refs, RepositoryWriter writes) {
       // This comes first, as the completion of any transaction may have to write packed-refs.
       for (Dead each : dead) {
         for (Journal.Found journal : each.journals) {
-          deleteIfOwn(packedRefsLock, journal);
+          deleteIfOwn(packedRefsLock, journal.journal());
         }
       }
       for (Dead each : dead) {
@@ -150,7 +148,7 @@ record Recovery(RepositoryFiles refs, RepositoryWriter writes) {
       List<Path> files = owner.files();
       for (Path each : files) {
         if (Journal.isJournal(each)) {
-          journals.add(Journal.read(each, files));
+          journals.add(Journal.read(writes.disk, each, files));
         }
       }
       ProcessOrigin origin = // null if none of the journals has it
@@ -182,7 +180,7 @@ record Recovery(RepositoryFiles refs, RepositoryWriter writes) {
       try {
         finish(journal);
       } catch (IOException | RuntimeException e) {
-        failed(journal.file(), e);
+        failed(journal.journal().file(), e);
         all = false;
       }
     }
@@ -204,12 +202,13 @@ record Recovery(RepositoryFiles refs, RepositoryWriter writes) {
    *
    * @throws IOException if that fails; then the journal stays with locks for the next attempt
    */
-  private void finish(Journal.Found journal) throws IOException {
-    checkPlaces(journal);
-    List<String> deletions = new ArrayList<>();
-    List<Path> folders = new ArrayList<>();
-    if (hasLocks(journal.anchors())) {
-      if (!journal.isWhole()) {
+  private void finish(Journal.Found found) throws IOException {
+    HeldLocks dead = HeldLocks.ofDead(refs.paths, writes.locks, found);
+    if (found.isToComplete()) {
+      checkPlaces(dead);
+    }
+    if (found.journal().hasLinks()) {
+      if (!found.isWhole()) {
         throw new IOException(
             "a crash of the machine took its text: delete the locks that `find . -name '*.lock'"
                 + " -samefile FILE` lists, and then this file");
@@ -217,128 +216,88 @@ record Recovery(RepositoryFiles refs, RepositoryWriter writes) {
       logger.atInfo().log(
           "%s: a killed process left a transaction of %s loose refs, whose locks are deleted; %s",
           refs.paths.packedRefs.getParent(),
-          journal.entries().size(),
-          journal.isToComplete()
+          found.entries().size(),
+          found.isToComplete()
               ? "its transaction was decided and is completed"
               : "no ref is changed");
     }
-    for (int i = 0; journal.isToComplete() && i < journal.entries().size(); i++) {
-      Journal.Entry entry = journal.entries().get(i);
-      Path lock = RefPaths.lockOf(refs.paths.loose(entry.name()));
-      if (!isOwn(lock, journal)) {
-        continue; // this ref is complete
-      }
-      folders.add(lock.getParent());
-      if (entry.newId().equals(ObjectId.zeroId())) {
-        deletions.add(entry.name());
-      } else {
-        write(journal, i, lock);
-      }
+    if (found.isToComplete()) {
+      complete(dead);
     }
-    if (!deletions.isEmpty()) {
-      delete(deletions, journal);
+    for (LockedRef ref : dead.refs) {
+      deleteIfOwn(ref.lock, found.journal());
     }
-    writes.disk.syncFolders(folders.stream().distinct().toList());
-    for (Journal.Entry entry : journal.entries()) {
-      deleteIfOwn(RefPaths.lockOf(refs.paths.loose(entry.name())), journal);
-    }
-    writes.disk.delete(journal.file());
+    writes.disk.delete(found.journal().file());
   }
 
   /** Checks that all refs can be set, before any of them is: half of a batch must not be seen. */
-  private void checkPlaces(Journal.Found journal) throws IOException {
-    for (Journal.Entry entry :
-        journal.isToComplete() ? journal.entries() : List.<Journal.Entry>of()) {
-      File place = refs.paths.loose(entry.name());
-      if (!entry.newId().equals(ObjectId.zeroId())
-          && place.isDirectory()
-          && isOwn(RefPaths.lockOf(place), journal)
-          && !RefPaths.deleteEmptyFolders(place)) {
-        throw new DirectoryNotEmptyException(place.getPath());
+  private static void checkPlaces(HeldLocks dead) throws IOException {
+    for (LockedRef ref : dead.refs) {
+      if (!isDeletion(ref)
+          && ref.file.isDirectory()
+          && ref.isLocked()
+          && !EmptyRefFolders.deleteTree(ref.file.toPath())) {
+        throw new DirectoryNotEmptyException(ref.file.getPath());
       }
     }
   }
 
-  /** Whether any locks, or copies made by others, are links to an anchor. */
-  private static boolean hasLocks(List<Path> anchors) throws IOException {
-    try {
-      for (Path anchor : anchors) {
-        if ((int) Files.getAttribute(anchor, "unix:nlink") > 1) {
-          return true;
-        }
-      }
-    } catch (UnsupportedOperationException | IllegalArgumentException e) {
-      // This file system has no links.
-    }
-    return false;
+  private static boolean isDeletion(LockedRef ref) {
+    return ref.newId.equals(ObjectId.zeroId());
   }
 
   /**
-   * Whether a lock file exists and is a link to an anchor of a journal.
-   *
-   * @throws IOException if the disk does not tell. The journal must stay then
+   * Changes the refs that are still locked. The others are complete. The values are written again,
+   * as a crash may have taken those of the dead process.
    */
-  private static boolean isOwn(Path lock, Journal.Found found) throws IOException {
-    try {
-      for (Path anchor : found.anchors()) {
-        if (Files.isSameFile(lock, anchor)) {
-          return true;
+  private void complete(HeldLocks dead) throws IOException {
+    List<LockedRef> left = new ArrayList<>();
+    for (LockedRef ref : dead.refs) {
+      if (ref.isLocked()) {
+        left.add(ref);
+        if (!isDeletion(ref)) {
+          ref.write(ref.newId.name());
         }
       }
-      return false;
-    } catch (NoSuchFileException e) {
-      return false;
-    } catch (IOException e) {
-      if (LooseFile.isThere(lock.toFile())) {
-        throw e;
+    }
+    dead.syncValues();
+    for (LockedRef ref : left) {
+      if (!isDeletion(ref)) {
+        ref.publish();
       }
-      return false;
     }
+    List<LockedRef> deletions = left.stream().filter(Recovery::isDeletion).toList();
+    if (!deletions.isEmpty()) {
+      delete(deletions, dead);
+    }
+    dead.syncFolders();
   }
 
-  private void deleteIfOwn(Path lock, Journal.Found found) throws IOException {
-    if (isOwn(lock, found)) {
-      writes.disk.delete(lock);
-    }
-  }
-
-  /** Sets a ref. The value is written again, as a crash may have taken that of the dead process. */
-  private void write(Journal.Found journal, int number, Path lock) throws IOException {
-    Journal.Entry entry = journal.entries().get(number);
-    Path value = journal.beside("again-" + number);
-    byte[] content = Constants.encodeASCII(entry.newId().name() + "\n");
-    writes.disk.write(value, content, /* synced= */ false);
-    writes.disk.syncFiles(List.of(value));
-    if (isOwn(lock, journal)) {
-      writes.disk.renameOverEmptyFolders(value, refs.paths.loose(entry.name()), content);
-    }
-  }
-
-  /** Deletes refs that the dead process still has locked when the queue gets to them. */
-  private void delete(List<String> names, Journal.Found journal) throws IOException {
+  private void delete(List<LockedRef> deletions, HeldLocks dead) throws IOException {
     try (HeldLocks none = writes.locks.lockNothing(refs.paths)) {
       writes.queue.run(
           new PackedRefsQueue.Request() {
             @Override
             public void collect(ParsedRefs packed, PackedEdits edits) throws IOException {
-              for (String name : names) {
-                if (isOwn(RefPaths.lockOf(refs.paths.loose(name)), journal)) {
-                  edits.remove(name, packed);
-                }
-              }
+              dead.checkLocked(deletions);
+              deletions.forEach(ref -> edits.remove(ref.name, packed));
             }
 
             @Override
             public void finish() throws IOException {
-              for (String name : names) {
-                if (isOwn(RefPaths.lockOf(refs.paths.loose(name)), journal)) {
-                  writes.disk.deleteLoose(refs.paths.loose(name));
-                }
+              for (LockedRef ref : deletions) {
+                ref.deleteLoose();
               }
             }
           },
           new PackedRefsQueue.Options(none, true, true),
           refs::lockedList);
+    }
+  }
+
+  private void deleteIfOwn(Path lock, Journal journal) throws IOException {
+    if (journal.isLink(lock)) {
+      writes.disk.delete(lock);
     }
   }
 }

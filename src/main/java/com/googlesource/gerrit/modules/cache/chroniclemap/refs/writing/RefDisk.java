@@ -15,8 +15,8 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
 
 import com.google.common.collect.Iterables;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.EmptyRefFolders;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseFile;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
 import java.io.Closeable;
 import java.io.File;
 import java.io.FileNotFoundException;
@@ -243,7 +243,7 @@ public class RefDisk {
       if (!place.isDirectory()) {
         throw e;
       }
-      deleteEmptyFolders(place);
+      deleteEmptyFolders(place.toPath());
       rename(file, place.toPath(), arrival);
     }
   }
@@ -274,10 +274,10 @@ public class RefDisk {
    *
    * @throws IOException if it contains anything else
    */
-  final void deleteEmptyFolders(File folder) throws IOException {
-    about("delete folders", folder.toPath());
-    if (!RefPaths.deleteEmptyFolders(folder)) {
-      throw new DirectoryNotEmptyException(folder.getPath());
+  final void deleteEmptyFolders(Path folder) throws IOException {
+    about("delete folders", folder);
+    if (!EmptyRefFolders.deleteTree(folder)) {
+      throw new DirectoryNotEmptyException(folder.toString());
     }
   }
 

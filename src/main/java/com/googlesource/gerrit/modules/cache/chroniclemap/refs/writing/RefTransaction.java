@@ -184,7 +184,9 @@ final class RefTransaction implements PackedRefsQueue.Request, RefReader.NotLoos
    */
   private void packLoose() throws IOException {
     for (Change change : changes) {
-      if (refs.loose.find(RefName.of(change.name)) != null) {
+      // A new ref has none, or the batch is refused.
+      if (change.command.getType() != ReceiveCommand.Type.CREATE
+          && refs.loose.find(RefName.of(change.name)) != null) {
         context.packer().pack(NullProgressMonitor.INSTANCE, true);
         return;
       }
@@ -289,11 +291,7 @@ final class RefTransaction implements PackedRefsQueue.Request, RefReader.NotLoos
     // All that may fail comes first, as the edits are those of all requests. Native git may have
     // made and packed a ref below a new one since the old values were read.
     conflicts.checkPacked(packed, created);
-    for (Change change : changes) {
-      if (isPacked || change.deletes) {
-        change.checkLocked();
-      }
-    }
+    locks.checkLocked(changes.stream().filter(each -> isPacked || each.deletes).toList());
     for (Change change : changes) {
       if (change.deletes) {
         edits.remove(change.name, packed);

@@ -15,13 +15,14 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
 
 import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.EmptyRefFolders;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefName;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RepositoryFiles;
 import java.io.File;
 import java.io.IOException;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.errors.LockFailedException;
@@ -270,6 +271,6 @@ public final class UpdateContext {
     } catch (IOException e) {
       logger.atWarning().withCause(e).log("ref %s was deleted, but its reflog could not be", name);
     }
-    RefPaths.deleteEmptyParents(log, name);
+    EmptyRefFolders.deleteAbove(Map.of(name, log));
   }
 }

@@ -17,12 +17,15 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.current;
 import static com.google.common.truth.Truth.assertThat;
 
 import com.google.common.base.Splitter;
+import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -81,9 +84,35 @@ class EmptyRefFoldersTest {
     }
   }
 
+  /** Somebody makes the ref just when one below it was deleted. */
+  @Test
+  void aRefInThePlaceOfTheFolderStays() throws Exception {
+    Path ref = Files.createFile(Files.createDirectories(folder.resolve("refs/heads")).resolve("a"));
+    EmptyRefFolders.deleteAbove(Map.of("refs/heads/a/b", ref.resolve("b").toFile()));
+    assertThat(Files.exists(ref)).isTrue();
+  }
+
+  /** Also if a folder sorts between another one and what is in that. */
+  @Test
+  void allThatIsEmptyAboveSomeFilesGoes() throws Exception {
+    Map<String, File> files = new TreeMap<>();
+    for (String name : List.of("a/b/c/1", "a/b/2", "a-b/3", "a/d/4", "e/f/5", "6")) {
+      Path file = folder.resolve("refs/heads").resolve(name);
+      Files.createDirectories(file.getParent());
+      files.put("refs/heads/" + name, file.toFile());
+    }
+    Files.createFile(folder.resolve("refs/heads/e/7"));
+    EmptyRefFolders.deleteAbove(files);
+    try (Stream<Path> all = Files.walk(folder)) {
+      assertThat(all.skip(1).map(path -> folder.relativize(path).toString()).toList())
+          .containsExactly("refs", "refs/heads", "refs/heads/e", "refs/heads/e/7");
+    }
+  }
+
   @Test
   void noFolderIsNoFault() {
     EmptyRefFolders.delete(folder.resolve("none").toFile());
+    EmptyRefFolders.deleteAbove(Map.of("none/a/b/c/d", folder.resolve("none/a/b/c/d").toFile()));
     assertThat(Files.exists(folder.resolve("none"))).isFalse();
   }
 }

@@ -22,7 +22,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
 import java.io.File;
 import java.io.IOException;
 import java.nio.charset.Charset;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -33,15 +32,6 @@ class RefPathsTest {
   private static final String NAME = "refs/heads/\u00e9";
 
   @TempDir Path folder;
-
-  /** Somebody makes the ref just when one below it was deleted. */
-  @Test
-  void aRefInThePlaceOfTheFolderStays() throws Exception {
-    Files.createDirectories(folder.resolve("refs/heads"));
-    Path ref = Files.createFile(folder.resolve("refs/heads/a"));
-    RefPaths.deleteEmptyParents(folder.resolve("refs/heads/a/b").toFile(), "refs/heads/a/b");
-    assertThat(Files.exists(ref)).isTrue();
-  }
 
   // ---- names that the locale can't express: bin/test runs this in the POSIX locale as well
 

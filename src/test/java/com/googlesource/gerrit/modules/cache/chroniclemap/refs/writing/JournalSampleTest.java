@@ -39,7 +39,7 @@ class JournalSampleTest {
     Matcher sample = SAMPLE.matcher(page);
     assertThat(sample.find()).isTrue();
     Path file = Files.writeString(temp.resolve(sample.group(1)), sample.group(2));
-    Journal.Found found = Journal.read(file, List.of(file));
+    Journal.Found found = Journal.read(new RefDisk(), file, List.of(file));
     assertThat(found.decided()).isTrue();
     assertThat(found.durable()).isFalse();
     assertThat(found.origin()).isNotNull();
@@ -51,7 +51,7 @@ class JournalSampleTest {
                   "$ rm %s.lock\n$ git update-ref %s %s\n",
                   entry.name(), entry.name(), entry.newId().name()));
     }
-    assertThat(page).contains("\n" + found.beside("1").getFileName() + "\n");
+    assertThat(page).contains("\n" + found.journal().beside("1").getFileName() + "\n");
     assertThat(page)
         .contains("\n" + JournalOwner.ofOthers(file).orElseThrow().getFileName() + "\n");
   }

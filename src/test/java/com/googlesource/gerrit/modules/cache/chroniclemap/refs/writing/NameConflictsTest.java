@@ -18,7 +18,7 @@ import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.EmptyRefFolders;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedRefsText;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RepositoryFiles;
@@ -201,7 +201,7 @@ class NameConflictsTest {
         Files.delete(file);
       }
       for (String name : areLoose ? there : Set.<String>of()) {
-        RefPaths.deleteEmptyParents(own.paths.loose(name), name);
+        EmptyRefFolders.deleteAbove(Map.of(name, own.paths.loose(name)));
       }
     }
     assertThat(bad).isGreaterThan(100);
