@@ -24,7 +24,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.time.Instant;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.RefUpdate;
@@ -90,6 +92,24 @@ class UpdatesUnderNeverTest {
           .isEqualTo(ReceiveCommand.Result.OK);
       assertThat(readings()).isEqualTo(before + 2);
     }
+  }
+
+  @Test
+  void aRefusedBatchReadsTheContentAsOftenHoweverManyNamesItHas() throws Exception {
+    pack("refs/heads/a", 0);
+    assertThat(refs.getRefs()).hasSize(1);
+    Set<Long> counts = new HashSet<>();
+    for (int names : new int[] {2, 20}) {
+      ReceiveCommand[] commands = new ReceiveCommand[names];
+      for (int i = 0; i < names; i++) {
+        commands[i] = test.command((i == names - 1 ? "refs/heads/a/" : "refs/heads/") + i, null, 1);
+      }
+      long before = readings();
+      var unused = TestRefs.batch(test.repository(), refs, commands);
+      assertThat(commands[names - 1].getResult()).isEqualTo(ReceiveCommand.Result.LOCK_FAILURE);
+      counts.add(readings() - before);
+    }
+    assertThat(counts).hasSize(1);
   }
 
   @Test

@@ -30,9 +30,9 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.NavigableSet;
+import java.util.NavigableMap;
 import java.util.Set;
-import java.util.TreeSet;
+import java.util.TreeMap;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.transport.ReceiveCommand;
 
@@ -62,8 +62,8 @@ import org.eclipse.jgit.transport.ReceiveCommand;
 final class NameConflicts {
   private final RepositoryFiles refs;
   private final List<ReceiveCommand> commands;
-  private final NavigableSet<String> made = new TreeSet<>();
-  private final NavigableSet<String> deleted = new TreeSet<>();
+  private final NavigableMap<String, ReceiveCommand> made = new TreeMap<>();
+  private final NavigableMap<String, ReceiveCommand> deleted = new TreeMap<>();
 
   /** The packed refs that were searched last. */
   @Nullable private ParsedRefs searched;
@@ -82,7 +82,7 @@ final class NameConflicts {
     this.refs = refs;
     this.commands = commands;
     for (ReceiveCommand command : commands) {
-      (deletes(command) ? deleted : made).add(command.getRefName());
+      (deletes(command) ? deleted : made).put(command.getRefName(), command);
     }
   }
 
@@ -92,12 +92,13 @@ final class NameConflicts {
 
   /** Whether the batch has a name below one that it deletes. */
   boolean areNested() {
-    return deleted.stream().anyMatch(name -> isAbove(name, made) || isAbove(name, deleted));
+    return deleted.keySet().stream()
+        .anyMatch(name -> isAbove(name, made) || isAbove(name, deleted));
   }
 
   /** Whether a name is that of a folder of others. */
-  private static boolean isAbove(String name, NavigableSet<String> others) {
-    String next = others.ceiling(name + '/');
+  private static boolean isAbove(String name, NavigableMap<String, ReceiveCommand> others) {
+    String next = others.ceilingKey(name + '/');
     return next != null && next.startsWith(name + '/');
   }
 
@@ -106,7 +107,7 @@ final class NameConflicts {
    * deletion makes room above.
    */
   void checkBeforeLocks() throws IOException {
-    for (String name : made) {
+    for (String name : made.keySet()) {
       if (isAbove(name, made) || isAbove(name, deleted)) {
         throw new RefusedException(name, null);
       }
@@ -132,10 +133,10 @@ final class NameConflicts {
     for (ReceiveCommand command : commands) {
       String name = command.getRefName();
       if ((!deletes(command) && isAbove(name, made))
-          || RefReader.parents(name).stream().anyMatch(made::contains)
+          || RefReader.parents(name).stream().anyMatch(made::containsKey)
           || (mayConflict(packed, name, clear)
               && refs.lockedReader.conflictingNames(name).stream()
-                  .filter(other -> !deleted.contains(other))
+                  .filter(other -> !deleted.containsKey(other))
                   .anyMatch(other -> !deletes(command) || name.startsWith(other + '/')))) {
         return name;
       }
@@ -174,12 +175,11 @@ final class NameConflicts {
    * @param names those of the refs that are not loose
    */
   void checkFiles(Set<String> names) throws IOException {
-    ForeignLocks others = new ForeignLocks(refs.paths, made, deleted);
-    for (ReceiveCommand command : commands) {
-      String name = command.getRefName();
-      if (!deletes(command) && names.contains(name)) {
+    ForeignLocks others = new ForeignLocks(refs.paths, made.keySet(), deleted.keySet());
+    for (String name : made.keySet()) {
+      if (names.contains(name)) {
         // A batch fails if a ref is missing that it does not create.
-        boolean mayBeNew = commands.size() == 1 || isCreated(command);
+        boolean mayBeNew = commands.size() == 1 || isCreated(made.get(name));
         Path file = mayBeNew ? others.above(name) : null;
         file = file == null ? others.below(name) : file;
         if (file != null) {
@@ -214,7 +214,7 @@ final class NameConflicts {
       return true;
     }
     if (freeFolder == null || !name.startsWith(freeFolder)) {
-      freeFolder = packed.freeFolder(name, deleted);
+      freeFolder = packed.freeFolder(name, deleted.keySet());
     }
     if (freeFolder != null) {
       free.put(name, name.startsWith(freeFolder));
