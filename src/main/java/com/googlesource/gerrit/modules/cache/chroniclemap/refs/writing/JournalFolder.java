@@ -22,10 +22,9 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.logging.Level;
 import org.eclipse.jgit.annotations.Nullable;
 
@@ -51,11 +50,10 @@ final class JournalFolder implements Closeable {
   /** The transactions of which locks could not be deleted. Guarded by this. */
   private final List<HeldLocks> left = new ArrayList<>();
 
-  /** How many repositories may have an owner file open that is not in use. */
-  private static final int MAX_OWNERS = 64;
+  /** How many owner files of all repositories may stay open that are not in use. */
+  private static final int MAX_OPEN = 64;
 
-  /** Those with an owner file, the one used last at the end. Guarded by itself. */
-  private static final Set<JournalFolder> OWNERS = new LinkedHashSet<>();
+  private static final AtomicInteger OPEN = new AtomicInteger();
 
   /** How long JGit makes all updates before this module tries again whether it can. */
   private static final long RETRY_NANOS = TimeUnit.MINUTES.toNanos(10);
@@ -88,7 +86,6 @@ final class JournalFolder implements Closeable {
     Journal journal = null;
     try {
       mine = owner(folder);
-      closeLeastRecentlyUsed();
       journal = Journal.begin(disk, mine, entries);
       return journal;
     } catch (IOException e) {
@@ -110,13 +107,12 @@ final class JournalFolder implements Closeable {
       // without an owner file would be taken for those of a dead process, so there must be a new
       // owner. The old owner stays until the last of its journals ends, as others must know that it
       // lives.
-      if (owner.inUse == 0) {
-        close(owner);
-      }
+      closeIfIdle(owner);
       owner = null;
     }
     if (owner == null) {
       owner = JournalOwner.make(disk, folder);
+      OPEN.incrementAndGet();
     }
     owner.inUse++;
     used = true;
@@ -150,17 +146,6 @@ final class JournalFolder implements Closeable {
     return new RefReader.LeftToJGit();
   }
 
-  /** Keeps only so many owner files open. The calling thread holds no monitor. */
-  private void closeLeastRecentlyUsed() {
-    List<JournalFolder> tooMany;
-    synchronized (OWNERS) {
-      OWNERS.remove(this);
-      OWNERS.add(this);
-      tooMany = OWNERS.stream().limit(Math.max(0, OWNERS.size() - MAX_OWNERS)).toList();
-    }
-    tooMany.forEach(JournalFolder::closeIdle);
-  }
-
   /**
    * Ends a transaction.
    *
@@ -181,19 +166,17 @@ final class JournalFolder implements Closeable {
 
   private synchronized void release(JournalOwner of) {
     of.inUse--;
-    if (of != owner && of.inUse == 0) {
-      close(of);
+    if (of != owner || OPEN.get() > MAX_OPEN) {
+      closeIfIdle(of);
     }
   }
 
-  /** Deletes the owner file unless it is in use. */
-  private synchronized void closeIdle() {
-    if (owner != null && owner.inUse == 0) {
-      close(owner);
-      owner = null;
-      synchronized (OWNERS) {
-        OWNERS.remove(this);
-      }
+  /** Deletes an owner file unless it is in use. The caller holds this object's lock. */
+  private void closeIfIdle(JournalOwner of) {
+    if (of.inUse == 0) {
+      close(of);
+      OPEN.decrementAndGet();
+      owner = of == owner ? null : owner;
     }
   }
 
@@ -205,8 +188,8 @@ final class JournalFolder implements Closeable {
     List<HeldLocks> again = List.copyOf(left);
     left.clear();
     again.forEach(HeldLocks::unlockAgain);
-    if (!used) {
-      closeIdle();
+    if (!used && owner != null) {
+      closeIfIdle(owner);
     }
     used = false;
   }

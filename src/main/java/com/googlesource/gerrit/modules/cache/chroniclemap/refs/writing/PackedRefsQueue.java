@@ -29,6 +29,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import org.eclipse.jgit.annotations.Nullable;
@@ -127,8 +128,8 @@ final class PackedRefsQueue {
     /** Whether all steps were done. */
     boolean succeeded;
 
-    /** Whether the request is over, done or failed. */
-    boolean done;
+    /** Counted down when the request is over, done or failed. */
+    final CountDownLatch over = new CountDownLatch(1);
 
     Waiting(Request request, Options options) {
       this.request = request;
@@ -173,8 +174,8 @@ final class PackedRefsQueue {
       if (!writing) {
         begin(mine, list);
       }
-      await(mine);
     }
+    await(mine);
     if (mine.failure instanceof IOException e) {
       throw e;
     }
@@ -196,21 +197,11 @@ final class PackedRefsQueue {
   }
 
   /**
-   * Waits without a timeout: the request is under way, and an interrupt can't stop it. Nothing is
-   * allocated here, as a caller who runs out of memory would release its locks meanwhile.
+   * Waits without a timeout: the request is under way, and an interrupt can't stop it. Needs no
+   * memory, as a caller who runs out of it would release its locks meanwhile.
    */
-  private void await(Waiting mine) {
-    boolean interrupted = false;
-    while (!mine.done) {
-      try {
-        wait();
-      } catch (InterruptedException e) {
-        interrupted = true;
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
+  private static void await(Waiting mine) {
+    Uninterruptibles.awaitUninterruptibly(mine.over);
   }
 
   private void writeAll(LockedList list) {
@@ -233,13 +224,10 @@ final class PackedRefsQueue {
           fail(group.get(i), e);
         }
       } finally {
-        synchronized (this) {
-          for (int i = 0; i < group.size(); i++) {
-            group.get(i).done = true;
-          }
-          group.clear();
-          notifyAll();
+        for (int i = 0; i < group.size(); i++) {
+          group.get(i).over.countDown();
         }
+        group.clear();
       }
     }
   }

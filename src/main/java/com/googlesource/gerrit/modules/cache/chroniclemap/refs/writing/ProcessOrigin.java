@@ -17,7 +17,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.eclipse.jgit.annotations.Nullable;
 
 /**
@@ -34,11 +35,8 @@ import org.eclipse.jgit.annotations.Nullable;
 record ProcessOrigin(String boot, String machine, boolean isLocal) {
   private static final String UNKNOWN = "unknown";
 
-  private static final String BOOT = "boot ";
-  private static final String MACHINE = "machine ";
-  private static final String FILE_SYSTEM = "files ";
-  private static final String LOCAL = "local";
-  private static final String SHARED = "shared";
+  private static final Pattern TEXT =
+      Pattern.compile("boot (.*)\nmachine (.*)\nfiles (local|shared)\n");
 
   static final int LINES = 3;
 
@@ -97,22 +95,16 @@ record ProcessOrigin(String boot, String machine, boolean isLocal) {
   }
 
   String lines() {
-    String kind = isLocal ? LOCAL : SHARED;
-    return String.join("\n", BOOT + boot, MACHINE + machine, FILE_SYSTEM + kind, "");
+    String kind = isLocal ? "local" : "shared";
+    return "boot " + boot + "\nmachine " + machine + "\nfiles " + kind + "\n";
   }
 
   /** Parses what {@link #lines} wrote. Returns null if a line is missing. */
   @Nullable
   static ProcessOrigin parse(String text) {
-    List<String> lines = text.lines().limit(LINES).toList();
-    return lines.size() == LINES
-            && lines.get(0).startsWith(BOOT)
-            && lines.get(1).startsWith(MACHINE)
-            && lines.get(2).startsWith(FILE_SYSTEM)
-        ? new ProcessOrigin(
-            lines.get(0).substring(BOOT.length()),
-            lines.get(1).substring(MACHINE.length()),
-            lines.get(2).equals(FILE_SYSTEM + LOCAL))
+    Matcher found = TEXT.matcher(text);
+    return found.lookingAt()
+        ? new ProcessOrigin(found.group(1), found.group(2), found.group(3).equals("local"))
         : null;
   }
 }

@@ -144,9 +144,10 @@ final class RefTransaction implements PackedRefsQueue.Request, RefReader.NotLoos
       }
     }
     this.conflicts = new NameConflicts(refs, commands);
-    this.isPacked = commands.size() > Math.max(1, context.maxLooseBatch()) || conflicts.areNested();
+    this.isPacked =
+        commands.size() > Math.max(1, context.settings.maxLooseBatch()) || conflicts.areNested();
     this.config = refs.repository.getConfig();
-    this.durable = context.isDurable(config);
+    this.durable = config.get(UpdateContext.IS_DURABLE);
   }
 
   // ---- prepare

@@ -45,12 +45,13 @@ import org.eclipse.jgit.lib.StoredConfig;
 public final class UpdateContext {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  private static final Config.SectionParser<Boolean> IS_DURABLE =
+  /** Whether updates have to survive a crash of the machine. */
+  static final Config.SectionParser<Boolean> IS_DURABLE =
       config -> config.getBoolean("core", null, "fsyncRefFiles", false);
 
   final RepositoryFiles refs;
   final RepositoryWriter writes;
-  private final UpdateSettings settings;
+  final UpdateSettings settings;
   private final Recovery recovery;
 
   /**
@@ -70,21 +71,8 @@ public final class UpdateContext {
     return settings.by() == UpdateSettings.By.OWN && !writes.locks.isLeftToJGit(System.nanoTime());
   }
 
-  int maxLooseBatch() {
-    return settings.maxLooseBatch();
-  }
-
   RefPacker packer() {
     return new RefPacker(this, refs);
-  }
-
-  /**
-   * Whether updates have to survive a crash of the machine.
-   *
-   * @param config the repository's config
-   */
-  boolean isDurable(StoredConfig config) {
-    return config.get(IS_DURABLE);
   }
 
   /**
