@@ -52,10 +52,8 @@ final class FileRefUpdate extends RefUpdate {
   /** Null until the ref is about to be locked. */
   @Nullable private RefTransaction transaction;
 
-  /** The name of the locked ref, and its value as read under the lock; null if there is none. */
+  /** The name of the locked ref. */
   private String name;
-
-  @Nullable private Ref found;
 
   /** JGit's update, if JGit had to make it. */
   @Nullable private RefUpdate byJGit;
@@ -153,7 +151,7 @@ final class FileRefUpdate extends RefUpdate {
     } catch (RefusedException e) {
       return false;
     }
-    found = transaction.old();
+    Ref found = transaction.old();
     setOldObjectId(found == null ? null : found.getObjectId());
     return true;
   }
@@ -218,7 +216,7 @@ final class FileRefUpdate extends RefUpdate {
 
   @Override
   protected Result doDelete(Result status) throws IOException {
-    return found == null ? status : run(status);
+    return transaction.old() == null ? status : run(status);
   }
 
   private Result run(Result status) throws IOException {

@@ -126,7 +126,8 @@ final class HeldLocks implements Closeable {
   /**
    * Locks refs.
    *
-   * @param given in the order of names, each name once
+   * @param given in the order of names, each name once; none for a writer of {@code packed-refs}
+   *     alone
    * @param waitMillis how long to wait for other lock holders; for threads of this process, the
    *     wait is a second at least
    * @throws RefusedException if there is another lock holder of a ref, or a ref in the place of a
@@ -171,8 +172,8 @@ final class HeldLocks implements Closeable {
   }
 
   /**
-   * Returns the refs of another process's transaction, for its recovery. Their locks may be gone,
-   * and are not to be closed.
+   * Returns the refs of another process's transaction, for its recovery, which looks for each lock
+   * and deletes it. Must not be closed.
    */
   static HeldLocks ofDead(RefPaths paths, JournalFolder journals, Journal.Found dead)
       throws IOException {

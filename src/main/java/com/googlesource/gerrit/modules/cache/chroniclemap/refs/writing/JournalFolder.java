@@ -15,7 +15,6 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
 
 import com.google.common.flogger.FluentLogger;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
 import java.io.Closeable;
 import java.io.IOException;
@@ -64,15 +63,6 @@ final class JournalFolder implements Closeable {
   /** Makes it without touching the disk. */
   JournalFolder(RefDisk disk) {
     this.disk = disk;
-  }
-
-  /**
-   * Begins a transaction without refs, for a writer of {@code packed-refs} alone.
-   *
-   * @throws RefReader.LeftToJGit if JGit must write
-   */
-  HeldLocks lockNothing(RefPaths paths) throws IOException {
-    return HeldLocks.lock(paths, this, List.of(), 0);
   }
 
   /**

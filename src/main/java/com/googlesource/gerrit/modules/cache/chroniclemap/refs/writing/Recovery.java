@@ -274,7 +274,7 @@ record Recovery(RepositoryFiles refs, RepositoryWriter writes) {
   }
 
   private void delete(List<LockedRef> deletions, HeldLocks dead) throws IOException {
-    try (HeldLocks none = writes.locks.lockNothing(refs.paths)) {
+    try (HeldLocks none = HeldLocks.lock(refs.paths, writes.locks, List.of(), 0)) {
       writes.queue.run(
           new PackedRefsQueue.Request() {
             @Override

@@ -163,7 +163,7 @@ record RefPacker(UpdateContext context, RepositoryFiles refs) {
     if (values.isEmpty()) {
       return;
     }
-    try (HeldLocks none = context.writes.locks.lockNothing(refs.paths)) {
+    try (HeldLocks none = context.lock(List.of(), 0)) {
       // Durably, as the files are deleted next.
       context.write(
           (packed, edits) -> collect(values, packed, edits),
