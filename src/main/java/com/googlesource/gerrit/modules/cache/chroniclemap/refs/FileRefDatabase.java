@@ -352,7 +352,7 @@ public final class FileRefDatabase extends RefDatabase {
 
   /** JGit's database for updates by JGit: in a request, the kind that Gerrit itself would use. */
   private RefDirectory jgitToWrite() {
-    return view == null ? common.jgit : view.jgitToWrite();
+    return view == null ? common.jgit : view.jgitSnapshot();
   }
 
   @Override

@@ -448,7 +448,7 @@ public final class PackedRefsCache implements AutoCloseable {
         reports,
         memory,
         memory.lists(),
-        lists == null ? 0 : lists.loads(),
+        lists == null ? 0 : lists.loads.sum(),
         failures.count.sum(),
         tableBytes,
         tableLookups.sum(),

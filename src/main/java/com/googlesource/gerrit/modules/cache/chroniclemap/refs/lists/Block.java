@@ -31,7 +31,16 @@ final class Block {
   static final int HEAP_BYTES = 200;
 
   final ContentDigest id;
+
+  /** The length in bytes of the text from which the block was made. */
+  final int textLength;
+
   final int length;
+
+  /** The number of refs; below, the {@link Names#order} of their names. */
+  final int count;
+
+  final int order;
 
   /** A part of a slab. Set before the block is published; another one when the block is moved. */
   volatile ByteBuffer memory;
@@ -42,12 +51,15 @@ final class Block {
   /** The number of lists in the memory that have this block. */
   int users;
 
-  /** Whether the block has been handed to the disk. */
+  /** Whether the block has been handed to the disk, or came from it. */
   volatile boolean onDisk;
 
-  Block(ContentDigest id, int length) {
+  Block(ContentDigest id, int textLength, byte[] block, int at, int length) {
     this.id = id;
+    this.textLength = textLength;
     this.length = length;
+    this.count = (short) Words.SHORT.get(block, at + BlockFormat.COUNT_AT) & 0xFFFF;
+    this.order = block[at + BlockFormat.FLAGS_AT] & ~BlockFormat.FLAGS;
   }
 
   /**

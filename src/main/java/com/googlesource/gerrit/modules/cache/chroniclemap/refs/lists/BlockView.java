@@ -29,17 +29,17 @@ import org.eclipse.jgit.lib.Ref;
 
 /**
  * A cursor over a block in direct memory, which finds names and moves from entry to entry. For one
- * thread, which reuses it for other blocks. It allocates nothing except the refs that it returns.
+ * thread.
  */
 final class BlockView {
 
-  private ByteBuffer memory;
-  private int flags;
+  private final ByteBuffer memory;
+  private final int flags;
 
   /** Number of refs. */
-  int count;
+  final int count;
 
-  private int idsAt;
+  private final int idsAt;
 
   // The current entry.
 
@@ -58,11 +58,10 @@ final class BlockView {
   int matched;
 
   // The decoded name of the current entry, after seek() or advance().
-  private byte[] name = new byte[256];
+  private byte[] name = {};
   int nameLength;
 
-  /** Opens a block. */
-  void open(ByteBuffer block) {
+  BlockView(ByteBuffer block) {
     memory = block;
     if (block.get(BlockFormat.VERSION_AT) != BlockFormat.VERSION) {
       throw new IllegalStateException("not a block of this format");
@@ -72,18 +71,14 @@ final class BlockView {
     idsAt = BlockFormat.idsAt(count);
   }
 
-  /** Closes the block, so that its memory can be freed. */
-  void close() {
-    memory = null;
-  }
-
   /**
    * Moves to the first entry whose name is not before the target.
    *
-   * @param target has 8 readable bytes after {@code length}
    * @return whether the name of that entry is the target
    */
-  boolean find(byte[] target, int length) {
+  boolean find(Target sought) {
+    byte[] target = sought.bytes();
+    int length = sought.length();
     int low = 0;
     int high = BlockFormat.restarts(count);
     // How many bytes the target shares with the entries before low and at high. All entries between
@@ -227,8 +222,9 @@ final class BlockView {
   }
 
   /** Returns whether the decoded name starts with a prefix. */
-  boolean nameStartsWith(byte[] prefix, int length) {
-    return nameLength >= length && Arrays.equals(name, 0, length, prefix, 0, length);
+  boolean nameStartsWith(Target prefix) {
+    int length = prefix.length();
+    return nameLength >= length && Arrays.equals(name, 0, length, prefix.bytes(), 0, length);
   }
 
   /** Returns the decoded name. */

@@ -14,9 +14,11 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
+import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Words.BUFFER_WORD;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Words.HIGH_BITS;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Words.LOW_BITS;
-import static com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Words.WORD;
+
+import java.nio.ByteBuffer;
 
 /**
  * The content-defined chunks of a {@code packed-refs} file. Chunk boundaries only depend on nearby
@@ -42,57 +44,25 @@ final class Chunks {
   private Chunks() {}
 
   /**
-   * Returns whether a chunk ends behind a line feed that is not followed by {@code ^}.
-   *
-   * @param start the start of the chunk
-   * @param line the start of the last line that does not start with {@code ^}
-   * @param lineEnd the end of that line
-   * @param end the position after the line feed
-   */
-  static boolean endsAt(SiteKey key, byte[] text, int start, int line, int lineEnd, int end) {
-    int length = end - start;
-    return length >= MIN && (length >= SOFT_MAX || isChosen(key, text, line, lineEnd));
-  }
-
-  /** Hashes the whole line, as any part may be the same in all lines. */
-  private static boolean isChosen(SiteKey key, byte[] text, int line, int lineEnd) {
-    long even = (long) lineEnd - line;
-    long odd = 0;
-    int p = line;
-    for (; p + 2 * Long.BYTES <= lineEnd; p += 2 * Long.BYTES) {
-      even = (even + (long) WORD.get(text, p)) * key.boundary0;
-      odd = (odd + (long) WORD.get(text, p + Long.BYTES)) * key.boundary1;
-    }
-    int rest = lineEnd - p;
-    if (rest >= Long.BYTES) {
-      even = (even + (long) WORD.get(text, p)) * key.boundary0;
-      rest -= Long.BYTES;
-      p += Long.BYTES;
-    }
-    long last = (long) WORD.get(text, p) & ((1L << (rest * Byte.SIZE)) - 1);
-    odd = (odd + last) * key.boundary1;
-    return Long.compareUnsigned(even + odd, THRESHOLD) < 0;
-  }
-
-  /**
    * Returns the end of the chunk that starts at {@code start}, for any bytes.
    *
-   * @param text has at least 8 readable bytes after the limit
+   * @param text has at least 16 readable bytes after the limit
    * @param limit end of the available text: the end of the file, or at least {@link #HARD_MAX} + 1
    *     bytes from the start
    */
-  static int end(SiteKey key, byte[] text, int start, int limit) {
+  static int end(SiteKey key, ByteBuffer text, int start, int limit) {
     int hard = Math.min(limit, start + HARD_MAX);
     // A line feed within the first MIN bytes does not end the chunk.
     int p = start + MIN - 1;
     if (p >= hard) {
       return hard;
     }
-    int next = Lines.lineStart(text, start, p);
+    int next = lineStart(text, start, p);
+    // The last line that does not start with ^, and its end.
     int lineEnd = next - 1;
-    int line = text[next] == '^' && next > start ? Lines.lineStart(text, start, lineEnd) : next;
+    int line = text.get(next) == '^' && next > start ? lineStart(text, start, lineEnd) : next;
     while (p < hard) {
-      long differ = (long) WORD.get(text, p) ^ LINE_FEEDS;
+      long differ = (long) BUFFER_WORD.get(text, p) ^ LINE_FEEDS;
       // The lowest bit that is set marks the first line feed.
       long feeds = (differ - LOW_BITS) & ~differ & HIGH_BITS;
       if (feeds == 0) {
@@ -100,17 +70,46 @@ final class Chunks {
         continue;
       }
       p += (Long.numberOfTrailingZeros(feeds) >>> 3) + 1;
-      if (text[next] != '^' || line == next) {
+      if (text.get(next) != '^' || line == next) {
         line = next;
         lineEnd = p - 1;
       }
       if (p <= hard
-          && (p == limit || text[p] != '^')
-          && endsAt(key, text, start, line, lineEnd, p)) {
+          && (p == limit || text.get(p) != '^')
+          && (p - start >= SOFT_MAX || isChosen(key, text, line, lineEnd))) {
         return p;
       }
       next = p;
     }
     return hard;
+  }
+
+  /** Returns the start of the line with a position, in a text from a start on. */
+  static int lineStart(ByteBuffer text, int start, int position) {
+    int p = position;
+    while (p > start && text.get(p - 1) != '\n') {
+      p--;
+    }
+    return p;
+  }
+
+  /** Hashes the whole line, as any part may be the same in all lines. */
+  private static boolean isChosen(SiteKey key, ByteBuffer text, int line, int lineEnd) {
+    long even = (long) lineEnd - line;
+    long odd = 0;
+    int p = line;
+    for (; p + 2 * Long.BYTES <= lineEnd; p += 2 * Long.BYTES) {
+      even = (even + (long) BUFFER_WORD.get(text, p)) * key.boundary0;
+      odd = (odd + (long) BUFFER_WORD.get(text, p + Long.BYTES)) * key.boundary1;
+    }
+    int rest = lineEnd - p;
+    if (rest >= Long.BYTES) {
+      even = (even + (long) BUFFER_WORD.get(text, p)) * key.boundary0;
+      rest -= Long.BYTES;
+      p += Long.BYTES;
+    }
+    long last = (long) BUFFER_WORD.get(text, p) & ((1L << (rest * Byte.SIZE)) - 1);
+    odd = (odd + last) * key.boundary1;
+    return Long.compareUnsigned(even + odd, THRESHOLD) < 0;
   }
 }

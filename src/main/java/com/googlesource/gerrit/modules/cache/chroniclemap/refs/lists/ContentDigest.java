@@ -19,8 +19,9 @@ import com.google.common.hash.Hashing;
 import java.nio.ByteBuffer;
 
 /**
- * The identity of a {@code packed-refs} content on this site: the first 128 bits of the SHA-256
- * over the keyed ids of its chunks.
+ * The identity on this site of a chunk of text and its block, which is the keyed hash of the chunk
+ * ({@link TextHash}); or of a {@code packed-refs} content: the first 128 bits of the SHA-256 over
+ * the ids of its chunks.
  *
  * <p>Different files that were chosen without knowledge of the site's key have the same digest with
  * a probability of at most 2^-121 (see {@code TextHash}), plus that of a collision of SHA-256
@@ -33,14 +34,18 @@ record ContentDigest(long hi, long lo) {
   /** Separates these hashes from any other use of SHA-256 over the same bytes. */
   private static final byte DOMAIN = 'D';
 
-  /**
-   * Digests the ids of chunks.
-   *
-   * @param ids 16 bytes each, between position and limit, which do not move
-   */
-  static ContentDigest of(ByteBuffer ids) {
-    Hasher hasher = Hashing.sha256().newHasher().putByte(DOMAIN).putBytes(ids.duplicate());
-    ByteBuffer result = ByteBuffer.wrap(hasher.hash().asBytes());
+  /** Starts the digest of a content, to which the ids of its chunks are to be added. */
+  static Hasher start() {
+    return Hashing.sha256().newHasher().putByte(DOMAIN);
+  }
+
+  /** Adds this id of a chunk to the digest of its content. */
+  void addTo(Hasher content) {
+    content.putLong(hi).putLong(lo);
+  }
+
+  static ContentDigest finish(Hasher content) {
+    ByteBuffer result = ByteBuffer.wrap(content.hash().asBytes());
     return new ContentDigest(result.getLong(), result.getLong());
   }
 }

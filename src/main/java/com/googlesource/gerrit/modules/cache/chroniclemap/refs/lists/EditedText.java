@@ -47,7 +47,7 @@ final class EditedText implements TextSource {
 
   private static final int HEX = Constants.OBJECT_ID_STRING_LENGTH;
 
-  private final Root root;
+  private final ParsedRefs list;
   private final TextHash hash;
   private final ReadableByteChannel old;
   private final FileChannel out;
@@ -65,19 +65,19 @@ final class EditedText implements TextSource {
   /**
    * Prepares the text.
    *
-   * @param old the text of the root's list, at its start
+   * @param old the text of the list, at its start
    * @param edits sorted by their names
    * @param out gets the new text
    * @param copied made by {@link #buffer}, for this text alone
    */
   EditedText(
-      Root root,
+      ParsedRefs list,
       SiteKey key,
       ReadableByteChannel old,
       PackedEdits.Edit[] edits,
       FileChannel out,
       ByteBuffer copied) {
-    this.root = root;
+    this.list = list;
     this.hash = new TextHash(key);
     this.copied = copied;
     this.old = old;
@@ -106,16 +106,16 @@ final class EditedText implements TextSource {
 
   /** Makes and writes the next part of the text. Returns false at the end. */
   private boolean make() throws IOException {
-    if (root.blocks == 0 && !hasBegun) {
+    if (list.blocks.length == 0 && !hasBegun) {
       hasBegun = true;
       ready = ByteBuffer.wrap(merge(HEADER, HEADER.length, edits.length));
-    } else if (block == root.blocks) {
+    } else if (block == list.blocks.length) {
       if (old.read(copied.clear()) >= 0) {
         throw new ListSource.ChangedException(); // the file is longer
       }
       return false;
     } else {
-      int next = edit < edits.length ? blockOf(edits[edit]) : root.blocks;
+      int next = edit < edits.length ? blockOf(edits[edit]) : list.blocks.length;
       ready = next <= block ? ByteBuffer.wrap(mergeBlock()) : copy(next);
     }
     write();
@@ -124,11 +124,11 @@ final class EditedText implements TextSource {
 
   /** The block in whose text an edit belongs. */
   private int blockOf(PackedEdits.Edit line) {
-    return Math.max(0, root.blockOf(line.name(), 0, line.name().length));
+    return Math.max(0, list.root.blockOf(new Target(line.name(), line.name().length)));
   }
 
   private byte[] mergeBlock() throws IOException {
-    int length = root.textLength(block);
+    int length = list.blocks[block].textLength;
     check(readText(length), 0, block);
     int end = edit;
     while (end < edits.length && blockOf(edits[end]) == block) {
@@ -151,14 +151,14 @@ final class EditedText implements TextSource {
   private ByteBuffer copy(int end) throws IOException {
     int first = block;
     int length = 0;
-    while (block < end && length + root.textLength(block) <= COPY_BYTES) {
-      length += root.textLength(block++);
+    while (block < end && length + list.blocks[block].textLength <= COPY_BYTES) {
+      length += list.blocks[block++].textLength;
     }
     ByteBuffer text = readText(length);
     int at = 0;
     for (int i = first; i < block; i++) {
       check(text, at, i);
-      at += root.textLength(i);
+      at += list.blocks[i].textLength;
     }
     return copied.duplicate().position(0).limit(length);
   }
@@ -174,8 +174,8 @@ final class EditedText implements TextSource {
   }
 
   private void check(ByteBuffer text, int at, int which) throws IOException {
-    hash.of(text, at, root.textLength(which), root.blockFlags());
-    if (hash.hi != root.idHi(which) || hash.lo != root.idLo(which)) {
+    Block block = list.blocks[which];
+    if (!hash.of(text, at, block.textLength, list.root.blockFlags()).equals(block.id)) {
       throw new ListSource.ChangedException();
     }
   }

@@ -41,10 +41,10 @@ public final class FileCounts extends Counters {
   /** The duration of the last parse. Written here only. */
   public volatile long lastParseNanos;
 
-  /** Counts a list that was made from text; {@code newBlocks} of its blocks were new. */
-  void parsed(int blocks, int newBlocks, long nanos) {
+  /** Counts a list of which some blocks were made from text. */
+  void parsed(int blocks, int parsedBlocks, long nanos) {
     parses.increment();
-    reusedBlocks.add(Math.max(0, blocks - newBlocks));
+    reusedBlocks.add(blocks - parsedBlocks);
     lastParse.set(System.currentTimeMillis());
     lastParseNanos = nanos;
   }

@@ -106,11 +106,6 @@ final class FileText implements TextSource, Closeable {
     };
   }
 
-  /** Returns to the start. */
-  void rewind() throws IOException {
-    channel.position(0);
-  }
-
   @Override
   public void close() throws IOException {
     channel.close();

@@ -14,7 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
-import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.LongBuffer;
 import java.util.Arrays;
@@ -43,15 +42,18 @@ record IdIndex(LongBuffer entries) {
   /** Enough for 1.6 billion refs, with about a hundred in a block. */
   private static final int BLOCK = (1 << 24) - 1;
 
-  /** Makes the index of a list. Returns null if there is no memory for it. */
+  /**
+   * Makes the index of a list. Returns null if there is no room for it.
+   *
+   * @throws OutOfMemoryError if there is not enough memory
+   */
   @Nullable
   static IdIndex of(ParsedRefs list, ListMemory allocator) {
     // As nearly all lists have fewer tags than an eighth, this is nearly always enough.
     long[] entries = new long[list.size() + list.size() / 8 + 2 * BlockWriter.MAX_COUNT];
     int count = 0;
-    BlockView view = new BlockView();
     for (int block = 0; block < list.blocks(); block++) {
-      list.open(view, block);
+      BlockView view = list.open(block);
       if (entries.length < count + 2 * view.count) {
         entries = Arrays.copyOf(entries, 2 * (count + view.count));
       }
@@ -67,11 +69,13 @@ record IdIndex(LongBuffer entries) {
         entries[distinct++] = entries[i];
       }
     }
-    ByteBuffer memory = allocator.allocateIdIndex((long) distinct * Long.BYTES);
-    return memory == null
-        ? null
-        : new IdIndex(
-            memory.order(ByteOrder.nativeOrder()).asLongBuffer().put(entries, 0, distinct).flip());
+    long bytes = (long) distinct * Long.BYTES;
+    if (!allocator.hasRoomForIndex(bytes)) {
+      return null;
+    }
+    LongBuffer index =
+        allocator.allocate((int) bytes).order(ByteOrder.nativeOrder()).asLongBuffer();
+    return new IdIndex(index.put(entries, 0, distinct).flip());
   }
 
   /**

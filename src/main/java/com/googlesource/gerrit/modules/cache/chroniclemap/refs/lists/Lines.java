@@ -91,15 +91,6 @@ final class Lines {
     return Math.min(end, p + 1);
   }
 
-  /** Returns the start of the line with a position, in a text from a start on. */
-  static int lineStart(byte[] text, int start, int position) {
-    int p = position;
-    while (p > start && text[p - 1] != '\n') {
-      p--;
-    }
-    return p;
-  }
-
   /** Decodes an id in lower-case hex digits. Returns false if another character is found. */
   static boolean hex(byte[] text, int from, byte[] target, int at) {
     for (int i = 0; i < HEX_LENGTH; i += Long.BYTES) {

@@ -14,18 +14,18 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
+import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
+import org.eclipse.jgit.annotations.Nullable;
 
 /**
- * The builder of a list from its blocks in order, which come from text or from disk. Blocks that
- * the memory has already are shared.
+ * The builder of a list from its blocks in order. Each block is found in memory or on disk by the
+ * id of its text, or made from the text.
  *
- * <p>For one thread and one list. A builder must not be used after {@link #finish}.
+ * <p>For one thread and one list.
  */
 final class ListBuilder {
   /** The largest size of a slab with more than one block. */
@@ -33,8 +33,11 @@ final class ListBuilder {
 
   private static final int FIRST_BYTES = 8 << 10;
 
+  /** After so many blocks in a row that it does not have, the disk has hardly any of the list. */
+  private static final int MAX_MISSES = 8;
+
   private final ListMemory memory;
-  private final Map<ContentDigest, Block> newBlocks = new HashMap<>();
+  @Nullable private final ListDisk disk;
   private final List<Block> blocks = new ArrayList<>();
 
   /** The last new blocks, whose bytes are not in a slab yet. */
@@ -44,51 +47,70 @@ final class ListBuilder {
   private byte[] bytes = {};
 
   private int used;
+  private int misses;
 
-  ListBuilder(ListMemory memory) {
+  /** The first names of the blocks, one behind the other, and where each ends. */
+  private final ByteArrayOutputStream names = new ByteArrayOutputStream();
+
+  private int[] nameEnds = new int[16];
+
+  /** The last name of the last block. */
+  private byte[] last = {};
+
+  /** The {@link Names#order} of all names. */
+  private int order;
+
+  /** The number of blocks that were made from text; below, that came from disk. */
+  int parsed;
+
+  int loaded;
+
+  /**
+   * Makes an empty builder.
+   *
+   * @param disk null if nothing of the list is likely to be there
+   */
+  ListBuilder(ListMemory memory, @Nullable ListDisk disk) {
     this.memory = memory;
+    this.disk = disk;
   }
 
   /** Makes the list of a file without refs, such as a missing file. */
   static ParsedRefs none() {
-    // Marked as on disk, as nothing of this list has to be written.
-    return new ListBuilder(new ListMemory(0))
-        .finish(new RootWriter().finish(0), /* onDisk= */ true);
+    return new ListBuilder(new ListMemory(0), null)
+        .finish(0, ContentDigest.finish(ContentDigest.start()));
   }
 
-  /** Starts the list, perhaps again. Blocks that were made before need not be made again. */
-  void start() {
-    blocks.clear();
-  }
-
-  /** The number of blocks that were not in the memory. */
-  int newBlocks() {
-    return newBlocks.size();
-  }
-
-  /** Appends a block of another list. */
-  void append(Block block) {
-    blocks.add(block);
-  }
-
-  /** Appends a block of the memory. Returns false if the memory does not have the block. */
-  boolean share(ContentDigest id) {
-    Block known = newBlocks.get(id);
-    if (known == null) {
-      known = memory.block(id);
+  /** Finds the block of a text; null if it has to be made. */
+  @Nullable
+  Block find(ContentDigest id, int textLength) {
+    Block known = memory.block(id);
+    if (known != null || disk == null || misses == MAX_MISSES) {
+      return known;
     }
-    return known != null && blocks.add(known);
+    byte[] stored = disk.read(id);
+    if (stored == null) {
+      misses++;
+      return null;
+    }
+    misses = 0;
+    loaded++;
+    Block block = place(id, textLength, ByteBuffer.wrap(stored));
+    block.onDisk = true;
+    return block;
   }
 
   /**
-   * Appends a block, which is made unless the builder or the memory has it.
+   * Makes a block.
    *
    * @param from the bytes between position and limit, which are copied
    */
-  void put(ContentDigest id, ByteBuffer from) {
-    if (share(id)) {
-      return;
-    }
+  Block make(ContentDigest id, int textLength, ByteBuffer from) {
+    parsed++;
+    return place(id, textLength, from);
+  }
+
+  private Block place(ContentDigest id, int textLength, ByteBuffer from) {
     int length = from.remaining();
     if (used + length > MAX_SLAB_BYTES) {
       placeBlocks();
@@ -97,11 +119,27 @@ final class ListBuilder {
       bytes = Arrays.copyOf(bytes, Math.max(FIRST_BYTES, 2 * (used + length)));
     }
     from.get(from.position(), bytes, used, length);
+    Block block = new Block(id, textLength, bytes, used, length);
     used += length;
-    Block block = new Block(id, length);
-    newBlocks.put(id, block);
-    blocks.add(block);
     unplaced.add(block);
+    return block;
+  }
+
+  /**
+   * Appends a block, with its first and its last name. Returns false if its first name does not
+   * follow the name before it.
+   */
+  boolean append(Block block, byte[] firstName, byte[] lastName) {
+    int between = blocks.isEmpty() ? 0 : Names.order(last, firstName);
+    order |= between | block.order;
+    last = lastName;
+    names.writeBytes(firstName);
+    if (nameEnds.length == blocks.size() + 1) {
+      nameEnds = Arrays.copyOf(nameEnds, 2 * nameEnds.length);
+    }
+    blocks.add(block);
+    nameEnds[blocks.size()] = names.size();
+    return between != Names.NO_ORDER;
   }
 
   private void placeBlocks() {
@@ -115,12 +153,18 @@ final class ListBuilder {
   /**
    * Makes the list.
    *
-   * @param root the root, whose blocks were appended
-   * @param onDisk whether the root and all blocks are on disk
+   * @param flags of the header
    */
-  ParsedRefs finish(Root root, boolean onDisk) {
+  ParsedRefs finish(int flags, ContentDigest digest) {
     placeBlocks();
-    newBlocks.values().forEach(block -> block.onDisk = onDisk);
-    return new ParsedRefs(root, blocks.toArray(Block[]::new), memory, onDisk);
+    int[] refsBefore = new int[blocks.size() + 1];
+    long textBytes = 0;
+    for (int i = 0; i < blocks.size(); i++) {
+      refsBefore[i + 1] = refsBefore[i] + blocks.get(i).count;
+      textBytes += blocks.get(i).textLength;
+    }
+    int[] nameStarts = Arrays.copyOf(nameEnds, refsBefore.length);
+    Root root = new Root(flags | order, textBytes, refsBefore, nameStarts, names.toByteArray());
+    return new ParsedRefs(root, digest, blocks.toArray(Block[]::new), memory);
   }
 }

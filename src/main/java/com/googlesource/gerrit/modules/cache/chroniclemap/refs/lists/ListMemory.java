@@ -29,6 +29,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntFunction;
+import java.util.function.Supplier;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.Ref;
 
@@ -196,41 +197,31 @@ public final class ListMemory {
   }
 
   /**
-   * Allocates direct memory without which lists can be used, too.
+   * Makes something without which lists can be used, too.
    *
-   * @return null if there is not enough, and then for some minutes, as each further try would
-   *     collect the whole heap several times before it fails
+   * @return null if there is not enough memory, and then for some minutes, as each further try
+   *     would collect the whole heap several times before it fails
    */
   @Nullable
-  private ByteBuffer allocateSpare(int size) {
+  <T> T makeSpare(Supplier<T> make) {
     try {
-      return maySpare() ? allocate(size) : null;
+      return maySpare() ? make.get() : null;
     } catch (OutOfMemoryError e) {
       noSpareUntil = System.nanoTime() + NO_SPARE_NANOS;
       return null;
     }
   }
 
-  /** Whether an index of ids can be allocated. */
+  /** Whether an index of ids can be made. */
   boolean mayIndexIds(ParsedRefs list) {
-    return maySpare() && isWithinBound(list.size() * IdIndex.BYTES_A_REF);
+    return maySpare() && hasRoomForIndex(list.size() * IdIndex.BYTES_A_REF);
   }
 
   /**
-   * Allocates an index of ids, which is freed with the last list that has it. Indexes are counted
-   * beside the bound. Those of the lists in use take at most half of the bound.
-   *
-   * @return null if there is not enough memory
+   * Whether there is room for an index of ids, which is freed with the last list that has it.
+   * Indexes are counted beside the bound. Those of the lists in use take at most half of the bound.
    */
-  @Nullable
-  ByteBuffer allocateIdIndex(long size) {
-    if (!isWithinBound(size)) {
-      return null;
-    }
-    return allocateSpare((int) size);
-  }
-
-  private boolean isWithinBound(long size) {
+  boolean hasRoomForIndex(long size) {
     return size <= Integer.MAX_VALUE && idIndexBytes() + size <= limit / 2;
   }
 
@@ -241,13 +232,6 @@ public final class ListMemory {
         .filter(Objects::nonNull)
         .mapToLong(IdIndex::bytes)
         .sum();
-  }
-
-  /** Finds the list of a content; null if no holder has it. */
-  @Nullable
-  synchronized ParsedRefs find(ContentDigest digest) {
-    Shared shared = lists.get(digest);
-    return shared == null ? null : shared.list;
   }
 
   /** Finds a block; null if no list in use has it. */
@@ -301,7 +285,7 @@ public final class ListMemory {
   }
 
   private static long ownBytes(ParsedRefs list) {
-    return list.root.bytes.length
+    return list.root.heapBytes()
         + Arrays.stream(list.blocks)
             .filter(block -> block.users == 1)
             .mapToLong(block -> block.length)
@@ -332,7 +316,7 @@ public final class ListMemory {
     Block[] blocks = shared.list.blocks;
     beside = shared;
     besideBytes =
-        shared.list.root.bytes.length
+        shared.list.root.heapBytes()
             + (long) blocks.length * Block.HEAP_BYTES
             + Arrays.stream(blocks).map(b -> b.slab).distinct().mapToLong(s -> s.bytes).sum();
   }
@@ -375,7 +359,7 @@ public final class ListMemory {
   }
 
   private void enter(ParsedRefs list) {
-    rootBytes += list.root.bytes.length;
+    rootBytes += list.root.heapBytes();
     for (Block block : list.blocks) {
       if (block.users++ == 0) {
         // Another thread may have made the same block.
@@ -387,7 +371,7 @@ public final class ListMemory {
   }
 
   private void exit(ParsedRefs list) {
-    rootBytes -= list.root.bytes.length;
+    rootBytes -= list.root.heapBytes();
     for (Block block : list.blocks) {
       if (--block.users == 0) {
         blocks.remove(block.id, block);
@@ -421,7 +405,7 @@ public final class ListMemory {
   }
 
   private void move(Block block) {
-    ByteBuffer own = block.users == 0 ? null : allocateSpare(block.length);
+    ByteBuffer own = block.users == 0 ? null : makeSpare(() -> allocate(block.length));
     if (own != null) {
       count(block, -1);
       var unused = new Block.Slab(own.put(0, block.memory, 0, block.length), List.of(block));

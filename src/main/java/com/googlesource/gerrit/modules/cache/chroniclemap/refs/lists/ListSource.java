@@ -83,62 +83,41 @@ public final class ListSource {
    * @throws IOException if the file is missing or cannot be read
    */
   public Content read(Content before) throws IOException {
-    PackedRefsReader reader = tiers.readers.take();
-    try {
-      return FileText.read(text -> read(text, reader, before), file);
-    } finally {
-      tiers.readers.giveBack(reader);
-    }
+    return FileText.read(
+        text -> isUnchanged(text, before.list) ? before : read(text, before), file);
   }
 
-  private Content read(FileText text, PackedRefsReader reader, Content before) throws IOException {
-    ParsedRefs old = before.list;
-    if (old != null && isUnchanged(text, old)) {
-      return before;
-    }
-    ListBuilder builder = new ListBuilder(tiers.memory);
-    if (old == null || old.size() == 0) {
-      // Another repository, another process or an earlier run may have parsed it.
-      ContentDigest digest =
-          before.leftToJGit ? reader.digest(text) : reader.digestIfKnown(text, tiers::mayKnow);
-      if (before.leftToJGit && digest.equals(before.digest)) {
-        return before;
-      }
-      ParsedRefs known = digest == null ? null : tiers.find(digest, builder);
-      if (known != null) {
-        if (known != old) {
-          counts.found.increment();
-        }
-        return Content.of(known);
-      }
-      text.rewind();
-    }
-    long begunAt = System.nanoTime();
-    ParsedRefs list = reader.read(text, builder, old);
-    if (list == null) {
-      text.rewind();
-      return new Content(null, reader.digest(text), true);
-    }
-    if (list == old) {
-      return before;
-    }
-    counts.parsed(list.blocks(), builder.newBlocks(), System.nanoTime() - begunAt);
-    return Content.of(list);
-  }
-
-  /** Checks the content of a large file in parallel, which is faster than reading it. */
-  private boolean isUnchanged(FileText text, ParsedRefs list) throws IOException {
-    if (!SharedCheck.isWorthwhile(list)) {
-      return false;
-    }
+  /** Checks the content of a file that had it at the last reading, which is faster than to read. */
+  private boolean isUnchanged(FileText text, @Nullable ParsedRefs list) throws IOException {
     // The key is only a hint: a new file most likely has a new content.
     boolean sameFile = text.key != null && text.key.equals(checkedKey);
     checkedKey = text.key;
-    if (sameFile && SharedCheck.matches(text, list.root, tiers.readers)) {
-      return true;
+    return sameFile && list != null && SharedCheck.matches(text, list, tiers.readers);
+  }
+
+  private Content read(FileText text, Content before) throws IOException {
+    PackedRefsReader reader = tiers.readers.take();
+    try {
+      long begunAt = System.nanoTime();
+      ParsedRefs old = before.list == null || before.list.size() == 0 ? null : before.list;
+      ListBuilder builder = tiers.builder(old);
+      Content now = reader.read(text, builder, old);
+      if (before.isAnswer() && now.digest.equals(before.digest)) {
+        return before;
+      }
+      if (now.digest.equals(tiers.none.digest())) {
+        return Content.of(tiers.none);
+      }
+      if (builder.parsed > 0 && now.list != null) {
+        counts.parsed(now.list.blocks(), builder.parsed, System.nanoTime() - begunAt);
+      } else if (now.list != null) {
+        counts.found.increment();
+        tiers.loads.add(builder.loaded > 0 ? 1 : 0);
+      }
+      return now;
+    } finally {
+      tiers.readers.giveBack(reader);
     }
-    text.rewind();
-    return false;
   }
 
   // ---- writing
@@ -166,14 +145,15 @@ public final class ListSource {
     PackedRefsReader reader = tiers.readers.take();
     try (ReadableByteChannel old = open(list)) {
       long begunAt = System.nanoTime();
-      ListBuilder builder = new ListBuilder(tiers.memory);
-      ParsedRefs made = reader.readEdited(list, edits, old, out, builder);
+      ListBuilder builder = tiers.builder(list);
+      ParsedRefs made = reader.readEdited(list, edits, old, out, builder).list;
       if (made == null) {
         throw new IOException("what was written for " + file + " is not a packed-refs file");
       }
-      if (made != list) {
-        counts.parsed(made.blocks(), builder.newBlocks(), System.nanoTime() - begunAt);
+      if (made.digest().equals(list.digest())) {
+        return list;
       }
+      counts.parsed(made.blocks(), builder.parsed, System.nanoTime() - begunAt);
       return made;
     } finally {
       tiers.readers.giveBack(reader);

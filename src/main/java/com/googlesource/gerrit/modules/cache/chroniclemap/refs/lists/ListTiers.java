@@ -22,17 +22,18 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 import org.eclipse.jgit.annotations.Nullable;
 
 /**
- * The tiers from which the list of a content comes: from the memory if another repository has the
- * list, then from disk if an earlier run or another repository had it, and otherwise from the text.
+ * The tiers from which the blocks of lists come: from the memory if another list has the block,
+ * then from disk if an earlier run or another repository had it, and otherwise from the text.
  *
  * <p>Safe for any thread.
  */
 public final class ListTiers {
-  /** The number of idle readers that are kept. Each has up to 950 KB, half of it off the heap. */
+  /** The number of idle readers that are kept. Each has up to 650 KB, most of it off the heap. */
   private static final int MAX_READERS = 4;
 
   /** The name of the store. */
@@ -46,6 +47,9 @@ public final class ListTiers {
 
   private final Optional<ListDisk> disk;
   final ReaderPool readers;
+
+  /** The number of lists of which blocks were loaded from disk, and none was parsed. */
+  public final LongAdder loads = new LongAdder();
 
   /** The files with a new list since the last {@link #upkeep}. */
   private final Set<ListMemory.Holder> changed = ConcurrentHashMap.newKeySet();
@@ -82,24 +86,19 @@ public final class ListTiers {
   public static ListTiers onDisk(StoreDirectory directory, long limit, ListMemory memory)
       throws IOException {
     Store store =
-        directory.openStore(new StoreSettings(STORE, ListDisk.VERSION, limit, Optional.empty()));
+        directory.openStore(new StoreSettings(STORE, BlockFormat.VERSION, limit, Optional.empty()));
     SiteKey key = new SiteKey(SecretFile.readOrMake(directory.path));
     return new ListTiers(key, memory, Optional.of(store), System::nanoTime);
   }
 
-  /** Whether a block is in memory or on disk. */
-  boolean mayKnow(ContentDigest block) {
-    return memory.block(block) != null || (disk.isPresent() && disk.get().has(block));
-  }
-
-  /** Finds the list of a content that was parsed before; null if there is none. */
-  @Nullable
-  ParsedRefs find(ContentDigest digest, ListBuilder builder) {
-    if (digest.equals(none.digest())) {
-      return none;
-    }
-    ParsedRefs list = memory.find(digest);
-    return list == null && disk.isPresent() ? disk.get().load(digest, builder) : list;
+  /**
+   * Starts a list.
+   *
+   * @param old the list of the same file before; null if it is not known, as at the first reading
+   */
+  ListBuilder builder(@Nullable ParsedRefs old) {
+    // Else hardly any of the new blocks can be on disk.
+    return new ListBuilder(memory, old == null ? disk.orElse(null) : null);
   }
 
   /** Notes that a file has a new list, which has to be written. */
@@ -126,11 +125,6 @@ public final class ListTiers {
   /** Keeps a list that is in use on disk, and restores its evicted parts. */
   public void keep(ParsedRefs list) {
     disk.ifPresent(each -> each.keep(list));
-  }
-
-  /** The number of lists that were loaded from disk. */
-  public long loads() {
-    return disk.map(each -> each.loads.sum()).orElse(0L);
   }
 
   /** Gives a holder a list, as {@link ListMemory#hold} does. */

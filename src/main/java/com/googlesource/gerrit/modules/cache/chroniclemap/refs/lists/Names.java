@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
+import java.util.Arrays;
+
 /**
  * Ref names as UTF-8 bytes. They ascend by bytes, as native git sorts them. JGit sorts by UTF-16
  * units, as Java orders strings.
@@ -50,46 +52,19 @@ final class Names {
     return x >= y ? NO_ORDER : x >= 0xEE && x < 0xF0 && y >= 0xF0 ? BlockFormat.BYTES_ONLY : 0;
   }
 
+  /** The same for names as a whole. */
+  static int order(byte[] a, byte[] b) {
+    int shared = Arrays.mismatch(a, b);
+    return shared < 0 || shared == b.length
+        ? NO_ORDER
+        : shared == a.length ? 0 : order(a[shared], b[shared]);
+  }
+
   /** In JGit's order, a prefix with this is behind all names with the prefix. */
   static final String BEHIND = "\uffff";
 
   /** Whether any other name is before or after a name in both orders alike. */
   static boolean ascendAlike(String name) {
     return name.chars().noneMatch(c -> c >= Character.MIN_SURROGATE);
-  }
-
-  /**
-   * Writes a name as UTF-8.
-   *
-   * @param target has room for three bytes for each char
-   * @return the number of bytes, or -1 if the name has a lone surrogate and thus no UTF-8 form
-   */
-  static int encode(String name, byte[] target) {
-    int length = name.length();
-    int n = 0;
-    for (int i = 0; i < length; i++) {
-      char c = name.charAt(i);
-      if (c < 0x80) {
-        target[n++] = (byte) c;
-      } else if (c < 0x800) {
-        target[n++] = (byte) (0xC0 | (c >> 6));
-        target[n++] = (byte) (0x80 | (c & 0x3F));
-      } else if (!Character.isSurrogate(c)) {
-        target[n++] = (byte) (0xE0 | (c >> 12));
-        target[n++] = (byte) (0x80 | ((c >> 6) & 0x3F));
-        target[n++] = (byte) (0x80 | (c & 0x3F));
-      } else {
-        int point = name.codePointAt(i);
-        if (!Character.isSupplementaryCodePoint(point)) {
-          return -1;
-        }
-        target[n++] = (byte) (0xF0 | (point >> 18));
-        target[n++] = (byte) (0x80 | ((point >> 12) & 0x3F));
-        target[n++] = (byte) (0x80 | ((point >> 6) & 0x3F));
-        target[n++] = (byte) (0x80 | (point & 0x3F));
-        i++;
-      }
-    }
-    return n;
   }
 }

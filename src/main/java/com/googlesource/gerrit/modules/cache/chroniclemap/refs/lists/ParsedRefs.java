@@ -52,8 +52,12 @@ public final class ParsedRefs {
 
   private static final int MAX_KNOWN_LENGTH = 64;
 
+  /** The most refs of a prefix that are made at once. More refs are made on demand. */
+  private static final int MAX_REFS_AT_ONCE = 64;
+
   final Block[] blocks;
   final Root root;
+  private final ContentDigest digest;
   private final ListMemory memory;
 
   /** Made on demand. */
@@ -62,9 +66,6 @@ public final class ParsedRefs {
   /** The size of the root and the blocks. */
   final long bytes;
 
-  /** Whether the root has been handed to the disk, as the last part of the list. */
-  volatile boolean onDisk;
-
   /** Some short names of folders that have refs and are none, by {@link #freeFolder}. */
   private final Set<String> noRefs = ConcurrentHashMap.newKeySet();
 
@@ -72,19 +73,18 @@ public final class ParsedRefs {
    * Makes a list.
    *
    * @param memory bounds what is made on demand
-   * @param onDisk whether the list is on disk
    */
-  ParsedRefs(Root root, Block[] blocks, ListMemory memory, boolean onDisk) {
+  ParsedRefs(Root root, ContentDigest digest, Block[] blocks, ListMemory memory) {
     this.blocks = blocks;
     this.root = root;
     this.memory = memory;
-    this.bytes = root.bytes.length + Arrays.stream(blocks).mapToLong(block -> block.length).sum();
-    this.onDisk = onDisk;
+    this.digest = digest;
+    this.bytes = root.heapBytes() + Arrays.stream(blocks).mapToLong(block -> block.length).sum();
   }
 
   /** Identity of the content. */
   ContentDigest digest() {
-    return root.digest();
+    return digest;
   }
 
   /** Number of refs. */
@@ -94,7 +94,7 @@ public final class ParsedRefs {
 
   /** Bytes of the text. */
   public long textBytes() {
-    return root.textBytes();
+    return root.textBytes;
   }
 
   /** Whether the names are in JGit's order, so that {@link #rank} and {@link #search} work. */
@@ -109,20 +109,24 @@ public final class ParsedRefs {
 
   /** Bytes of the blocks. */
   public long blockBytes() {
-    return bytes - root.bytes.length;
+    return bytes - root.heapBytes();
   }
 
   /** Returns the ref of that name, or null. */
   @Nullable
   public Ref exactRef(String name) {
-    Lookup lookup = Lookup.start(name);
-    return lookup != null && find(lookup, Lookup.Task.REF) ? lookup.takeRef() : null;
+    Target target = name.length() > Names.MAX_BYTES ? null : Target.of(name);
+    int block = target == null ? -1 : root.blockOf(target);
+    if (block < 0) {
+      return null;
+    }
+    BlockView view = open(block);
+    return view.find(target) ? view.ref(name) : null;
   }
 
   /** Returns whether there is a ref of that name. */
   public boolean contains(String name) {
-    Lookup lookup = Lookup.start(name);
-    return lookup != null && find(lookup, Lookup.Task.PLACE);
+    return exactRef(name) != null;
   }
 
   /**
@@ -144,13 +148,15 @@ public final class ParsedRefs {
   @Nullable
   public String freeFolder(String name, Set<String> gone) {
     String below = name + '/';
-    Lookup bound = Objects.requireNonNull(Lookup.startBound(below, false));
-    int block = blockOf(bound);
+    Target bound = Objects.requireNonNull(Target.of(below));
+    int block = root.blockOf(bound);
     int place = 0;
     int shared = 0;
     if (block >= 0) {
-      place = root.refsBefore(block) + read(block, bound, Lookup.Task.PLACE).index;
-      shared = new String(bound.target, 0, bound.matched, UTF_8).length();
+      BlockView view = open(block);
+      boolean unused = view.find(bound);
+      place = root.refsBefore(block) + view.index;
+      shared = new String(bound.bytes(), 0, view.matched, UTF_8).length();
     }
     if (place < size() && place == root.refsBefore(block + 1)) {
       shared = Math.max(shared, Strings.commonPrefix(below, get(place).getName()).length());
@@ -175,11 +181,6 @@ public final class ParsedRefs {
     return below;
   }
 
-  private boolean find(Lookup lookup, Lookup.Task task) {
-    int block = blockOf(lookup);
-    return block >= 0 && read(block, lookup, task).found;
-  }
-
   /**
    * Returns how many refs precede a name, in the order of {@link String#compareTo(String)} that
    * JGit uses everywhere. The file must have this order ({@link Root#inStringOrder}).
@@ -195,19 +196,24 @@ public final class ParsedRefs {
    */
   public int search(String name) {
     Preconditions.checkState(root.inStringOrder, "the list has another order");
-    Lookup bound = Names.ascendAlike(name) ? Lookup.startBound(name, false) : null;
+    Target bound = Names.ascendAlike(name) ? Target.of(name) : null;
     if (bound != null) {
-      int rank = place(bound);
-      return bound.found ? rank : -1 - rank;
+      return place(bound);
     }
     int rank = BinarySearch.first(0, size(), i -> get(i).getName().compareTo(name) >= 0);
     return rank < size() && get(rank).getName().equals(name) ? rank : -1 - rank;
   }
 
-  /** Returns how many refs precede a name in the order of the file. */
-  private int place(Lookup bound) {
-    int block = blockOf(bound);
-    return block < 0 ? 0 : root.refsBefore(block) + read(block, bound, Lookup.Task.PLACE).index;
+  /** Like {@link #search}, in the order of the file. */
+  private int place(Target bound) {
+    int block = root.blockOf(bound);
+    if (block < 0) {
+      return -1;
+    }
+    BlockView view = open(block);
+    boolean found = view.find(bound);
+    int place = root.refsBefore(block) + view.index;
+    return found ? place : -1 - place;
   }
 
   /** Returns the ref at a place in the file. */
@@ -221,11 +227,14 @@ public final class ParsedRefs {
 
   /** Makes some refs of a block. */
   private Ref[] make(int block, int index, int count) {
-    List<Ref> some = new ArrayList<>(count);
-    Lookup lookup = Lookup.start();
-    lookup.collect(index, count, some);
-    read(block, lookup, Lookup.Task.REFS);
-    return some.toArray(new Ref[0]);
+    Ref[] refs = new Ref[count];
+    BlockView view = open(block);
+    view.seek(index);
+    for (int i = 0; i < count; i++) {
+      refs[i] = view.ref(view.name());
+      view.advance();
+    }
+    return refs;
   }
 
   private int blockAt(int place) {
@@ -259,22 +268,29 @@ public final class ParsedRefs {
     if (size() == 0) {
       return List.of();
     }
-    Lookup lookup = Lookup.startBound(prefix, false);
-    if (lookup == null) {
+    Target target = Target.of(prefix);
+    if (target == null) {
       // Names only match if the lone surrogate is the first half of a character at the end.
       String whole = prefix.substring(0, prefix.length() - 1);
-      return Lookup.startBound(whole, false) == null
+      return Target.of(whole) == null
           ? List.of()
           : refs(whole).stream().filter(ref -> ref.getName().startsWith(prefix)).toList();
     }
-    int block = Math.max(0, blockOf(lookup));
+    int block = Math.max(0, root.blockOf(target));
+    BlockView view = open(block);
+    boolean unused = view.find(target);
+    int from = root.refsBefore(block) + view.index;
     List<Ref> few = new ArrayList<>(4);
-    lookup.collect(0, Lookup.MAX_REFS_AT_ONCE, few);
-    if (read(block, lookup, Lookup.Task.PREFIX).atEnd) {
-      return Collections.unmodifiableList(inOrder(few));
+    for (view.seek(view.index); view.index < view.count; view.advance()) {
+      if (!view.nameStartsWith(target)) {
+        return Collections.unmodifiableList(inOrder(few));
+      }
+      if (few.size() == MAX_REFS_AT_ONCE) {
+        break;
+      }
+      few.add(view.ref(view.name()));
     }
-    int from = root.refsBefore(block) + lookup.index;
-    return range(from, place(Lookup.startBound(prefix, true)));
+    return range(from, -1 - place(target.afterAll()));
   }
 
   /**
@@ -309,13 +325,13 @@ public final class ParsedRefs {
 
   /** The block in which a bound belongs whose order is the same by bytes. */
   private int blockOf(String bound, boolean afterThem) {
-    return Math.max(0, blockOf(Lookup.startBound(bound, afterThem)));
+    Target target = Target.of(bound);
+    return Math.max(0, root.blockOf(afterThem ? target.afterAll() : target));
   }
 
   private List<Ref> pointingTo(int[] id, int block) {
     List<Ref> refs = new ArrayList<>();
-    BlockView view = new BlockView();
-    open(view, block);
+    BlockView view = open(block);
     for (view.first(); view.index < view.count; view.skip()) {
       if (view.pointsTo(id)) {
         view.seek(view.index);
@@ -340,7 +356,7 @@ public final class ParsedRefs {
   @Nullable
   private synchronized IdIndex makeIds() {
     if (ids == null && isWorthAnIndex()) {
-      ids = IdIndex.of(this, memory);
+      ids = memory.makeSpare(() -> IdIndex.of(this, memory));
     }
     return ids;
   }
@@ -361,32 +377,25 @@ public final class ParsedRefs {
     return ids;
   }
 
-  /** The {@link Names#order} of the names within a block. */
-  int orderWithin(int block) {
-    return root.inStringOrder
-        ? 0
-        : blocks[block].memory.get(BlockFormat.FLAGS_AT) & ~BlockFormat.FLAGS;
-  }
-
   private List<Ref> inOrder(List<Ref> inTheFile) {
     return root.inStringOrder
         ? inTheFile
         : inTheFile.stream().sorted(RefComparator.INSTANCE).toList();
   }
 
-  /** The only block that may have the name; -1 if the name precedes all blocks. */
-  private int blockOf(Lookup lookup) {
-    return size() == 0 ? -1 : root.blockOf(lookup.target, 0, lookup.length);
+  /**
+   * Returns the place behind a block; -1 if this list does not have it.
+   *
+   * @param firstName of the block
+   */
+  int behind(Block block, byte[] firstName) {
+    int place = root.blockOf(new Target(firstName, firstName.length));
+    return place >= 0 && blocks[place] == block ? place + 1 : -1;
   }
 
-  private Lookup read(int block, Lookup lookup, Lookup.Task task) {
-    lookup.run(task, blocks[block].memory);
-    return lookup;
-  }
-
-  /** Opens a block of this list in a view. */
-  void open(BlockView view, int block) {
-    view.open(blocks[block].memory);
+  /** Opens a block of this list. */
+  BlockView open(int block) {
+    return new BlockView(blocks[block].memory);
   }
 
   /** The refs of a range, block by block. For one thread. */

@@ -42,10 +42,10 @@ final class ReaderPool {
   }
 
   /** Has a reader check a text, see {@link PackedRefsReader#matches}. */
-  boolean matches(TextSource from, Root root, int first, int after) throws IOException {
+  boolean matches(TextSource from, ParsedRefs list, int first, int after) throws IOException {
     PackedRefsReader reader = take();
     try {
-      return reader.matches(from, root, first, after);
+      return reader.matches(from, list, first, after);
     } finally {
       giveBack(reader);
     }

@@ -32,7 +32,7 @@ import java.util.stream.IntStream;
  * network file system may hold them up.
  */
 final class SharedCheck {
-  /** The least size of a piece. Smaller files than two pieces get no helper. */
+  /** The least size of a piece. A file of less than two pieces gets no helper. */
   private static final int MIN_PIECE = 1 << 20;
 
   /** Each thread that takes part needs a reader. */
@@ -44,36 +44,31 @@ final class SharedCheck {
 
   private SharedCheck() {}
 
-  /** Whether helpers would take part in the check of a list. */
-  static boolean isWorthwhile(ParsedRefs list) {
-    return list.textBytes() >= 2 * MIN_PIECE && Runtime.getRuntime().availableProcessors() > 1;
-  }
-
   /**
    * Returns whether an open file has exactly the text of a list.
    *
    * @return false if the text differs, or if a helper failed: the caller then reads the whole file,
    *     and sees the failure if it persists
    */
-  static boolean matches(FileText text, Root root, ReaderPool readers) throws IOException {
-    int pieces = (int) Math.min(MAX_PIECES, root.textBytes() / MIN_PIECE);
-    int[] firsts = IntStream.rangeClosed(0, pieces).map(i -> root.blocks * i / pieces).toArray();
+  static boolean matches(FileText text, ParsedRefs list, ReaderPool readers) throws IOException {
+    int pieces = (int) Math.max(1, Math.min(MAX_PIECES, list.textBytes() / MIN_PIECE));
+    int[] firsts = IntStream.rangeClosed(0, pieces).map(i -> list.blocks() * i / pieces).toArray();
     long[] starts = new long[pieces + 1];
     // The last piece extends to the end of the file, so that additional text is found.
     starts[pieces] = Long.MAX_VALUE;
     long position = 0;
-    for (int block = 0, i = 0; block < root.blocks; block++) {
+    for (int block = 0, i = 0; block < list.blocks(); block++) {
       if (block == firsts[i]) {
         starts[i++] = position;
       }
-      position += root.textLength(block);
+      position += list.blocks[block].textLength;
     }
     AtomicInteger next = new AtomicInteger();
     Check check =
         () -> {
           for (int i = next.getAndIncrement(); i < pieces; i = next.getAndIncrement()) {
             TextSource part = text.part(starts[i], starts[i + 1]);
-            if (!readers.matches(part, root, firsts[i], firsts[i + 1])) {
+            if (!readers.matches(part, list, firsts[i], firsts[i + 1])) {
               next.set(pieces); // nobody needs the other pieces
               return false;
             }

@@ -47,7 +47,7 @@ import java.nio.ByteBuffer;
  * test whether two ids are equal. Therefore ids must not leave the server. (The key is derived from
  * a secret by HMAC-SHA-256, whose output is assumed to be random.)
  *
- * <p>For one thread, as an instance holds the last result.
+ * <p>For one thread, which reuses it.
  */
 final class TextHash {
   /** The number of words of the finaliser's input. */
@@ -57,25 +57,19 @@ final class TextHash {
   private final long[] finish;
   private final long[] words = new long[FINAL_WORDS];
 
-  /** Upper half of the last id. */
-  long hi;
-
-  /** Lower half of the last id. */
-  long lo;
-
   TextHash(SiteKey key) {
     nh = key.nh;
     finish = key.finish;
   }
 
   /**
-   * Computes an id into {@link #hi} and {@link #lo}.
+   * Computes the id of a chunk.
    *
    * @param text has at least 16 readable bytes after the chunk, and is read by absolute positions
    * @param length at most {@link Chunks#HARD_MAX}
    * @param kind separates ids: the same text with another kind has another id
    */
-  void of(ByteBuffer text, int offset, int length, int kind) {
+  ContentDigest of(ByteBuffer text, int offset, int length, int kind) {
     if (length > Chunks.HARD_MAX) {
       throw new IllegalArgumentException("a chunk of " + length + " bytes");
     }
@@ -122,8 +116,7 @@ final class TextHash {
     words[2] = low2;
     words[3] = high2;
     words[4] = ((long) kind << 32) | length;
-    hi = multilinear(0);
-    lo = multilinear(finish.length / 2);
+    return new ContentDigest(multilinear(0), multilinear(finish.length / 2));
   }
 
   private long multilinear(int k) {

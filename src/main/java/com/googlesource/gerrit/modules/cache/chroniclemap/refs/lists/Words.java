@@ -26,8 +26,6 @@ final class Words {
   // Of arrays.
   static final VarHandle WORD =
       MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
-  static final VarHandle INT =
-      MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
   static final VarHandle SHORT =
       MethodHandles.byteArrayViewVarHandle(short[].class, ByteOrder.LITTLE_ENDIAN);
   static final VarHandle BIG_INT =
@@ -36,8 +34,6 @@ final class Words {
   // Of buffers.
   static final VarHandle BUFFER_WORD =
       MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
-  static final VarHandle BUFFER_INT =
-      MethodHandles.byteBufferViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
   static final VarHandle BUFFER_SHORT =
       MethodHandles.byteBufferViewVarHandle(short[].class, ByteOrder.LITTLE_ENDIAN);
   static final VarHandle BUFFER_BIG_WORD =

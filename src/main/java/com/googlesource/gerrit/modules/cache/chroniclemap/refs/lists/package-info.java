@@ -25,10 +25,11 @@
  *
  * <h2>The format of a list</h2>
  *
- * <p>A parsed file is one <em>root</em> and some <em>blocks</em>, immutable byte strings in a
- * store, each under a 128-bit id of its content. This is version 4. Readers treat other versions as
- * missing, so any change below needs another one. Numbers are little-endian and unsigned. Which
- * files can be parsed is in {@code resources/Documentation/refs-safety.md}, <em>Regular files</em>.
+ * <p>A parsed file is some <em>blocks</em>, immutable byte strings in memory and in a store, each
+ * under a 128-bit id of its content. Their order is that of the file, which is always read. This is
+ * version 4. Readers treat other versions as missing, so any change below needs another one.
+ * Numbers are little-endian and unsigned. Which files can be parsed is in {@code
+ * resources/Documentation/refs-safety.md}, <em>Regular files</em>.
  *
  * <ul>
  *   <li>Names are UTF-8, with 1 to 4096 bytes, none of them below {@code 0E}.
@@ -55,7 +56,8 @@
  *       the key collide with at most 2^-121 (see {@link
  *       com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.TextHash}).
  *   <li>The <em>digest</em> of a file is the first 128 bits of the SHA-256 of the byte {@code 44}
- *       and the chunks' ids as in the root.
+ *       and the chunks' ids, little-endian, upper half first. Equal lists in memory are found by
+ *       it.
  *   <li>The key is derived from 32 secret bytes of the site; with another secret, all files are
  *       parsed again. Authors of ref names must not see the key, an id or a digest.
  * </ul>
@@ -87,41 +89,21 @@
  *
  * <p>Readers rely on s being as large as possible, even within a character.
  *
- * <h3>Root</h3>
- *
- * <pre>
- * offset   bytes
- * 0        1        version: 4
- * 1        1        flags: as of a block
- * 2        2        zeros
- * 4        4        m, number of blocks
- * 8        8        number of refs, below 2^31
- * 16       8        length of the file
- * 24       16       digest of the file, also the root's id: upper half, lower half
- * 40       16m      ids of the blocks: upper half, lower half
- * then     4(m+1)   number of refs before each block, then of all refs
- * then     4(m+1)   start of each block's first name among the first names, then their end
- * then     2m       lengths of the chunks
- * then              first names of the blocks, contiguous
- * end-8    8        zeros
- * </pre>
- *
- * <p>A block has the flag <em>bytes only</em> if two neighbours within it ascend by bytes only; a
- * root, if two neighbours anywhere in the file do. A list without refs has one block with an empty
- * first name. A list of an empty file has no block.
+ * <p>A block has the flag <em>bytes only</em> if two neighbours within it ascend by bytes only. A
+ * list without refs has one block, and that of an empty file has none.
  *
  * <h3>Writers and readers</h3>
  *
- * <p>A writer must
+ * <p>A writer must never put other bytes under the same id, as a store may skip a put if it has the
+ * id. A reader must
  *
  * <ul>
- *   <li>put all blocks before the root
- *   <li>reuse a block of an older list only if the chunk's text gives its id, the chunk ends there
- *       in this file too, and its first name follows the name before it
- *   <li>never put other bytes under the same id, as a store may skip a put if it has the id.
+ *   <li>cut each file into chunks itself: a block is part of the list if the chunk's text gives its
+ *       id
+ *   <li>compare the first name of each block with the name before it
+ *   <li>make a missing block from the text: it never means "no such ref".
  * </ul>
  *
- * <p>A reader must treat a missing block as "the list must be parsed again", never as "no such
- * ref". It checks nothing inside a block: the store guarantees its bytes.
+ * <p>It checks nothing else in a block: the store guarantees its bytes.
  */
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;

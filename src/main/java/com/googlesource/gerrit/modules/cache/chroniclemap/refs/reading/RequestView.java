@@ -76,11 +76,11 @@ public final class RequestView implements RefReader.CurrentList {
    * Returns JGit's database for reading, which has a single state until the request changes refs.
    */
   public RefDatabase jgit() {
-    return refs.trustPacked == TrustStat.NEVER ? jgitToWrite() : refs.jgit;
+    return refs.trustPacked == TrustStat.NEVER ? jgitSnapshot() : refs.jgit;
   }
 
   /** Returns JGit's database for updates by JGit, which parses once for a request as in Gerrit. */
-  public RefDirectory jgitToWrite() {
+  public RefDirectory jgitSnapshot() {
     RefDirectory made = jgitForRequest;
     if (made == null) {
       made = refs.jgit.createSnapshottingRefDirectory();

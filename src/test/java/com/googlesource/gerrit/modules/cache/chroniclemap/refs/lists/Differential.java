@@ -19,6 +19,7 @@ import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListSource.Content;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -37,13 +38,23 @@ public final class Differential implements Closeable {
   private final JGitPackedRefs jgit;
   private final PackedRefsReader reader = new PackedRefsReader(KEY);
 
+  /** Has the older list, with which a content may share blocks. */
+  private final ListMemory memory = new ListMemory(1 << 30);
+
+  /** The number of blocks that the last {@link #check} made from text. */
+  int parsedBlocks;
+
   Differential(Path folder) throws IOException {
     jgit = new JGitPackedRefs(folder);
   }
 
-  /** Shares no blocks but those of an older list. */
+  JGitPackedRefs jgit() {
+    return jgit;
+  }
+
+  /** Shares no blocks. */
   static ListBuilder builder() {
-    return new ListBuilder(new ListMemory(0));
+    return new ListBuilder(new ListMemory(0), null);
   }
 
   PackedRefsReader reader() {
@@ -63,7 +74,18 @@ public final class Differential implements Closeable {
     } catch (IOException e) {
       expected = null;
     }
-    ParsedRefs list = reader.read(new MemoryText(text), builder(), old);
+    Lists.Holder holder = new Lists.Holder();
+    if (old != null) {
+      ParsedRefs unused = memory.hold(holder, old, new ArrayList<>());
+    }
+    ListBuilder builder = new ListBuilder(memory, null);
+    Content content = reader.read(new MemoryText(text), builder, old);
+    memory.release(holder);
+    parsedBlocks = builder.parsed;
+    Content anew = reader.read(new MemoryText(text), builder(), null);
+    assertThat(content.digest()).isEqualTo(anew.digest());
+    assertThat(content.leftToJGit()).isEqualTo(anew.leftToJGit());
+    ParsedRefs list = content.list();
     if (list == null) {
       assertWithMessage("left to JGit")
           .that(expected == null || isIrregular(expected, text))
@@ -72,9 +94,9 @@ public final class Differential implements Closeable {
     }
     assertWithMessage("refused by JGit").that(expected).isNotNull();
     assertSame(list.refs(), expected);
-    assertThat(list.digest()).isEqualTo(reader.digest(new MemoryText(text)));
-    assertThat(list.root.textBytes()).isEqualTo(text.length);
-    assertThat(reader.matches(new MemoryText(text), list.root, 0, list.blocks())).isTrue();
+    assertThat(list.root.flags).isEqualTo(anew.list().root.flags);
+    assertThat(list.textBytes()).isEqualTo(text.length);
+    assertThat(reader.matches(new MemoryText(text), list, 0, list.blocks())).isTrue();
     return list;
   }
 

@@ -45,16 +45,26 @@ class ListDiskTest {
     disk = new ListDisk(store);
   }
 
-  private ParsedRefs load(ContentDigest digest) {
-    return disk.load(digest, new ListBuilder(memory));
+  /** Reads a text with what is on disk, and nothing in memory. */
+  private ParsedRefs load(byte[] text) throws Exception {
+    return load(text, new ListBuilder(new ListMemory(1 << 30), disk));
   }
 
-  private static byte[] key(long hi, long lo) {
-    return ByteBuffer.allocate(16).putLong(hi).putLong(lo).array();
+  private static ParsedRefs load(byte[] text, ListBuilder builder) throws Exception {
+    return new PackedRefsReader(Differential.KEY).read(new MemoryText(text), builder, null).list();
   }
 
   private static byte[] blockKey(ParsedRefs list, int block) {
-    return key(list.root.idHi(block), list.root.idLo(block));
+    ContentDigest id = list.blocks[block].id;
+    return ByteBuffer.allocate(16).putLong(id.hi()).putLong(id.lo()).array();
+  }
+
+  private int parsedBlocks(byte[] text) throws Exception {
+    ListBuilder builder = new ListBuilder(new ListMemory(1 << 30), disk);
+    ParsedRefs list = load(text, builder);
+    lists.assertIs(list, text);
+    assertThat(builder.parsed + builder.loaded).isEqualTo(list.blocks());
+    return builder.parsed;
   }
 
   @Test
@@ -62,58 +72,59 @@ class ListDiskTest {
     for (int refs : new int[] {1, 20, REFS}) {
       byte[] text = Lists.text(refs, refs);
       ParsedRefs list = lists.parse(memory, text, null);
-      assertThat(load(list.digest())).isNull();
+      assertThat(parsedBlocks(text)).isEqualTo(list.blocks());
       disk.write(list);
-      ParsedRefs loaded = load(list.digest());
-      lists.assertIs(loaded, text);
-      assertThat(loaded.root.textBytes()).isEqualTo(text.length);
-      lists.assertIs(lists.parse(memory, text, loaded), text);
+      assertThat(parsedBlocks(text)).isEqualTo(0);
     }
-    assertThat(disk.loads.sum()).isEqualTo(3);
     directory.close();
     open();
-    lists.assertIs(
-        load(lists.parse(memory, Lists.text(REFS, REFS), null).digest()), Lists.text(REFS, REFS));
+    assertThat(parsedBlocks(Lists.text(REFS, REFS))).isEqualTo(0);
   }
 
   @Test
-  void aRewriteWritesWhatIsNew() {
+  void aRewriteWritesWhatIsNew() throws Exception {
     ParsedRefs list = lists.parse(memory, Lists.text(1, REFS), null);
     disk.write(list);
     disk.write(list);
     store.flush();
-    long puts = store.stats().counts().puts.sum();
-    assertThat(puts).isEqualTo(list.blocks() + 1);
+    assertThat(store.stats().counts().puts.sum()).isEqualTo(list.blocks());
     byte[] text = Lists.textWith(1, REFS, "refs/heads/one-more");
-    ParsedRefs rewritten = lists.parse(memory, text, list);
+    ParsedRefs rewritten = load(text);
     disk.write(rewritten);
     store.flush();
-    assertThat(store.stats().counts().puts.sum() - puts).isAtMost(4);
-    lists.assertIs(load(rewritten.digest()), text);
+    assertThat(store.stats().counts().puts.sum() - list.blocks()).isAtMost(3);
+    assertThat(parsedBlocks(text)).isEqualTo(0);
   }
 
   @Test
-  void aListWithoutOneOfItsBlocksIsNone() {
-    ParsedRefs list = lists.parse(memory, Lists.text(1, REFS), null);
+  void aBlockThatIsMissingOrOfAnotherFormatIsParsed() throws Exception {
+    byte[] text = Lists.text(1, REFS);
+    ParsedRefs list = lists.parse(memory, text, null);
     disk.write(list);
     store.remove(blockKey(list, list.blocks() / 2));
-    ListBuilder builder = new ListBuilder(memory);
-    assertThat(disk.load(list.digest(), builder)).isNull();
-    // What was there is not made again.
-    assertThat(builder.newBlocks()).isEqualTo(list.blocks() / 2);
-    assertThat(disk.loads.sum()).isEqualTo(0);
+    assertThat(parsedBlocks(text)).isEqualTo(1);
+    store.put(blockKey(list, 0), new byte[] {BlockFormat.VERSION + 1, 0, 0}, 1);
+    assertThat(parsedBlocks(text)).isEqualTo(2);
+  }
+
+  /** A list that has nothing in common with those on disk costs few questions. */
+  @Test
+  void aNewListIsNotSearchedForBlockByBlock() throws Exception {
+    disk.write(lists.parse(memory, Lists.text(1, REFS), null));
+    long before = store.stats().counts().misses.sum();
+    assertThat(parsedBlocks(Lists.text(2, 3 * REFS))).isGreaterThan(20);
+    assertThat(store.stats().counts().misses.sum() - before).isEqualTo(8);
   }
 
   @Test
-  void keepingMendsWhatWasEvicted() {
+  void keepingMendsWhatWasEvicted() throws Exception {
     byte[] text = Lists.text(1, REFS);
     ParsedRefs list = lists.parse(memory, text, null);
     disk.keep(list);
-    lists.assertIs(load(list.digest()), text);
+    assertThat(parsedBlocks(text)).isEqualTo(0);
     store.remove(blockKey(list, 0));
-    store.remove(key(list.digest().hi(), list.digest().lo()));
     disk.keep(list);
-    lists.assertIs(load(list.digest()), text);
+    assertThat(parsedBlocks(text)).isEqualTo(0);
     store.flush();
     long puts = store.stats().counts().puts.sum();
     disk.keep(list);
@@ -122,26 +133,17 @@ class ListDiskTest {
   }
 
   @Test
-  void aRootThatIsNoneIsTakenForMissing() {
-    ParsedRefs list = lists.parse(memory, Lists.text(1, 100), null);
-    ContentDigest digest = list.digest();
-    byte[] root = list.root.bytes;
-    byte[] key = key(digest.hi(), digest.lo());
-    disk.write(list);
-    store.put(key, new byte[3], 1);
-    assertThat(load(digest)).isNull();
-    byte[] other = root.clone();
-    other[Root.VERSION_AT]++;
-    store.put(key, other, 1);
-    assertThat(load(digest)).isNull();
-    // Says that it has more blocks than there is room for.
-    byte[] cut = root.clone();
-    cut[Root.BLOCKS_AT + 1] = 1;
-    store.put(key, cut, 1);
-    assertThat(load(digest)).isNull();
-    assertThat(load(new ContentDigest(1, 2))).isNull();
-    store.put(key, root, 1);
-    assertThat(load(digest)).isNotNull();
+  void listsBeyondTheLimitAreMissedOnly() throws Exception {
+    for (int i = 0; i < 40; i++) {
+      byte[] text = Lists.text(i, 20_000);
+      ParsedRefs list = lists.parse(new ListMemory(0), text, null);
+      disk.write(list);
+      assertThat(load(text).size()).isEqualTo(list.size());
+    }
+    store.flush();
+    assertThat(store.stats().diskBytes()).isAtMost(24L << 20);
+    assertThat(store.stats().counts().evicted.sum() + store.stats().counts().notStored.sum())
+        .isGreaterThan(0L);
   }
 
   /** More than a store lets wait. */
@@ -152,11 +154,12 @@ class ListDiskTest {
     store = directory.openStore(new StoreSettings("packed_refs", 1, 128 << 20, Optional.empty()));
     store.awaitOpened();
     disk = new ListDisk(store);
-    ParsedRefs list = lists.parse(memory, Lists.text(1, 900_000), null);
+    byte[] text = Lists.text(1, 900_000);
+    ParsedRefs list = lists.parse(memory, text, null);
     assertThat(list.blockBytes()).isGreaterThan(20L << 20);
     disk.write(list);
     store.flush();
-    assertThat(store.stats().entries()).isEqualTo(list.blocks() + 1);
-    assertThat(disk.load(list.digest(), new ListBuilder(new ListMemory(1 << 30)))).isNotNull();
+    assertThat(store.stats().entries()).isEqualTo(list.blocks());
+    assertThat(parsedBlocks(text)).isEqualTo(0);
   }
 }

@@ -66,11 +66,13 @@ public final class Lists {
     return new ListTiers(Differential.KEY, memory, Optional.empty(), nanoTime);
   }
 
-  /** The list of a text. */
+  /** The list of a text, which is the old one if that has the same text. */
   public ParsedRefs parse(ListMemory memory, byte[] text, @Nullable ParsedRefs old) {
     try {
-      return Objects.requireNonNull(
-          reader.read(new MemoryText(text), new ListBuilder(memory), old));
+      ParsedRefs list =
+          Objects.requireNonNull(
+              reader.read(new MemoryText(text), new ListBuilder(memory, null), old).list());
+      return old != null && old.digest().equals(list.digest()) ? old : list;
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }

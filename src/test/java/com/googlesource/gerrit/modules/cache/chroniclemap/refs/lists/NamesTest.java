@@ -46,19 +46,18 @@ class NamesTest {
 
   @Test
   void encodesAsJavaDoes() {
-    byte[] target = new byte[100];
     for (int c = 0; c <= Character.MAX_CODE_POINT; c++) {
       String name = Character.toString(c) + "/";
-      int length = Names.encode(name, target);
+      byte[] bytes = name.getBytes(UTF_8);
+      Target target = Target.of(name);
       if (c >= Character.MIN_SURROGATE && c <= Character.MAX_SURROGATE) {
-        assertThat(length).isEqualTo(-1);
-      } else if (!Arrays.equals(
-          name.getBytes(UTF_8), 0, name.getBytes(UTF_8).length, target, 0, length)) {
-        assertThat(Arrays.copyOf(target, length)).isEqualTo(name.getBytes(UTF_8));
+        assertThat(target).isNull();
+      } else if (!Arrays.equals(bytes, 0, bytes.length, target.bytes(), 0, target.length())) {
+        assertThat(Arrays.copyOf(target.bytes(), target.length())).isEqualTo(bytes);
       }
     }
-    assertThat(Names.encode("a\ud83d", target)).isEqualTo(-1);
-    assertThat(Names.encode("\ud83da", target)).isEqualTo(-1);
+    assertThat(Target.of("a\ud83d")).isNull();
+    assertThat(Target.of("\ud83da")).isNull();
   }
 
   @Test

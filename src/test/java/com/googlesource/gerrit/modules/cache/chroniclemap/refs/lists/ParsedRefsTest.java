@@ -45,7 +45,8 @@ class ParsedRefsTest {
 
   private static ParsedRefs parse(byte[] text) throws Exception {
     return new PackedRefsReader(Differential.KEY)
-        .read(new MemoryText(text), Differential.builder(), null);
+        .read(new MemoryText(text), Differential.builder(), null)
+        .list();
   }
 
   private List<Ref> peer(byte[] text) throws IOException {

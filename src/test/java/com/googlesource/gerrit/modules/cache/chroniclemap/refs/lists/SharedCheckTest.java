@@ -43,18 +43,17 @@ class SharedCheckTest {
     file = folder.resolve("packed-refs");
     RefsFile.write(file, RefsFile.names(REFS), 0);
     text = Files.readAllBytes(file);
-    list = readers.take().read(new MemoryText(text), Differential.builder(), null);
+    list = readers.take().read(new MemoryText(text), Differential.builder(), null).list();
   }
 
   private boolean matches() throws IOException {
     try (FileText open = new FileText(file.toFile())) {
-      return SharedCheck.matches(open, list.root, readers);
+      return SharedCheck.matches(open, list, readers);
     }
   }
 
   @Test
   void theSameTextIsTheSame() throws Exception {
-    assertThat(SharedCheck.isWorthwhile(list)).isTrue();
     for (int i = 0; i < 50; i++) {
       assertThat(matches()).isTrue();
     }
@@ -86,5 +85,16 @@ class SharedCheckTest {
     }
     Files.write(file, text);
     assertThat(matches()).isTrue();
+  }
+
+  @Test
+  void aSmallFileIsOnePiece() throws Exception {
+    for (int refs : new int[] {0, 1, 1000}) {
+      RefsFile.write(file, RefsFile.names(refs), 0);
+      text = Files.readAllBytes(file);
+      list = readers.take().read(new MemoryText(text), Differential.builder(), null).list();
+      assertThat(matches()).isTrue();
+      assertChangeIsSeen(text.length / 2);
+    }
   }
 }
