@@ -30,6 +30,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
+import org.eclipse.jgit.internal.transport.connectivity.IterativeConnectivityChecker;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.Repository;
@@ -108,6 +109,22 @@ class PushAdvertisementTest {
         assertThat(push.getAdvertisedRefs()).hasSize(1000);
         assertThat(counts.pushesByName.sum()).isEqualTo(isSecond ? 1 : 0);
       }
+    }
+  }
+
+  /** Such as JGit 7.7's TreeWalkConnectivityChecker, which may not be asked twice. */
+  @Test
+  void anotherCheckerThanJGitsUsualOneStays() throws Exception {
+    class Pushing extends ReceivePack {
+      Pushing(Repository repository) {
+        super(repository);
+        connectivityChecker = new IterativeConnectivityChecker(connectivityChecker);
+      }
+    }
+    try (Repository files = new FileRepository(folder.toFile())) {
+      ReceivePack push = new Pushing(files);
+      LocalConnectivityChecker.install(push, new TransportCounts(), null);
+      assertThat(LocalConnectivityChecker.isInstalled(push)).isFalse();
     }
   }
 

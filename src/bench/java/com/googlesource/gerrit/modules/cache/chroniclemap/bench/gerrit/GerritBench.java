@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.bench.gerrit;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.collect.ImmutableList;
+import com.google.gerrit.common.Nullable;
 import com.google.gson.JsonObject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Case;
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Comparison;
@@ -26,6 +27,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Session;
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Turn;
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.gerrit.Readers.Request;
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.gerrit.Readers.Spread;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Folders;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Gerrit;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritDaemon;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritSite;
@@ -35,15 +37,19 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.OptionalLong;
+import java.util.concurrent.TimeUnit;
 import org.eclipse.jgit.lib.Constants;
 
 /**
  * {@code bin/bench gerrit}: what users' requests cost in a real Gerrit with H2 caches and in one
- * with this module, by turns, on the same changes; after a restart too.
+ * with this module, by turns, on the same changes; and how long either takes from the start of its
+ * process until it is ready, has answered, and is as fast as it gets.
  */
 final class GerritBench extends GerritsBench<GerritBench.Reading> {
   private static final String PROJECT = "work";
@@ -68,12 +74,18 @@ final class GerritBench extends GerritsBench<GerritBench.Reading> {
   private static final double STEADY = 0.97;
   private static final int WARM_UP_SLICES = 12;
 
+  /** At full speed, this part is answered of what is answered a second in the end. */
+  private static final double FULL_SPEED = 0.95;
+
   /** How both servers are set, and in what state they are. */
   private enum Part {
     DEFAULT_MEMORY("default memoryLimit"),
-    RESTART("after a restart"),
+    RESTART("after a clean stop"),
+    KILLED("after a SIGKILL"),
     TRUST_NEVER("trustStat never, with PackedRefsModule"),
-    SMALL_MEMORY("small memoryLimit");
+    SMALL_MEMORY("small memoryLimit"),
+    /** Comes last, as it deletes the caches. */
+    NEW_NODE("on a new node");
 
     final String title;
 
@@ -82,22 +94,32 @@ final class GerritBench extends GerritsBench<GerritBench.Reading> {
     }
   }
 
+  /** What is waited for from the start of a process. */
+  enum Moment {
+    READY("ready"),
+    FIRST("first change detail"),
+    THOUSAND("1,000 change details"),
+    FULL_SPEED("95 % of full speed");
+
+    final String title;
+
+    Moment(String title) {
+      this.title = title;
+    }
+  }
+
   /**
    * What users ask for.
    *
-   * @param period in all rounds together
-   * @param most so many requests are made at most
+   * @param period in all rounds together; of a start, in each
+   * @param moment what is waited for; null to measure the requests of servers that are warm
    */
-  record Reading(Part part, Request request, Spread spread, Duration period, int most)
+  record Reading(
+      Part part, Request request, Spread spread, Duration period, @Nullable Moment moment)
       implements Case {
     @Override
     public String title() {
-      if (part != Part.RESTART) {
-        return request.title;
-      }
-      return most < Integer.MAX_VALUE
-          ? "first " + most + " requests"
-          : "first " + period.toSeconds() + " s";
+      return moment == null ? request.title : "from start to " + moment.title;
     }
 
     @Override
@@ -105,15 +127,17 @@ final class GerritBench extends GerritsBench<GerritBench.Reading> {
       return String.join(", ", quantity, spread.title, part.title);
     }
 
-    /** How many times as many requests were answered in a second. */
+    /** How many times as many requests were answered in a second, or how many times as soon. */
     @Override
     public double times(Samples ours, Samples theirs) {
-      return ours.opsPerSecond() / theirs.opsPerSecond();
+      return moment == null
+          ? ours.opsPerSecond() / theirs.opsPerSecond()
+          : Case.super.times(ours, theirs);
     }
 
     @Override
     public List<Figure> figures(Comparison<?> result) {
-      return result.inMillis(title(), /* withRate= */ true);
+      return result.inMillis(title(), /* withRate= */ moment == null);
     }
 
     @Override
@@ -128,6 +152,10 @@ final class GerritBench extends GerritsBench<GerritBench.Reading> {
   private final int warmUpSlices;
   private final Duration time;
   private final Map<GerritPeer, Readers> readers = new EnumMap<>(GerritPeer.class);
+
+  /** What came of the starts of this round. */
+  private final Map<GerritPeer, Map<Moment, Duration>> starts = new EnumMap<>(GerritPeer.class);
+
   private Workload work;
 
   private GerritBench(Session session) {
@@ -152,19 +180,23 @@ final class GerritBench extends GerritsBench<GerritBench.Reading> {
         case DEFAULT_MEMORY, SMALL_MEMORY -> {
           for (Spread spread : Spread.values()) {
             for (Request request : List.of(Request.DETAIL, Request.QUERY, Request.DIFF)) {
-              all.add(new Reading(part, request, spread, time, Integer.MAX_VALUE));
+              all.add(new Reading(part, request, spread, time, null));
             }
           }
         }
         case TRUST_NEVER -> {
           for (Request request : List.of(Request.DETAIL, Request.DIFF)) {
-            all.add(new Reading(part, request, Spread.ZIPF, time, Integer.MAX_VALUE));
+            all.add(new Reading(part, request, Spread.ZIPF, time, null));
           }
         }
-        case RESTART -> {
-          Duration period = Duration.ofSeconds(session.quick() ? 10 : 60);
-          for (int most : new int[] {1000, Integer.MAX_VALUE}) {
-            all.add(new Reading(part, Request.MIXED, Spread.ZIPF, period, most));
+        case RESTART, KILLED, NEW_NODE -> {
+          // One that was killed gets as fast as one that was stopped.
+          boolean isShort = part == Part.KILLED || session.quick();
+          Duration period = isShort ? Duration.ofSeconds(30) : time.multipliedBy(8);
+          for (Moment moment : Moment.values()) {
+            if (part != Part.KILLED || moment != Moment.FULL_SPEED) {
+              all.add(new Reading(part, Request.DETAIL, Spread.ZIPF, period, moment));
+            }
           }
         }
       }
@@ -186,11 +218,16 @@ final class GerritBench extends GerritsBench<GerritBench.Reading> {
   protected void prepare() throws IOException, InterruptedException {
     makeSites(this::fill);
     for (GerritPeer peer : GerritPeer.GERRITS) {
-      Gerrit gerrit = restart(peer).gerrit();
-      readers.put(peer, new Readers(work, users, sites.get(peer).url(), gerrit.signIn()));
+      var unused = restart(peer);
+      signIn(peer);
     }
     // So that it has all values on disk, as the plain one; that one tells which files there are.
     var unused = work.readAll(running.get(GerritPeer.OURS).gerrit().rest());
+  }
+
+  private void signIn(GerritPeer peer) throws IOException {
+    GerritSite site = sites.get(peer);
+    readers.put(peer, new Readers(work, users, site.url(), new Gerrit(site).signIn()));
   }
 
   private void fill(GerritSite site) throws IOException {
@@ -213,10 +250,11 @@ final class GerritBench extends GerritsBench<GerritBench.Reading> {
   @Override
   protected void begin(Reading first, int round) throws IOException {
     close();
+    starts.clear();
     if (round == 0) {
       set(first.part);
     }
-    if (first.part != Part.RESTART) {
+    if (first.moment == null) {
       for (GerritPeer peer : GerritPeer.GERRITS) {
         var unused = restart(peer);
       }
@@ -258,16 +296,7 @@ final class GerritBench extends GerritsBench<GerritBench.Reading> {
     for (int i = 0; i < warmUpSlices && !steady; i++) {
       steady = true;
       for (GerritPeer peer : GerritPeer.GERRITS) {
-        Turn turn =
-            readers
-                .get(peer)
-                .ask(
-                    running.get(peer),
-                    Request.MIXED,
-                    Spread.UNIFORM,
-                    seed + i,
-                    WARM_UP_SLICE,
-                    Integer.MAX_VALUE);
+        Turn turn = ask(peer, Request.MIXED, Spread.UNIFORM, seed + i, WARM_UP_SLICE);
         double cpu = turn.cpuMillisOfACall();
         Double before = best.get(peer);
         steady &= before != null && cpu >= STEADY * before;
@@ -285,22 +314,88 @@ final class GerritBench extends GerritsBench<GerritBench.Reading> {
   @Override
   protected void measure(Reading scenario, GerritPeer peer, Samples samples, int round)
       throws IOException {
-    boolean restarted = scenario.part == Part.RESTART;
-    RunningGerrit gerrit = restarted ? restart(peer) : running.get(peer);
-    samples.add(
-        readers
-            .get(peer)
-            .ask(
-                gerrit,
-                scenario.request,
-                scenario.spread,
-                round,
-                restarted ? scenario.period : scenario.period.dividedBy(rounds),
-                scenario.most));
-    if (restarted) {
-      // The other one would be disturbed when it starts.
-      stop(peer);
+    if (scenario.moment == null) {
+      Duration period = scenario.period.dividedBy(rounds);
+      samples.add(ask(peer, scenario.request, scenario.spread, round, period));
+      return;
     }
+    if (!starts.containsKey(peer)) {
+      starts.put(peer, start(scenario, peer, round));
+    }
+    long nanos = starts.get(peer).get(scenario.moment).toNanos();
+    samples.add(new Turn(nanos, /* cpuNanos= */ 0, OptionalLong.empty(), new long[] {nanos}));
+  }
+
+  private Turn ask(GerritPeer peer, Request request, Spread spread, long seed, Duration period)
+      throws IOException {
+    return running.get(peer).turn(readers.get(peer).clients(request, spread, seed, period));
+  }
+
+  /** Starts one, and has its users ask from the moment in which it is ready. */
+  private Map<Moment, Duration> start(Reading scenario, GerritPeer peer, int round)
+      throws IOException {
+    GerritSite site = sites.get(peer);
+    if (scenario.part == Part.NEW_NODE) {
+      Folders.delete(site.cacheFolder());
+    } else if (scenario.part == Part.KILLED) {
+      try (GerritDaemon killed = GerritDaemon.start(site)) {
+        var unused = new Gerrit(site).rest().get(work.path(work.changes().get(0)) + "/detail");
+        killed.kill();
+      }
+    }
+    try (GerritDaemon daemon = GerritDaemon.start(site)) {
+      if (scenario.part == Part.NEW_NODE) {
+        signIn(peer);
+      }
+      Readers asking = readers.get(peer);
+      Duration begun = daemon.sinceStart();
+      var unused =
+          RunningGerrit.callsOf(
+              asking.clients(scenario.request, scenario.spread, round, scenario.period));
+      Map<Moment, Duration> moments = new EnumMap<>(Moment.class);
+      long[] answers = asking.answers.stream().mapToLong(Long::longValue).sorted().toArray();
+      if (answers.length < 1000) {
+        throw new IOException("only " + answers.length + " answers in " + scenario.period);
+      }
+      moments.put(Moment.READY, daemon.readyAfter());
+      moments.put(Moment.FIRST, begun.plusNanos(answers[0]));
+      moments.put(Moment.THOUSAND, begun.plusNanos(answers[999]));
+      moments.put(Moment.FULL_SPEED, begun.plusSeconds(fullSpeed(answers, scenario.period)));
+      System.out.printf(
+          Locale.ROOT,
+          "%s %s: %s, then %.0f answers a second%n",
+          peer.title(),
+          scenario.part.title,
+          moments,
+          steady(answers, scenario.period));
+      return moments;
+    }
+  }
+
+  /** The first second from which three seconds are at full speed. */
+  private static long fullSpeed(long[] answers, Duration period) {
+    double enough = FULL_SPEED * steady(answers, period);
+    long second = 0;
+    while (second < period.toSeconds() && rate(answers, second, second + 3) < enough) {
+      second++;
+    }
+    return second;
+  }
+
+  /** How many are answered a second in the last quarter of the time. */
+  private static double steady(long[] answers, Duration period) {
+    long end = period.toSeconds();
+    return rate(answers, end - end / 4, end);
+  }
+
+  /** How many were answered a second in some seconds. */
+  private static double rate(long[] answers, long from, long to) {
+    return (double)
+            Arrays.stream(answers)
+                .map(TimeUnit.NANOSECONDS::toSeconds)
+                .filter(second -> second >= from && second < to)
+                .count()
+        / (to - from);
   }
 
   @Override

@@ -15,21 +15,20 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench.gerrit;
 
 import com.google.common.collect.ImmutableList;
-import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Turn;
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Zipf;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Deadline;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.RestClient;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Workload;
-import java.io.IOException;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Queue;
 import java.util.Random;
 import java.util.concurrent.Callable;
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
  * Users who look at changes of one project, each making one request after the other, with the
@@ -77,6 +76,9 @@ public final class Readers {
 
   private final Zipf zipf;
 
+  /** When each call of the last {@link #clients} ended, nanoseconds from their making. */
+  final Queue<Long> answers = new ConcurrentLinkedQueue<>();
+
   Readers(Workload work, int count, String url, String cookie) {
     this.work = work;
     this.changes = work.changes();
@@ -91,14 +93,13 @@ public final class Readers {
   }
 
   /**
-   * Has all of them ask for a time, or until so many requests were made.
+   * All of them, who ask for a time from now on.
    *
    * @param seed of what they look at: the same for those who are compared
    */
-  Turn ask(RunningGerrit gerrit, Request request, Spread spread, long seed, Duration time, int most)
-      throws IOException {
+  List<Callable<List<Long>>> clients(Request request, Spread spread, long seed, Duration time) {
+    answers.clear();
     Deadline clock = Deadline.in(time);
-    AtomicInteger left = new AtomicInteger(most);
     List<Callable<List<Long>>> tasks = new ArrayList<>();
     for (int i = 0; i < users.size(); i++) {
       RestClient user = users.get(i);
@@ -106,16 +107,17 @@ public final class Readers {
       tasks.add(
           () -> {
             List<Long> calls = new ArrayList<>();
-            while (clock.elapsed().compareTo(time) < 0 && left.getAndDecrement() > 0) {
+            while (clock.elapsed().compareTo(time) < 0) {
               String path = path(request, spread, random);
               long begun = System.nanoTime();
               var unused = user.get(path);
               calls.add(System.nanoTime() - begun);
+              answers.add(clock.elapsed().toNanos());
             }
             return calls;
           });
     }
-    return gerrit.turn(tasks);
+    return tasks;
   }
 
   private String path(Request request, Spread spread, Random random) {
