@@ -203,8 +203,8 @@ const Charts = (() => {
     }).observe(chart.place);
   }
 
-  // Draws, for so many hours, the charts of all groups of figures that the history has.
-  function drawAll(history, hours) {
+  // Draws, for so many minutes, the charts of all groups of figures that the history has.
+  function drawAll(history, minutes) {
     for (const chart of CHARTS) {
       const parent = document.getElementById(chart.into);
       // Two samples make the first line.
@@ -214,7 +214,7 @@ const Charts = (() => {
       if (!chart.place) {
         place(chart, parent, Boolean(history.process));
       }
-      const from = history.times[history.times.length - 1] - hours * 3600000;
+      const from = history.times[history.times.length - 1] - minutes * 60000;
       const first = history.times.findIndex((millis) => millis >= from);
       const data = [history.times.map((millis) => millis / 1000)]
         .concat(chart.lines.map((line) => values(history, chart, line)))

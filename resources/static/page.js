@@ -6,7 +6,6 @@
 
 (() => {
   const REFRESH_MILLIS = 5000;
-  const RATE_MILLIS = 30000;
   const ENDS = 20;
   const BAD_REFS = 10;
   const OUT_OF_DATE = 'The figures are out of date';
@@ -22,19 +21,20 @@
   // What the address asks for, so that it survives a refresh and can be sent to others.
   const query = new URLSearchParams(location.search);
   const asked = Object.fromEntries(
-    ['cache', 'sort', 'filter', 'all', 'hours'].map((name) => [name, query.get(name) ?? '']),
+    ['cache', 'sort', 'filter', 'all', 'minutes'].map((name) => [name, query.get(name) ?? '']),
   );
-  const hours = ['1', '3'].includes(asked.hours) ? Number(asked.hours) : 8;
+  // The time of the charts, and of the figures that are not of now.
+  const TIMES = {5: '5 min', 60: '1 h', 480: '8 h'};
+  const minutes = asked.minutes in TIMES ? Number(asked.minutes) : 60;
   const history = `${API}${asked.cache ? `caches/${encodeURIComponent(asked.cache)}/` : ''}history`;
 
   const status = document.getElementById('status');
+  const verdict = document.getElementById('verdict');
   const age = document.getElementById('age');
   const pause = document.getElementById('pause');
   let main = document.getElementById('main');
   let rights = {};
   let shown;
-  // The caches of the last half minute, for the rates.
-  let polls = [];
   let samples;
   let notices = [];
   let paused = false;
@@ -55,9 +55,9 @@
     return element;
   }
 
-  // The address of this page with other choices. The range of the history stays.
+  // The address of this page with other choices. The time stays.
   function address(choices) {
-    const given = Object.entries({hours: asked.hours, ...choices}).filter(([, value]) => value);
+    const given = Object.entries({minutes: asked.minutes, ...choices}).filter(([, value]) => value);
     return given.length > 0 ? `?${new URLSearchParams(given)}` : './';
   }
 
@@ -84,19 +84,27 @@
     return el('data', {value}, text(name, value));
   }
 
-  function time(millis) {
-    return (
-      millis > 0 &&
-      el('time', {datetime: new Date(millis).toISOString()}, new Date(millis).toLocaleString())
-    );
+  // Gerrit's times are in UTC, and have nanoseconds.
+  function dateOf(timestamp) {
+    return new Date(`${timestamp.slice(0, 23).replace(' ', 'T')}Z`);
+  }
+
+  function time(timestamp) {
+    const date = timestamp && dateOf(timestamp);
+    return date && el('time', {datetime: date.toISOString()}, date.toLocaleString());
   }
 
   function hidden(words) {
     return el('span', {class: 'hidden'}, words);
   }
 
+  // A name that may be broken where its words end.
+  function breakable(name) {
+    return name.split(/(?<=[._/-])/).flatMap((part) => [part, el('wbr', {})]);
+  }
+
   function linkTo(cache) {
-    return el('a', {href: address({cache})}, cache);
+    return el('a', {href: address({cache})}, breakable(cache));
   }
 
   function button(label, more, dataset, question) {
@@ -132,6 +140,7 @@
   // A table that can be scrolled sideways with the keyboard. The first cell of a row names it.
   function table(label, columns, rows) {
     const kind = ({number, wide}) => [number && 'number', wide && 'wide'].filter(Boolean).join(' ');
+    const isFolded = columns.some(({wide}) => wide);
     const head = columns.map((column) =>
       el(
         'th',
@@ -144,16 +153,19 @@
       i === 0
         ? el('th', {scope: 'row'}, content)
         : el('td', {class: kind(columns[i])}, content);
-    return el(
-      'div',
-      {class: 'scroll', role: 'region', 'aria-label': `${label}, table`, tabindex: '0'},
+    return [
+      isFolded && el('button', {type: 'button', class: 'narrow', 'data-columns': 'all'}, 'All columns'),
       el(
-        'table',
-        {},
-        el('thead', {}, el('tr', {}, head)),
-        el('tbody', {}, rows.map((row) => el('tr', {}, row.map(cell)))),
+        'div',
+        {class: 'scroll', role: 'region', 'aria-label': `${label}, table`, tabindex: '0'},
+        el(
+          'table',
+          {},
+          el('thead', {}, el('tr', {}, head)),
+          el('tbody', {}, rows.map((row) => el('tr', {}, row.map(cell)))),
+        ),
       ),
-    );
+    ];
   }
 
   // Columns by their titles; those of figures start with #.
@@ -171,7 +183,7 @@
         : [[name, value]],
     );
     const rows = flat
-      .filter(([, value]) => typeof value === 'number')
+      .filter(([name, value]) => typeof value === 'number' || name === 'last_parse')
       .map(([name, value]) => [
         name,
         name === 'last_parse' ? time(value) : figure(name, value),
@@ -206,37 +218,53 @@
     ];
   }
 
-  // The rise of some figures a second, within the last half minute; -1 if it is unknown.
-  function rate(cache, ...names) {
-    const before = polls[0].caches.get(cache.name);
-    const seconds = (polls[polls.length - 1].at - polls[0].at) / 1000;
-    const rises = names.map((name) => cache[name] - (before?.[name] ?? 0));
-    const isKnown = before && seconds > 0 && rises.every((rise) => rise >= 0);
-    return isKnown ? rises.reduce((a, b) => a + b) / seconds : -1;
+  // The rise of some figures within the chosen time. Before its first sample, since the start; the
+  // figures of a plugin's cache start again at 0 when the plugin is loaded again.
+  function rise(cache, ...names) {
+    const before = shown.since.caches?.[cache.name];
+    const rises = names.map((name) => [cache[name], cache[name] - (before?.[name] ?? 0)]);
+    return rises.reduce((sum, [all, since]) => sum + (since < 0 ? all : since), 0);
   }
 
   function perSecond(value) {
-    return value < 0 ? '' : value > 0 && value < 9.95 ? value.toFixed(1) : whole(Math.round(value));
+    const {from, to} = shown.since;
+    const seconds = from ? (dateOf(to) - dateOf(from)) / 1000 : 0;
+    const each = value / seconds;
+    return seconds <= 0 ? '' : each > 0 && each < 9.95 ? each.toFixed(1) : whole(Math.round(each));
   }
 
-  function share(key, title, unit, meaning, found, missed) {
-    const all = (cache) => cache[found] + cache[missed];
+  function share(key, title, unit, meaning, wide, found, missed) {
+    const all = (cache) => rise(cache, found, missed);
     return {
       key,
       text: title,
-      unit,
+      unit: `${unit}, ${TIMES[minutes]}`,
       meaning,
       number: true,
-      wide: true,
-      of: (cache) => cache[found] / Math.max(1, all(cache)),
-      cell: (cache) => el('data', {value: cache[found]}, percent(cache[found], all(cache))),
+      wide,
+      of: (cache) => rise(cache, found) / Math.max(1, all(cache)),
+      cell: (cache) => el('data', {value: rise(cache, found)}, percent(rise(cache, found), all(cache))),
     };
   }
 
   function rateColumn(key, title, meaning, ...names) {
-    const of = (cache) => rate(cache, ...names);
+    const of = (cache) => rise(cache, ...names);
     const cell = (cache) => perSecond(of(cache));
-    return {key, text: title, unit: 'a second, 30 s', meaning, number: true, wide: true, of, cell};
+    return {
+      key,
+      text: title,
+      unit: `a second, ${TIMES[minutes]}`,
+      meaning,
+      number: true,
+      wide: true,
+      of,
+      cell,
+    };
+  }
+
+  function numberColumn(key, title, unit, meaning, of) {
+    const cell = (cache) => figure(key, of(cache));
+    return {key, text: title, unit, meaning, number: true, wide: true, of, cell};
   }
 
   function start(cache) {
@@ -271,30 +299,37 @@
       of: (cache) => cache.live_bytes,
       cell: size,
     },
-    {
-      key: 'entries',
-      text: 'Entries',
-      unit: 'on disk',
-      meaning: 'Values in the file',
-      number: true,
-      wide: true,
-      of: ({entries}) => entries,
-      cell: ({entries}) => figure('entries', entries),
-    },
+    numberColumn('entries', 'Entries', 'on disk', 'Values in the file', ({entries}) => entries),
+    numberColumn(
+      'heap',
+      'Entries',
+      'in memory',
+      'Values in memory',
+      ({heap_entries: entries}) => entries,
+    ),
+    numberColumn(
+      'limit',
+      'Limit',
+      'of memory',
+      'memoryLimit: values, or what they weigh',
+      ({memory_limit: limit}) => limit,
+    ),
     rateColumn('lookups', 'Lookups', 'What Gerrit asks the cache for', 'heap_hits', 'heap_misses'),
     share(
       'memory',
       'Memory hits',
-      'of lookups, since the start',
+      'of lookups',
       'Lookups that found their value in memory',
+      false,
       'heap_hits',
       'heap_misses',
     ),
     share(
       'disk',
       'Disk hits',
-      'of reads, since the start',
+      'of reads',
       'Reads, of what was not in memory, that found their value in the file',
+      true,
       'disk_hits',
       'disk_misses',
     ),
@@ -309,16 +344,9 @@
       cell: ({read_latency: {p99_nanos: value}}) => el('data', {value}, value > 0 && nanos(value)),
     },
     rateColumn('puts', 'Puts', 'Values written to the file', 'puts'),
-    {
-      key: 'evicted',
-      text: 'Evicted',
-      unit: 'since the start',
-      meaning: 'Values that made room for others',
-      number: true,
-      wide: true,
-      of: ({evicted}) => evicted,
-      cell: ({evicted}) => figure('evicted', evicted),
-    },
+    numberColumn('evicted', 'Evicted', TIMES[minutes], 'Values that made room for others', (cache) =>
+      rise(cache, 'evicted'),
+    ),
     {
       key: 'start',
       text: 'Start',
@@ -369,7 +397,7 @@
       el(
         'form',
         {class: 'filter', method: 'get', action: './', role: 'search'},
-        ['sort', 'all', 'hours'].map(keep),
+        ['sort', 'all', 'minutes'].map(keep),
         el(
           'label',
           {},
@@ -422,7 +450,7 @@
       ' ',
       isCache && !asked.cache ? linkTo(subject) : subject,
       `: ${each.text}`,
-      each.last > 0 && [', last ', time(each.last)],
+      each.last && [', last ', time(each.last)],
       `. ${each.meaning} `,
       each.repairable &&
         rights.maintainServer &&
@@ -442,10 +470,14 @@
     );
   }
 
-  function state() {
-    const problems = asked.cache
+  function problemsShown() {
+    return asked.cache
       ? shown.problems.filter(({subject}) => [asked.cache, ...OF_EACH].includes(subject))
       : shown.problems;
+  }
+
+  function state() {
+    const problems = problemsShown();
     return el(
       'section',
       {id: 'state', 'aria-labelledby': 'state-title'},
@@ -480,6 +512,29 @@
             ? 'Sign everybody out, you as well?'
             : `Remove all values of ${cache}? They are computed again when they are needed.`,
         ),
+    );
+  }
+
+  // What all caches together did, and take.
+  function totals() {
+    const {caches: all, process} = shown;
+    const sum = (of) => all.reduce((total, cache) => total + of(cache), 0);
+    const of = (...names) => sum((cache) => rise(cache, ...names));
+    const figuresOf = (found, missed) => percent(of(found), of(found, missed)) || '0%';
+    const tiles = [
+      ['Disk', bytes(sum((cache) => cache.disk_bytes)), 'of all files'],
+      ['Memory', bytes(process.heap_bytes + process.direct_bytes), 'heap and direct'],
+      ['Memory hits', figuresOf('heap_hits', 'heap_misses'), TIMES[minutes]],
+      ['Disk hits', figuresOf('disk_hits', 'disk_misses'), TIMES[minutes]],
+      ['Loads', whole(of('disk_misses')), TIMES[minutes]],
+      ['Evicted', whole(of('evicted')), TIMES[minutes]],
+    ];
+    return el(
+      'dl',
+      {id: 'totals', 'aria-label': 'All caches together'},
+      tiles.map(([name, value, unit]) =>
+        el('div', {}, el('dt', {}, name), el('dd', {}, value, ' ', el('small', {}, unit))),
+      ),
     );
   }
 
@@ -533,22 +588,23 @@
     );
   }
 
-  function ranges() {
+  // The choice of the time of all figures and charts.
+  function times() {
     const {sort, filter, all, cache} = asked;
-    const range = (each) => {
-      const choice = each === 8 ? '' : each;
-      const href = address({cache, sort, filter, all, hours: choice});
-      return [' ', el('a', {href, 'aria-current': each === hours && 'true'}, counted(each, 'hour', 'hours'))];
-    };
+    return Object.entries(TIMES).map(([each, label]) => {
+      const href = address({cache, sort, filter, all, minutes: each});
+      return el('a', {href, 'aria-current': Number(each) === minutes && 'true'}, label);
+    });
+  }
+
+  function ranges() {
     return el(
       'section',
       {id: 'cache-history'},
       el(
         'p',
         {class: 'ranges'},
-        'Show',
-        [1, 3, 8].map(range),
-        '. Save all eight hours as ',
+        'Save all eight hours as ',
         el('button', {type: 'button', 'data-save': 'csv'}, 'CSV'),
         ' or ',
         el('a', {href: history}, 'JSON'),
@@ -559,15 +615,23 @@
 
   function events() {
     const title = 'What happened since the start';
-    const rowsOf = shown.events
-      .filter(({subject}) => isShown(subject))
-      .map((event) => [
-        time(event.to),
-        time(event.from),
-        event.subject,
-        figure('count', event.count),
-        event.text,
-      ]);
+    const kinds = new Map();
+    for (const event of shown.events.filter(({subject}) => isShown(subject))) {
+      const {kind, text: words} = event;
+      const key = `${kind} ${words}`;
+      kinds.set(key, [...(kinds.get(key) ?? []), event]);
+    }
+    // Gerrit's times are in the order of their texts.
+    const rowsOf = [...kinds.values()].map((all) => [
+      time(all.map(({to}) => to).sort().at(-1)),
+      time(all.map(({from}) => from).sort()[0]),
+      [...new Set(all.map(({subject}) => subject))].map((name, i) => [i > 0 && ', ', breakable(name)]),
+      figure(
+        'count',
+        all.reduce((sum, {count: each}) => sum + each, 0),
+      ),
+      all[0].text,
+    ]);
     return section(
       'events',
       title,
@@ -582,7 +646,8 @@
     if (!shown.refs) {
       return section('refs', title, el('p', {}, shown.no_refs_reason));
     }
-    const {totals, projects} = shown.refs;
+    const {totals, projects: byName} = shown.refs;
+    const projects = Object.values(byName);
     const titles =
       'Project|#Refs|#packed-refs|#Off heap|#Bytes a ref|#Parses|#Files read|#Lookups|Last parse';
     const row = (project) => [
@@ -618,10 +683,16 @@
   }
 
   function shared() {
+    const isWrong = shown.problems.some(({subject}) => subject === 'shared values');
     return section(
       'shared',
       'Shared values',
-      figures('Shared values', shown.shared, shown.meanings.shared),
+      el(
+        'details',
+        {open: isWrong},
+        el('summary', {}, 'All figures of shared values'),
+        figures('Shared values', shown.shared, shown.meanings.shared),
+      ),
     );
   }
 
@@ -633,6 +704,7 @@
     const hasCaches = shown.directory || shown.memory_only_reason;
     return [
       state(),
+      hasCaches && totals(),
       hasCaches && [caches(), tasks(), charts('cache-charts', 'All caches, history'), ranges()],
       events(),
       refs(),
@@ -729,23 +801,32 @@
   }
 
   async function refresh() {
-    shown = await ask(`${API}overview`);
+    shown = await ask(`${API}overview?minutes=${minutes}`);
+    shown.caches = Object.values(shown.caches);
     const cache = shown.caches.find(({name}) => name === asked.cache);
     if (asked.cache && !cache) {
       throw Object.assign(new Error('this cache is gone'), {status: 404});
     }
     updated = Date.now();
-    const poll = {at: updated, caches: new Map(shown.caches.map((each) => [each.name, each]))};
-    polls = [...polls.filter(({at}) => at > updated - RATE_MILLIS), poll];
     document.getElementById('version').textContent = shown.version;
     const fresh = el('main', {id: 'main'}, cache ? pageOf(cache) : pageOfAll());
     morph(main, fresh);
+    sayVerdict();
     sayEnds();
+  }
+
+  // In the head, which stays in view.
+  function sayVerdict() {
+    const level = problemsShown()[0]?.level ?? 'fine';
+    verdict.className = `badge ${level}`;
+    verdict.textContent = LEVELS[level];
+    verdict.hidden = false;
   }
 
   async function drawAll() {
     samples = await ask(history);
-    Charts.drawAll(samples, hours);
+    samples.times = samples.times.map((timestamp) => dateOf(timestamp).getTime());
+    Charts.drawAll(samples, minutes);
     return samples.interval_millis;
   }
 
@@ -862,7 +943,9 @@
 
   document.addEventListener('click', ({target}) => {
     const pressed = target.closest('button');
-    if (pressed?.dataset.save && samples) {
+    if (pressed?.dataset.columns) {
+      document.body.classList.toggle('all-columns');
+    } else if (pressed?.dataset.save && samples) {
       saveCsv();
     } else if (pressed?.dataset.text) {
       act(pressed).catch((error) => notice(`Not done: ${error.message}`));
@@ -921,6 +1004,7 @@
       say(`${OUT_OF_DATE}: ${error.message}`);
     }
     document.getElementById('refreshing').hidden = false;
+    document.getElementById('times').replaceChildren(...times());
     pause.addEventListener('click', () => {
       paused = !paused;
       pause.setAttribute('aria-pressed', String(paused));
@@ -930,8 +1014,7 @@
       age.textContent = `updated ${seconds} s ago${paused ? ', paused' : ''}`;
     }, 1000);
     forever(drawAll, REFRESH_MILLIS);
-    // The second look, which the rates need, is soon.
-    setTimeout(() => forever(refresh, REFRESH_MILLIS), 1000);
+    setTimeout(() => forever(refresh, REFRESH_MILLIS), REFRESH_MILLIS);
   }
 
   document.title = asked.cache ? `${asked.cache} - cache-chroniclemap` : document.title;

@@ -34,9 +34,19 @@ final class OwnSettings {
   private OwnSettings() {}
 
   private static final String BOTH = "cache-chroniclemap";
+
+  /** The section of version 1.0, whose settings are read once more, with a warning. */
+  private static final String EARLIER = "packedRefs";
+
   private static final List<Setting> OF_BOTH =
       List.of(
           truth("checkGerritVersion"),
+          truth("importFromH2"),
+          truth("packedRefs"),
+          by("refUpdates"),
+          count("maxLooseRefs"),
+          prefixes("advertiseRefs"),
+          truth("groupBranches"),
           // The caches check these together.
           text("sharedUrl"),
           text("sharedSite"),
@@ -84,19 +94,28 @@ final class OwnSettings {
           OF_BOTH,
           CACHE + "." + LISTS,
           List.of(number("memoryLimit"), number("diskLimit")),
-          "packedRefs",
+          EARLIER,
           List.of(
-              truth("enabled"),
-              truth("groupBranches"),
-              new Setting(
-                  "updates",
-                  "own or jgit",
-                  (c, s, sub, n) -> c.getEnum(s, sub, n, UpdateSettings.By.OWN)),
-              new Setting(
-                  "maxLoose", "a number, such as 1000", (c, s, sub, n) -> c.getInt(s, sub, n, 0)),
-              // A line without a value is null, which no list takes.
-              new Setting(
-                  "advertise",
-                  "a prefix of refs, such as refs/heads/",
-                  (c, s, sub, n) -> List.of(c.getStringList(s, sub, n)))));
+              truth("enabled").nowNamed("cache-chroniclemap.packedRefs"),
+              truth("groupBranches").nowNamed("cache-chroniclemap.groupBranches"),
+              by("updates").nowNamed("cache-chroniclemap.refUpdates"),
+              count("maxLoose").nowNamed("cache-chroniclemap.maxLooseRefs"),
+              prefixes("advertise").nowNamed("cache-chroniclemap.advertiseRefs")));
+
+  private static Setting by(String name) {
+    return new Setting(
+        name, "own or jgit", (c, s, sub, n) -> c.getEnum(s, sub, n, UpdateSettings.By.OWN));
+  }
+
+  private static Setting count(String name) {
+    return new Setting(name, "a number, such as 1000", (c, s, sub, n) -> c.getInt(s, sub, n, 0));
+  }
+
+  /** A line without a value is null, which no list takes. */
+  private static Setting prefixes(String name) {
+    return new Setting(
+        name,
+        "a prefix of refs, such as refs/heads/",
+        (c, s, sub, n) -> List.of(c.getStringList(s, sub, n)));
+  }
 }

@@ -52,7 +52,7 @@ public class PackedRefsModule extends LifecycleModule {
     StoreDirectory.warmUp();
     listener().toInstance(new RunningJar());
     install(new RepositoriesModule());
-    if (config.getBoolean("packedRefs", null, "enabled", true)) {
+    if (RepositoriesModule.isEnabled(config)) {
       install(new TransportModule(config));
     }
     listener().to(RefsMetrics.class);

@@ -19,6 +19,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.google.gerrit.server.config.SitePaths;
 import com.google.inject.ProvisionException;
+import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.RepositoriesModule;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.file.Files;
@@ -42,8 +43,7 @@ class OwnSettingsTest {
   private static final Path PAGE = Path.of("resources/Documentation/config.md");
   private static final Pattern ROW =
       Pattern.compile(
-          "^\\| \\[?`((?:packedRefs|cache-chroniclemap|cache\\.packed_refs)\\.\\w+)`",
-          Pattern.MULTILINE);
+          "^\\| \\[?`((?:cache-chroniclemap|cache\\.packed_refs)\\.\\w+)`", Pattern.MULTILINE);
 
   @TempDir Path temp;
   private final Config file = new Config();
@@ -84,10 +84,13 @@ class OwnSettingsTest {
       textBlock =
           """
           packedRefs.enabled           | nein  | true or false
-          packedRefs.groupBranches     | 2     | true or false
           packedRefs.updates           | jgitt | own or jgit
-          packedRefs.maxLoose          | many  | a number, such as 1000
-          packedRefs.maxLoose          | 9g    | a number, such as 1000
+          cache-chroniclemap.packedRefs    | nein  | true or false
+          cache-chroniclemap.groupBranches | 2     | true or false
+          cache-chroniclemap.refUpdates    | jgitt | own or jgit
+          cache-chroniclemap.maxLooseRefs  | many  | a number, such as 1000
+          cache-chroniclemap.maxLooseRefs  | 9g    | a number, such as 1000
+          cache-chroniclemap.importFromH2  | later | true or false
           cache.packed_refs.memoryLimit| 256mb | a number, such as 1000 or 256m
           cache.packed_refs.diskLimit  | all   | a number, such as 1000 or 256m
           cache-chroniclemap.checkGerritVersion | nope | true or false
@@ -164,7 +167,7 @@ class OwnSettingsTest {
 
   @Test
   void aLineWithoutAPrefixIsRefused() throws Exception {
-    config.fromText("[packedRefs]\n\tadvertise = refs/heads/\n\tadvertise =\n");
+    config.fromText("[cache-chroniclemap]\n\tadvertiseRefs = refs/heads/\n\tadvertiseRefs =\n");
     assertThrows(ProvisionException.class, () -> new PackedRefsModule(site, config));
     assertThat(errorLog()).contains("set it to a prefix of refs, such as refs/heads/");
   }
@@ -172,10 +175,10 @@ class OwnSettingsTest {
   @Test
   void whatIsNoSettingIsNamedWithThoseThereAre() throws Exception {
     set("packedRefs.maxlose", "5");
-    set("packedRefs.MAXLOOSE", "7");
+    set("cache-chroniclemap.MAXLOOSEREFS", "7");
     set("cache.packed_refs.memory", "1g");
     set("cache-chroniclemap.checkVersion", "false");
-    set("packedRefs.advertise", "refs/heads/");
+    set("cache-chroniclemap.advertiseRefs", "refs/heads/");
     var unused = new PackedRefsModule(site, config);
     String log = errorLog();
     assertThat(log.lines().toList()).hasSize(3);
@@ -185,18 +188,32 @@ class OwnSettingsTest {
   }
 
   @Test
+  void anEarlierNameIsReadAndNamesTheNewOne() throws Exception {
+    set("packedRefs.enabled", "false");
+    set("packedRefs.MaxLoose", "7");
+    var unused = new PackedRefsModule(site, config);
+    assertThat(RepositoriesModule.isEnabled(config)).isFalse();
+    assertThat(errorLog().lines().toList()).hasSize(2);
+    assertThat(errorLog())
+        .containsMatch("WARN .*packedRefs.enabled in .* is cache-chroniclemap.packedRefs now");
+    assertThat(errorLog()).contains("is cache-chroniclemap.maxLooseRefs now: rename it");
+    set("cache-chroniclemap.packedRefs", "true");
+    assertThat(RepositoriesModule.isEnabled(config)).isTrue();
+  }
+
+  @Test
   void allThatAreDocumentedAreChecked() throws Exception {
     Set<String> documented = new TreeSet<>();
     Matcher matcher = ROW.matcher(Files.readString(PAGE));
     while (matcher.find()) {
       documented.add(matcher.group(1));
     }
-    // In the config of a repository.
-    assertThat(documented.remove("cache-chroniclemap.packedRefs")).isTrue();
     Set<String> checked = new TreeSet<>();
     OwnSettings.OF_REFS.forEach(
         (section, settings) ->
-            settings.forEach(setting -> checked.add(section + "." + setting.name())));
+            settings.stream()
+                .filter(setting -> setting.now().isEmpty())
+                .forEach(setting -> checked.add(section + "." + setting.name())));
     assertThat(checked).isEqualTo(documented);
   }
 

@@ -74,17 +74,17 @@ class AdminRestIT extends OneGerrit {
     JsonObject ssh = gerrit.ssh().json("show");
     assertThat(fields(rest)).isEqualTo(fields(ssh));
     assertThat(rest.get("directory")).isEqualTo(ssh.get("directory"));
-    assertThat(rest.getAsJsonArray("caches").size()).isEqualTo(ssh.getAsJsonArray("caches").size());
-    for (int i = 0; i < rest.getAsJsonArray("caches").size(); i++) {
-      JsonObject cache = rest.getAsJsonArray("caches").get(i).getAsJsonObject();
-      JsonObject same = ssh.getAsJsonArray("caches").get(i).getAsJsonObject();
+    assertThat(fields(rest.get("caches"))).isEqualTo(fields(ssh.get("caches")));
+    for (String name : fields(rest.get("caches"))) {
+      JsonObject cache = rest.getAsJsonObject("caches").getAsJsonObject(name);
+      JsonObject same = ssh.getAsJsonObject("caches").getAsJsonObject(name);
       assertThat(fields(cache)).isEqualTo(fields(same));
-      assertThat(cache.get("name")).isEqualTo(same.get("name"));
+      assertThat(cache.get("name").getAsString()).isEqualTo(name);
       assertThat(cache.get("limit_bytes")).isEqualTo(same.get("limit_bytes"));
     }
     JsonObject one = object(admin.get(BASE + "caches/change_notes"));
     assertThat(one.get("name").getAsString()).isEqualTo("change_notes");
-    assertThat(fields(one)).isEqualTo(fields(rest.getAsJsonArray("caches").get(0)));
+    assertThat(fields(one)).isEqualTo(fields(rest.getAsJsonObject("caches").get("change_notes")));
     assertThat(admin.tryGet(BASE + "caches/nonsense").status()).isEqualTo(404);
   }
 
@@ -93,8 +93,8 @@ class AdminRestIT extends OneGerrit {
     JsonObject rest = object(admin.get(BASE + "refs"));
     JsonObject ssh = gerrit.ssh().json("refs");
     assertThat(fields(rest.get("totals"))).isEqualTo(fields(ssh.get("totals")));
-    assertThat(rest.getAsJsonArray("projects").size())
-        .isEqualTo(ssh.getAsJsonArray("projects").size());
+    assertThat(rest.getAsJsonObject("projects").size())
+        .isEqualTo(ssh.getAsJsonObject("projects").size());
     JsonObject one = object(admin.get(BASE + "refs/a%2Fb"));
     assertThat(one.get("name").getAsString()).isEqualTo("a/b");
     RestClient.Reply none = admin.tryGet(BASE + "refs/nonsense");
@@ -109,8 +109,8 @@ class AdminRestIT extends OneGerrit {
     for (Map.Entry<String, JsonElement> each : object(admin.get(BASE + "caches")).entrySet()) {
       assertThat(overview.has(each.getKey())).isTrue();
     }
-    JsonObject cache = overview.getAsJsonArray("caches").get(0).getAsJsonObject();
-    String name = cache.get("name").getAsString();
+    String name = fields(overview.get("caches")).get(0);
+    JsonObject cache = overview.getAsJsonObject("caches").getAsJsonObject(name);
     assertThat(fields(cache)).isEqualTo(fields(object(admin.get(BASE + "caches/" + name))));
     assertThat(fields(overview.get("refs"))).isEqualTo(fields(object(admin.get(BASE + "refs"))));
     JsonObject meanings = overview.getAsJsonObject("meanings");
@@ -179,7 +179,11 @@ class AdminRestIT extends OneGerrit {
     assertThat(verified.get("text").getAsString()).isEqualTo("verify by admin: sound");
     JsonObject result = verified.getAsJsonObject("result");
     JsonObject ssh =
-        gerrit.ssh().json("verify change_notes").getAsJsonArray("caches").get(0).getAsJsonObject();
+        gerrit
+            .ssh()
+            .json("verify change_notes")
+            .getAsJsonObject("caches")
+            .getAsJsonObject("change_notes");
     assertThat(fields(result)).isEqualTo(fields(ssh));
     assertThat(result.get("result").getAsString()).isEqualTo("sound");
     // Of the task and of the command.
@@ -198,8 +202,8 @@ class AdminRestIT extends OneGerrit {
   void gerritCancelsATask() throws Exception {
     String last = "";
     String path = "";
-    for (JsonElement each : object(admin.get(BASE + "caches")).getAsJsonArray("caches")) {
-      last = each.getAsJsonObject().get("name").getAsString();
+    for (String each : fields(object(admin.get(BASE + "caches")).get("caches"))) {
+      last = each;
       RestClient.Reply started = admin.tryPost(BASE + "caches/" + last + "/verify", "{}");
       assertThat(started.status()).isAnyOf(202, 409);
       if (started.status() == 202) {
@@ -226,7 +230,7 @@ class AdminRestIT extends OneGerrit {
             "^curl -u admin:secret(?: -X (\\w+))?(?: -H Content-Type:application/json -d '(.*)')?"
                 + " https://HOST/a(\\S+)$",
             Pattern.MULTILINE);
-    String page = Files.readString(Path.of("resources/Documentation/rest.md"));
+    String page = Files.readString(Path.of("resources/Documentation/rest-api-config.md"));
     List<MatchResult> examples = example.matcher(page).results().toList();
     assertThat(examples).hasSize((int) page.lines().filter(l -> l.startsWith("curl")).count());
     for (MatchResult each : examples) {

@@ -35,7 +35,11 @@ import org.junit.jupiter.api.Test;
 /** Parsed ref lists and caches of this module in one Gerrit, while others change refs. */
 class PackedRefsIT extends RefsFixture {
   private JsonObject figures(String project) throws IOException {
-    return gerrit.ssh().json("refs " + project).getAsJsonArray("projects").get(0).getAsJsonObject();
+    return gerrit
+        .ssh()
+        .json("refs " + project)
+        .getAsJsonObject("projects")
+        .getAsJsonObject(project);
   }
 
   /** What is wrong with one ref is that ref's alone. */
@@ -187,7 +191,7 @@ class PackedRefsIT extends RefsFixture {
     assertThat(seen.get("refs").getAsInt()).isEqualTo(refsOfGit("seen").size());
     assertThat(seen.get("lookups").getAsLong()).isGreaterThan(0);
     assertThat(seen.get("parses").getAsLong()).isGreaterThan(0);
-    assertThat(seen.get("last_parse").getAsLong()).isGreaterThan(0);
+    assertThat(seen.get("last_parse").getAsString()).startsWith("20");
     // No list left unread.
     long lookups = seen.get("lookups").getAsLong();
     assertThat(gerrit.branches("seen")).contains("refs/heads/b3");

@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 
+import com.google.common.base.Splitter;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Browser;
@@ -56,6 +57,9 @@ class PageIT extends OneGerrit {
 
   private String page;
   private Browser browser;
+
+  /** The exact figures of a cache. */
+  private static final int FIGURES = 7;
 
   @BeforeAll
   void open() throws IOException {
@@ -102,6 +106,10 @@ class PageIT extends OneGerrit {
     browser.await(query.contains("cache=") ? "#summary table" : "#caches table");
   }
 
+  private List<String> texts(String selector) {
+    return browser.all(selector).stream().map(WebElement::getText).toList();
+  }
+
   private JsonObject rest(String path) throws IOException {
     return gerrit.rest().get(API + path).json().getAsJsonObject();
   }
@@ -118,36 +126,48 @@ class PageIT extends OneGerrit {
         .toList();
   }
 
-  private static String get(JsonObject json, String... path) {
+  private static JsonElement get(JsonElement json, String... path) {
     JsonElement found = json;
     for (String name : path) {
       found = found.getAsJsonObject().get(name);
     }
-    return found.getAsString();
+    return found;
+  }
+
+  private static String text(JsonElement json, String... path) {
+    return get(json, path).getAsString();
+  }
+
+  private static String rise(JsonElement now, JsonElement then, String name) {
+    return String.valueOf(get(now, name).getAsLong() - get(then, name).getAsLong());
   }
 
   @Test
   void figuresAreThoseOfRest() throws Exception {
     open("?all=1");
-    for (JsonElement cache : rest("caches").getAsJsonArray("caches")) {
-      assertThat(figures(get(cache.getAsJsonObject(), "name"))).hasSize(5);
+    for (String cache : rest("caches").getAsJsonObject("caches").keySet()) {
+      assertThat(figures(cache)).hasSize(FIGURES);
     }
     // The page refreshes itself until its figures are those that REST has as well.
     Deadline.in(Duration.ofMinutes(1))
         .await(
             () -> {
               JsonObject rest = rest("caches/persisted_projects");
+              JsonElement then =
+                  get(rest("overview?minutes=60"), "since", "caches", "persisted_projects");
               List<String> expected =
                   List.of(
-                      get(rest, "entries"),
-                      get(rest, "heap_hits"),
-                      get(rest, "disk_hits"),
-                      get(rest, "read_latency", "p99_nanos"),
-                      get(rest, "evicted"));
+                      text(rest, "entries"),
+                      text(rest, "heap_entries"),
+                      text(rest, "memory_limit"),
+                      rise(rest, then, "heap_hits"),
+                      rise(rest, then, "disk_hits"),
+                      text(rest, "read_latency", "p99_nanos"),
+                      rise(rest, then, "evicted"));
               return figures("persisted_projects").equals(expected);
             },
             "the figures of REST on the page");
-    assertThat(get(rest("caches/persisted_projects"), "entries")).isNotEqualTo("0");
+    assertThat(text(rest("caches/persisted_projects"), "entries")).isNotEqualTo("0");
     assertThat(browser.one("#refs").getText()).contains(PROJECT);
     assertThat(browser.one("#refs").getText()).contains("hidden");
   }
@@ -174,6 +194,14 @@ class PageIT extends OneGerrit {
         String name = "page-" + (dark ? "dark-" : "light-") + width;
         assertWithMessage(name).that(browser.obstacles()).isEmpty();
         assertWithMessage(name).that(browser.overflow()).isAtMost(0);
+        assertWithMessage(name).that(texts("#totals dt")).hasSize(6);
+        if (width == 360) {
+          assertThat(texts("#caches thead th")).contains("Memory hits\nof lookups, 1 h");
+          assertThat(browser.one("#caches").getText()).doesNotContain("Lookups");
+          browser.one("#caches .narrow").click();
+          assertThat(browser.one("#caches").getText()).contains("Lookups");
+          browser.one("#caches .narrow").click();
+        }
         if (width != 800) {
           assertWithMessage("hidden part of the caches, " + name).that(hiddenPart()).isEqualTo(0);
         }
@@ -226,8 +254,8 @@ class PageIT extends OneGerrit {
   void whatIsChosenStaysInTheAddress() {
     open("?cache=web_sessions");
     assertThat(browser.one("#summary").getText()).containsMatch("new|clean");
-    browser.one("#cache-history a[href*='hours=1']").click();
-    browser.await("#cache-history a[aria-current][href*='hours=1']");
+    browser.one("#times a[href*='minutes=480']").click();
+    browser.await("#times a[aria-current][href*='minutes=480']");
     browser.one(".back a").click();
     browser.await("#caches th a[href*='sort=-entries']").click();
     assertThat(browser.await("#caches th[aria-sort='descending']").getText()).contains("Entries");
@@ -235,9 +263,9 @@ class PageIT extends OneGerrit {
     browser.one("#caches form button").click();
     browser.await("#caches input[value='SESSIONS']");
     assertThat(browser.url()).contains("sort=-entries");
-    assertThat(browser.url()).contains("hours=1");
+    assertThat(browser.url()).contains("minutes=480");
     assertThat(browser.all("#caches tbody tr")).hasSize(1);
-    assertThat(figures("web_sessions")).hasSize(5);
+    assertThat(figures("web_sessions")).hasSize(FIGURES);
   }
 
   /** By how many pixels the table of caches is wider than its place. */
@@ -338,7 +366,7 @@ class PageIT extends OneGerrit {
         .await(
             () -> browser.one("#events").getText().contains("removals of all values"), "the flush");
 
-    int caches = rest("caches").getAsJsonArray("caches").size();
+    int caches = rest("caches").getAsJsonObject("caches").size();
     browser.open(page);
     click("verify", "The verify of " + caches + " caches has ended: all are sound");
     assertThat(verified()).hasSize(caches);
@@ -349,10 +377,10 @@ class PageIT extends OneGerrit {
 
   /** The caches that the events say are sound. */
   private Set<String> verified() {
-    return Pattern.compile("(\\S+) 1 verify by admin: sound")
-        .matcher(browser.one("#events").getText())
-        .results()
-        .map(row -> row.group(1))
+    return browser.all("#events tbody tr").stream()
+        .filter(row -> row.getText().endsWith("verify by admin: sound"))
+        .map(row -> row.findElements(By.tagName("td")).get(1).getText())
+        .flatMap(Splitter.on(", ")::splitToStream)
         .collect(Collectors.toSet());
   }
 
@@ -368,7 +396,7 @@ class PageIT extends OneGerrit {
     // From the files, or it is in the memory tier alone.
     Deadline.in(Duration.ofMinutes(1))
         .await(
-            () -> get(rest("caches/persisted_projects"), "queued").equals("0"),
+            () -> text(rest("caches/persisted_projects"), "queued").equals("0"),
             "the project's values in the file");
     site.spoil("persisted_projects", description);
 
@@ -378,6 +406,17 @@ class PageIT extends OneGerrit {
     browser.await("#cache-charts canvas");
     click("verify", "The verify of persisted_projects has ended: damaged");
     assertThat(browser.await("#state .badge").getText()).isEqualTo("Wrong now");
+    // The verdict and the answer stay in view.
+    browser.run("scrollTo(0, document.body.scrollHeight)");
+    for (String part : List.of("#verdict", "#status")) {
+      assertThat(
+              browser.run(
+                  "const r = document.querySelector(arguments[0]).getBoundingClientRect();"
+                      + " return r.top >= 0 && r.bottom <= innerHeight",
+                  part))
+          .isEqualTo(true);
+    }
+    assertThat(browser.one("#verdict").getText()).isEqualTo("Wrong now");
     assertThat(browser.one("#state").getText()).containsMatch("damaged entries in the file: \\d");
     assertThat(browser.one("#tasks tbody tr").getText()).contains("damaged");
     // Among all caches, the page names the damaged one.
@@ -408,7 +447,7 @@ class PageIT extends OneGerrit {
     browser.forget();
     signIn(gerrit.accountId("viewer"));
     browser.await("#caches table");
-    assertThat(figures("web_sessions")).hasSize(5);
+    assertThat(figures("web_sessions")).hasSize(FIGURES);
     assertThat(browser.one("#refs").getText()).contains(PROJECT);
     assertThat(browser.one("#refs").getText()).doesNotContain("hidden");
     browser.one("#caches a[href*='web_sessions']").click();
@@ -468,7 +507,7 @@ class PageIT extends OneGerrit {
     assertThat((List<?>) shown).contains(true);
     assertThat((List<?>) shown).doesNotContain(false);
     for (String name :
-        List.of("install", "about", "config", "rest", "metrics", "cmd-show", "page")) {
+        List.of("install", "about", "config", "rest-api-config", "metrics", "cmd-show", "page")) {
       assertThat(seen).contains(folder + name + ".md");
     }
   }

@@ -18,7 +18,6 @@ import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import com.google.gson.JsonPrimitive;
@@ -46,6 +45,7 @@ import org.openqa.selenium.WebElement;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @Timeout(300)
 class PageViewIT {
+  private static final String TIME = "'2026-11-29 20:00:00.000000000'";
   private static final String MARKUP = "<img src=x onerror=\"window.ran=1\">\"'&";
   private static final String PAGE = "/plugins/cache-chroniclemap/";
   private static final String OVERVIEW = "/config/server/cache-chroniclemap~overview";
@@ -117,7 +117,7 @@ class PageViewIT {
         json(
             "{'state': 'ready', 'live_bytes': 10, 'disk_bytes': 50, 'limit_bytes': 100, 'entries': 0,"
                 + " 'heap_misses': 0, 'disk_hits': 3, 'disk_misses': 1, 'puts': 0, 'expired': 0,"
-                + " 'queued': 0, 'read_latency': {'p99_nanos': 1500},"
+                + " 'queued': 0, 'heap_entries': 2, 'memory_limit': 3, 'read_latency': {'p99_nanos': 1500},"
                 + " 'last_start': {'kind': 'clean'}}");
     cache.addProperty("name", name);
     cache.addProperty("heap_hits", hits);
@@ -130,11 +130,12 @@ class PageViewIT {
     JsonObject all =
         json(
             "{'version': '1', 'directory': '/cache', 'problems': [], 'tasks': [], 'events': [],"
-                + " 'no_refs_reason': 'parsed ref lists are optional',"
+                + " 'no_refs_reason': 'parsed ref lists are optional', 'since': {},"
+                + " 'process': {'heap_bytes': 1, 'direct_bytes': 1},"
                 + " 'meanings': {'caches': {}, 'refs': {}, 'shared': {}}}");
-    JsonArray array = new JsonArray();
-    List.of(caches).forEach(array::add);
-    all.add("caches", array);
+    JsonObject byName = new JsonObject();
+    List.of(caches).forEach(cache -> byName.add(cache.get("name").getAsString(), cache));
+    all.add("caches", byName);
     return all;
   }
 
@@ -160,25 +161,25 @@ class PageViewIT {
     String more =
         """
         {'version': 'M', 'directory': 'M',
-         'problems': [{'level': 'now', 'repairable': true, 'paragraph': 'state', 'last': 1,
+         'problems': [{'level': 'now', 'repairable': true, 'paragraph': 'state', 'last': TIME,
            'subject': 'M', 'text': 'M', 'meaning': 'M'}],
-         'tasks': [{'state': 'running', 'progress': '3%', 'start': 1, 'id': 'M', 'work': 'M',
+         'tasks': [{'state': 'running', 'progress': '3%', 'start': TIME, 'id': 'M', 'work': 'M',
            'cache': 'M', 'by': 'M'}],
-         'events': [{'from': 1, 'to': 2, 'count': 1, 'subject': 'M', 'kind': 'M', 'text': 'M'},
-           {'from': 1, 'to': 2, 'count': 1, 'subject': 'M', 'kind': 'M', 'text': 'M', 'by': 'M',
+         'events': [{'from': TIME, 'to': TIME, 'count': 1, 'subject': 'M', 'kind': 'M', 'text': 'M'},
+           {'from': TIME, 'to': TIME, 'count': 1, 'subject': 'M', 'kind': 'M', 'text': 'M', 'by': 'M',
            'task': 'x', 'result': {'result': 'M', 'detail': 'M'}}],
          'refs': {'totals': {'M': 1, 'memory_only_reason': 'M'},
-           'projects': [{'refs': 1, 'packed_bytes': 1, 'off_heap_bytes': 1, 'parses': 1,
-             'checks': 1, 'lookups': 1, 'last_parse': 1, 'bad_refs': ['M'], 'name': 'M',
-             'left_reason': 'M'}]},
+           'projects': {'M': {'refs': 1, 'packed_bytes': 1, 'off_heap_bytes': 1, 'parses': 1,
+             'checks': 1, 'lookups': 1, 'last_parse': TIME, 'bad_refs': ['M'], 'name': 'M',
+             'left_reason': 'M'}}},
          'shared': {'queued': 1},
          'meanings': {'caches': {'queued': 'M'}, 'refs': {'queued': 'M'},
            'shared': {'queued': 'M'}}}
-        """;
+        """
+            .replace("TIME", TIME);
     json(more).entrySet().forEach(each -> all.add(each.getKey(), each.getValue()));
-    all.getAsJsonArray("caches")
-        .get(0)
-        .getAsJsonObject()
+    all.getAsJsonObject("caches")
+        .getAsJsonObject("M")
         .getAsJsonObject("last_start")
         .addProperty("kind", "M");
     String markup = new JsonPrimitive(MARKUP).toString();
@@ -226,7 +227,7 @@ class PageViewIT {
     assertThat(names("?filter=SESS")).containsExactly("web_sessions");
     assertThat(browser.one("#caches form").getText()).contains("2 others have other names.");
     // What nobody knows changes nothing.
-    assertThat(names("?sort=%3Cb%3E&hours=x")).hasSize(3);
+    assertThat(names("?sort=%3Cb%3E&minutes=x")).hasSize(3);
   }
 
   @Test
@@ -242,7 +243,7 @@ class PageViewIT {
   @Test
   void buttonsAreThoseThatTheUserMayUse() {
     JsonObject all = hostile();
-    all.getAsJsonArray("caches").add(cache("web_sessions", 1, 1));
+    all.getAsJsonObject("caches").add("web_sessions", cache("web_sessions", 1, 1));
     open(all, "");
     assertThat(browser.all("button[data-action='repair'], button[data-cancel]")).hasSize(2);
     browser.open(page + "?cache=web_sessions");
@@ -262,8 +263,12 @@ class PageViewIT {
     for (int i = 0; i < 30; i++) {
       JsonObject end =
           json(
-              "{'from': 1, 'to': 2, 'subject': 'a', 'kind': 'verify', 'count': 1, 'by': 'admin',"
-                  + " 'text': '', 'result': {'result': 'incomplete'}}");
+              "{'subject': 'a', 'kind': 'verify', 'count': 1, 'by': 'admin', 'text': '',"
+                  + " 'result': {'result': 'incomplete'}, 'from': "
+                  + TIME
+                  + ", 'to': "
+                  + TIME
+                  + "}");
       end.addProperty("task", "t" + i);
       end.getAsJsonObject("result").addProperty("detail", "part " + i);
       all.getAsJsonArray("events").add(end);
@@ -272,8 +277,10 @@ class PageViewIT {
     all.getAsJsonArray("tasks")
         .add(
             json(
-                "{'id': 't0', 'work': 'verify', 'cache': 'a', 'by': 'admin', 'start': 1,"
-                    + " 'state': 'running', 'progress': '99%'}"));
+                "{'id': 't0', 'work': 'verify', 'cache': 'a', 'by': 'admin', 'state': 'running',"
+                    + " 'progress': '99%', 'start': "
+                    + TIME
+                    + "}"));
     open(all, "");
     assertThat(browser.all("#tasks tbody tr")).hasSize(20);
     assertThat(browser.one("#tasks tbody tr").getText()).endsWith("incomplete: part 0");
@@ -290,12 +297,56 @@ class PageViewIT {
     assertThat(browser.text()).doesNotContain("Verify");
   }
 
+  /** Of a cache, of which a half was asked for within the time, and one that came within it. */
   @Test
-  void ratesComeWithTheSecondLook() {
-    open(overview(cache("a", 5, 0)), "");
-    answers.put(OVERVIEW, overview(cache("a", 1_000_000, 0)).toString());
-    browser.await("#caches data[value='1000000']");
-    String lookups = browser.all("#caches tbody td").get(3).getText();
-    assertThat(lookups).containsMatch("\\d");
+  void figuresAreOfTheChosenTime() {
+    JsonObject all = overview(cache("a", 1_000_000, 50), cache("b", 60, 20));
+    JsonObject then = json("{'heap_hits': 400000, 'heap_misses': 0, 'disk_hits': 0}");
+    then.addProperty("disk_misses", 0);
+    then.addProperty("evicted", 20);
+    JsonObject since =
+        json(
+            "{'from': '2026-11-29 20:00:00.000000000', 'to': '2026-11-29 20:05:00.000000000',"
+                + " 'caches': {}}");
+    since.getAsJsonObject("caches").add("a", then);
+    all.add("since", since);
+    open(all, "?minutes=5");
+    assertThat(browser.all("#caches data[value='600000']")).hasSize(1);
+    assertThat(texts("#caches tbody tr td.number").toString()).contains("2000");
+    assertThat(browser.one("#totals").getText()).contains("Evicted\n50 5 min");
+    assertThat(browser.one("#times a[aria-current]").getText()).isEqualTo("5 min");
+  }
+
+  @Test
+  void eventsOfOneKindAreOneRow() {
+    JsonObject all = overview(cache("a", 1, 0), cache("b", 1, 0));
+    for (String cache : List.of("a", "b", "a")) {
+      JsonObject event =
+          json("{'kind': 'evicted', 'text': 'values evicted', 'count': 2, 'from': " + TIME + "}");
+      event.addProperty("to", TIME.replace("'", ""));
+      event.addProperty("subject", cache);
+      all.getAsJsonArray("events").add(event);
+    }
+    open(all, "");
+    assertThat(browser.one("#events tbody tr").getText()).endsWith("a, b 6 values evicted");
+    assertThat(browser.all("#events tbody tr")).hasSize(1);
+    browser.open(page + "?cache=b");
+    browser.await("#summary table");
+    assertThat(browser.one("#events tbody tr").getText()).endsWith("b 2 values evicted");
+  }
+
+  @Test
+  void sharedValuesAreFoldedUnlessWrong() {
+    JsonObject all = overview(cache("a", 1, 0));
+    all.add("shared", json("{'queued': 1}"));
+    open(all, "");
+    assertThat(browser.one("#shared").getText()).doesNotContain("queued");
+    JsonObject problem =
+        json("{'level': 'now', 'subject': 'shared values', 'paragraph': 'shared-values'}");
+    problem.addProperty("text", "no connection");
+    problem.addProperty("meaning", "");
+    all.getAsJsonArray("problems").add(problem);
+    open(all, "");
+    assertThat(browser.one("#shared").getText()).contains("queued");
   }
 }

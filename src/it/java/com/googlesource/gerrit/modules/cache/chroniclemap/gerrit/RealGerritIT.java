@@ -205,6 +205,8 @@ class RealGerritIT extends OneGerrit {
     assertThat(admin.run("tiny get a")).isEqualTo(value);
     assertThat(CacheFigures.of(admin)).containsKey(TinyPlugin.CACHE);
     assertThat(admin.run("gerrit show-caches -w 120")).contains("D " + TinyPlugin.CACHE_IN_GERRIT);
+    assertThat(admin.run("cache-chroniclemap show " + TinyPlugin.CACHE_IN_GERRIT))
+        .contains("\n" + TinyPlugin.CACHE + " ");
 
     Deadline.in(Duration.ofSeconds(30))
         .await(() -> metricOf("puts").has(TinyPlugin.CACHE_IN_METRICS), "its metrics are there");
@@ -227,10 +229,24 @@ class RealGerritIT extends OneGerrit {
   }
 
   @Test
-  void showNamesOneCache() throws Exception {
-    String table = gerrit.ssh().run("cache-chroniclemap show change_notes");
-    assertThat(table).contains("change_notes");
-    assertThat(table).doesNotContain("gerrit_file_diff");
+  void commandsHaveTheOptionsOfGerrits() throws Exception {
+    SshUser admin = gerrit.ssh();
+    for (String name : List.of("change_notes", "--cache change_notes")) {
+      String table = admin.run("cache-chroniclemap show -w 100 " + name);
+      assertThat(table).contains("\nchange_notes ");
+      assertThat(table).contains("\n" + "-".repeat(100) + "\n");
+      assertThat(table).doesNotContain("gerrit_file_diff");
+    }
+    String compact =
+        admin.run("cache-chroniclemap show --format json_compact --cache change_notes accounts");
+    assertThat(compact.strip().lines().toList()).hasSize(1);
+    assertThat(compact).contains("\"change_notes\"");
+    assertThat(compact).contains("\"accounts\"");
+    for (String command : List.of("show", "verify", "refs", "shared")) {
+      SshUser.Result help = admin.tryRun("cache-chroniclemap " + command + " --help");
+      assertThat(help.out() + help.err())
+          .contains("\nExample: ssh -p 29418 admin@HOST cache-chroniclemap " + command + " ");
+    }
   }
 
   @Test

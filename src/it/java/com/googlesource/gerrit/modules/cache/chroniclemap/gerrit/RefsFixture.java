@@ -16,7 +16,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 
 import static com.google.common.truth.Truth.assertThat;
 
-import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Deadline;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GitUser;
@@ -65,11 +64,7 @@ abstract class RefsFixture extends OneGerrit {
 
   /** Projects that the command shows. */
   Set<String> projectsShown() throws IOException {
-    Set<String> names = new TreeSet<>();
-    for (JsonElement project : gerrit.ssh().json("refs").getAsJsonArray("projects")) {
-      names.add(project.getAsJsonObject().get("name").getAsString());
-    }
-    return names;
+    return new TreeSet<>(gerrit.ssh().json("refs").getAsJsonObject("projects").keySet());
   }
 
   void createBranch(String project, String branch) throws IOException {

@@ -75,7 +75,7 @@ class SwitchIT {
   }
 
   private boolean areAllOpen() throws IOException {
-    for (JsonElement cache : gerrit.ssh().json("show").getAsJsonArray("caches")) {
+    for (JsonElement cache : gerrit.ssh().json("show").getAsJsonObject("caches").asMap().values()) {
       JsonObject start = cache.getAsJsonObject().getAsJsonObject("last_start");
       if (start.get("kind").getAsString().equals("pending")) {
         return false;

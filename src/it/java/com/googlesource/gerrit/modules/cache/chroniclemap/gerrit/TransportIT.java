@@ -942,14 +942,15 @@ class TransportIT {
     JsonObject atFirst = figures();
     assertThat(advertised(ours, PROJECT, "reader")).isEqualTo(all);
     assertThat(difference(atFirst, figures(), "branches_by_rules")).isGreaterThan(0);
-    restartOurs(config -> config.setString("packedRefs", null, "advertise", "refs/heads/o"));
+    restartOurs(
+        config -> config.setString("cache-chroniclemap", null, "advertiseRefs", "refs/heads/o"));
     Set<String> some = advertised(ours, PROJECT, "reader");
     some.removeIf(line -> !line.contains(" refs/"));
     assertThat(some).hasSize(1);
     assertThat(some.toString()).contains("refs/heads/other/one");
     restartOurs(
         config -> {
-          config.unset("packedRefs", null, "advertise");
+          config.unset("cache-chroniclemap", null, "advertiseRefs");
           config.setBoolean("receive", null, "enableInMemoryRefCache", true);
         });
     JsonObject before = figures();
@@ -958,7 +959,7 @@ class TransportIT {
     restartOurs(
         config -> {
           config.unset("receive", null, "enableInMemoryRefCache");
-          config.setBoolean("packedRefs", null, "groupBranches", false);
+          config.setBoolean("cache-chroniclemap", null, "groupBranches", false);
         });
     assertThat(advertised(ours, PROJECT, "reader")).isEqualTo(all);
     assertThat(figures().get("branches_by_rules").getAsLong()).isEqualTo(0);
@@ -981,7 +982,7 @@ class TransportIT {
     List<String> options = List.of("--replica", "--enable-httpd");
     restartAll(
         config -> {
-          config.unset("packedRefs", null, "groupBranches");
+          config.unset("cache-chroniclemap", null, "groupBranches");
           config.setStringList("container", null, "daemonOpt", options);
         });
     assertThat(exchange(ours, PROJECT, "admin", RECEIVE, "", null).statusCode()).isEqualTo(403);

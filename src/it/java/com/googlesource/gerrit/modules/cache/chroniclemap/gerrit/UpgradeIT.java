@@ -17,7 +17,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 
-import com.google.common.collect.MoreCollectors;
 import com.google.common.collect.Sets;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
@@ -72,7 +71,8 @@ class UpgradeIT {
 
         Set<String> made = Sets.difference(versions(site), before);
         List<String> used = new ArrayList<>();
-        for (JsonElement element : get(reader, "caches").getAsJsonArray("caches")) {
+        for (JsonElement element :
+            get(reader, "caches").getAsJsonObject("caches").asMap().values()) {
           JsonObject cache = element.getAsJsonObject();
           String name = cache.get("name").getAsString();
           String kind = cache.getAsJsonObject("last_start").get("kind").getAsString();
@@ -88,11 +88,7 @@ class UpgradeIT {
         // Parsed lists have got another format since, so each is made anew.
         JsonObject refs = get(reader, "refs");
         assertThat(refs.getAsJsonObject("totals").get("loads").getAsLong()).isEqualTo(0);
-        JsonObject read =
-            refs.getAsJsonArray("projects").asList().stream()
-                .map(JsonElement::getAsJsonObject)
-                .filter(project -> project.get("name").getAsString().equals(PROJECT))
-                .collect(MoreCollectors.onlyElement());
+        JsonObject read = refs.getAsJsonObject("projects").getAsJsonObject(PROJECT);
         assertThat(read.get("parses").getAsLong()).isAtLeast(1);
         assertThat(ErrorLog.of(site).errors()).isEmpty();
         assertThat(daemon.isRunning()).isTrue();

@@ -72,7 +72,7 @@ final class CachesApi {
                 + inventory.memoryOnlyReason().orElse("unknown"));
       }
       return inventory.reports().stream()
-          .filter(report -> report.name().equals(name))
+          .filter(report -> report.isNamed(name))
           .findAny()
           .map(OneCache::new)
           .orElseThrow(() -> new ResourceNotFoundException("no cache \"" + name + "\" on disk"));

@@ -14,12 +14,15 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
+import static java.util.stream.Collectors.joining;
+
 import com.google.inject.Inject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import java.util.ArrayList;
 import java.util.List;
 import org.kohsuke.args4j.Argument;
+import org.kohsuke.args4j.Option;
 
 /** An SSH command on the caches that are named, by default on all caches. */
 abstract class CachesCommand extends DocumentedCommand {
@@ -28,16 +31,26 @@ abstract class CachesCommand extends DocumentedCommand {
 
   @Inject CacheInventory inventory;
 
+  @Option(name = "--cache", metaVar = "CACHE", usage = "the same as CACHE; may be repeated")
+  final void cache(String name) {
+    names.add(name);
+  }
+
   /** Selects the caches that are named. Fails if one of them does not exist. */
   List<CacheReport> select() throws UnloggedFailure {
     List<CacheReport> all = inventory.reports();
-    List<String> known = all.stream().map(CacheReport::name).toList();
     for (String name : names) {
-      if (!known.contains(name)) {
-        String existing = known.isEmpty() ? "none" : String.join(", ", known);
-        throw die("no cache \"" + name + "\" on disk; existing caches: " + existing);
+      if (all.stream().noneMatch(report -> report.isNamed(name))) {
+        String known = all.stream().map(CacheReport::name).collect(joining(", "));
+        throw die(
+            "no cache \""
+                + name
+                + "\" on disk; existing caches: "
+                + (known.isEmpty() ? "none" : known));
       }
     }
-    return all.stream().filter(report -> names.isEmpty() || names.contains(report.name())).toList();
+    return all.stream()
+        .filter(report -> names.isEmpty() || names.stream().anyMatch(report::isNamed))
+        .toList();
   }
 }

@@ -24,6 +24,9 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Latency;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.time.format.DateTimeFormatter;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -34,6 +37,10 @@ import java.util.function.Function;
 final class CachesJson {
   /** Indents the output for people. */
   static final Gson GSON = new GsonBuilder().setPrettyPrinting().create();
+
+  private static final DateTimeFormatter TIMESTAMP =
+      DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm:ss.SSSSSSSSS", Locale.ROOT)
+          .withZone(ZoneOffset.UTC);
 
   /** The metrics that other fields imply: state, last_start, and the sum of hits and misses. */
   private static final ImmutableSet<String> NOT_SHOWN =
@@ -55,7 +62,7 @@ final class CachesJson {
         .ifPresent(path -> root.addProperty("directory", path.toString()));
     all.flatMap(CacheInventory::memoryOnlyReason)
         .ifPresent(why -> root.addProperty("memory_only_reason", why));
-    root.add("caches", array(reports, CachesJson::cache));
+    root.add("caches", byName(reports, CacheReport::name, CachesJson::cache));
     root.add("problems", array(problems.all(), CachesJson::problem));
     all.flatMap(CacheInventory::shared)
         .ifPresent(report -> root.add("shared", SharedTable.json(report)));
@@ -64,6 +71,19 @@ final class CachesJson {
 
   static <T> JsonElement array(List<T> all, Function<T, JsonObject> json) {
     return GSON.toJsonTree(all.stream().map(json).toList());
+  }
+
+  /** An object for each of them by its name, in this order, as Gerrit has lists. */
+  static <T> JsonObject byName(
+      List<T> all, Function<T, String> name, Function<T, JsonObject> json) {
+    JsonObject out = new JsonObject();
+    all.forEach(each -> out.add(name.apply(each), json.apply(each)));
+    return out;
+  }
+
+  /** Writes a time as Gerrit does: in UTC, with nanoseconds. */
+  static String timestamp(long millis) {
+    return TIMESTAMP.format(Instant.ofEpochMilli(millis));
   }
 
   /** The state and the figures of a store. */
@@ -101,6 +121,10 @@ final class CachesJson {
   private static JsonObject problem(Problems.Problem problem) {
     JsonObject out = GSON.toJsonTree(problem).getAsJsonObject();
     out.addProperty("level", lower(problem.level()));
+    out.remove("last");
+    if (problem.last() != Problems.UNKNOWN) {
+      out.addProperty("last", timestamp(problem.last()));
+    }
     return out;
   }
 

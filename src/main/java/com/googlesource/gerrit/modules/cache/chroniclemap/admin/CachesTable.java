@@ -14,11 +14,11 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.admin.TextTable.Screen;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
-import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -27,7 +27,7 @@ import java.util.Optional;
 /** A formatter of caches as a {@link TextTable}. */
 final class CachesTable {
   private static final int NAME_WIDTH = 25;
-  private static final String ROW = "%-" + NAME_WIDTH + "s %7s %7s %7s %6s %4s %7s %8s";
+  private static final String ROW = " %7s %7s %7s %6s %4s %7s %8s";
 
   private CachesTable() {}
 
@@ -37,16 +37,16 @@ final class CachesTable {
    * @param problems of these caches
    */
   static void print(
-      PrintWriter out, CacheInventory inventory, List<CacheReport> reports, Problems problems) {
+      Screen out, CacheInventory inventory, List<CacheReport> reports, Problems problems) {
     out.println(AdminPlugin.NAME + " " + RunningJar.version());
     Optional<Path> directory = inventory.directory();
     if (directory.isEmpty()) {
       String reason = inventory.memoryOnlyReason().orElse("unknown");
-      TextTable.printWrapped(out, "All caches are kept in memory only: " + reason);
+      out.printWrapped("All caches are kept in memory only: " + reason);
       return;
     }
     out.println("Stores in " + directory.get() + System.lineSeparator());
-    TextTable table = new TextTable(out, ROW);
+    TextTable table = new TextTable(out, NAME_WIDTH, ROW);
     table.row("", "|Bytes|Disk|Disk|||Last");
     table.row("Cache", "Entries|on disk|limit|reads|Hits|Evicted|start");
     table.rule();
@@ -72,7 +72,7 @@ final class CachesTable {
     boolean isFailed = report.disk().state() == StoreState.FAILED;
     StartReport.Kind start = isFailed ? StartReport.Kind.NONE : report.disk().start().kind();
     table.row(
-        TextTable.shorten(report.name(), NAME_WIDTH),
+        report.name(),
         figures.fill("{entries}|{disk_bytes}|{limit_bytes}|{reads}|")
             + Units.percent(figures.get("hits"), figures.get("reads"))
             + figures.fill("|{evicted}|")

@@ -21,11 +21,12 @@ import static com.google.gerrit.common.data.GlobalCapability.VIEW_CACHES;
 import com.google.gerrit.extensions.annotations.CapabilityScope;
 import com.google.gerrit.extensions.annotations.PluginCanonicalWebUrl;
 import com.google.gerrit.extensions.annotations.RequiresAnyCapability;
+import com.google.gerrit.json.OutputFormat;
 import com.google.gerrit.sshd.CommandMetaData;
 import com.google.gerrit.sshd.SshCommand;
 import com.google.gson.JsonElement;
 import com.google.inject.Inject;
-import java.io.PrintWriter;
+import com.googlesource.gerrit.modules.cache.chroniclemap.admin.TextTable.Screen;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.kohsuke.args4j.Option;
@@ -39,26 +40,46 @@ import org.kohsuke.args4j.Option;
     value = {VIEW_CACHES, MAINTAIN_SERVER},
     scope = CapabilityScope.CORE)
 abstract class DocumentedCommand extends SshCommand {
-  @Option(name = "--json", usage = "print JSON")
-  boolean json;
+  @Option(name = "--format", metaVar = "FMT", usage = "output format: text, json, json_compact")
+  private OutputFormat format = OutputFormat.TEXT;
+
+  @Option(
+      name = "--width",
+      aliases = {"-w"},
+      metaVar = "COLS",
+      usage = "width of the output table")
+  private int width = Screen.USUAL_WIDTH;
 
   @Inject @PluginCanonicalWebUrl private String url;
 
+  @Option(name = "--json", usage = "the same as --format json")
+  final void json(@SuppressWarnings("unused") boolean on) {
+    format = OutputFormat.JSON;
+  }
+
   /** Prints the result in the format that the user asked for. */
-  final void print(Supplier<JsonElement> asJson, Consumer<PrintWriter> asTable) {
-    if (json) {
-      stdout.println(CachesJson.GSON.toJson(asJson.get()));
+  final void print(Supplier<JsonElement> asJson, Consumer<Screen> asTable) {
+    if (format.isJson()) {
+      stdout.println(format.newGson().toJson(asJson.get()));
     } else {
-      asTable.accept(stdout);
+      asTable.accept(new Screen(stdout, width));
     }
     stdout.flush();
   }
+
+  /** The arguments of an example of its use, which its help shows. */
+  abstract String example();
 
   @Override
   protected final String usage() {
     String name = getClass().getAnnotation(CommandMetaData.class).name();
     return lenientFormat(
-        "\nDocumentation: %sDocumentation/cmd-%s.html\nThe same in the browser: %s\n",
-        url, name, url);
+        """
+
+        Example: ssh -p 29418 admin@HOST %s %s %s
+        Documentation: %sDocumentation/cmd-%s.html
+        The same in the browser: %s
+        """,
+        AdminPlugin.NAME, name, example(), url, name, url);
   }
 }

@@ -90,6 +90,14 @@ final class Events {
       this(from, to, subject, kind, text, count, null, null, null);
     }
 
+    /** In JSON, names and texts are these; those that are null are left out. */
+    JsonObject json() {
+      JsonObject out = CachesJson.GSON.toJsonTree(this).getAsJsonObject();
+      out.addProperty("from", CachesJson.timestamp(from));
+      out.addProperty("to", CachesJson.timestamp(to));
+      return out;
+    }
+
     /** Returns this rise and a later one as one event. */
     Event and(Event later) {
       return new Event(from, later.to, subject, kind, text, count + later.count);

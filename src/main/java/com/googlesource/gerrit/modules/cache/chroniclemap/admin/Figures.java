@@ -16,8 +16,10 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.Iterables;
+import com.google.gson.JsonObject;
 import java.util.List;
 import java.util.function.BiConsumer;
+import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
@@ -85,6 +87,12 @@ record Figures(ImmutableList<Metric<?>> metrics, long[] values) {
   /** Replaces each name in braces by the text of that figure. */
   String fill(String sentence) {
     return NAME.matcher(sentence).replaceAll(name -> Matcher.quoteReplacement(text(name.group(1))));
+  }
+
+  /** Adds these figures to JSON, each with the name that is given to its metric. */
+  JsonObject addTo(JsonObject out, Function<Metric<?>, String> name) {
+    forEach((metric, value) -> out.addProperty(name.apply(metric), value));
+    return out;
   }
 
   void forEach(BiConsumer<Metric<?>, Long> action) {

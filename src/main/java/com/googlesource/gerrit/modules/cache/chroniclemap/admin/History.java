@@ -148,6 +148,31 @@ final class History implements LifecycleListener {
     return ImmutableList.copyOf(samples);
   }
 
+  /**
+   * When the samples of the last minutes begin, and the figures of each cache then, as JSON. An
+   * empty object before the first sample.
+   */
+  JsonObject since(int minutes) {
+    long from = clock.getAsLong() - Duration.ofMinutes(minutes).toMillis();
+    JsonObject out = new JsonObject();
+    samples().stream()
+        .filter(sample -> sample.millis() >= from)
+        .findFirst()
+        .ifPresent(
+            first -> {
+              out.addProperty("from", CachesJson.timestamp(first.millis()));
+              out.addProperty("to", CachesJson.timestamp(clock.getAsLong()));
+              JsonObject caches = new JsonObject();
+              first
+                  .caches()
+                  .forEach(
+                      (name, all) ->
+                          caches.add(name, all.addTo(new JsonObject(), CachesJson::nameOf)));
+              out.add("caches", caches);
+            });
+    return out;
+  }
+
   /** The history of all caches together, of ref lists and of the process, as JSON. */
   JsonObject json() {
     ImmutableList<Sample> all = samples();
@@ -168,10 +193,13 @@ final class History implements LifecycleListener {
     look();
     JsonObject out = new JsonObject();
     out.addProperty("interval_millis", INTERVAL.toMillis());
-    out.add("times", CachesJson.GSON.toJsonTree(Lists.transform(samples, Sample::millis)));
+    out.add(
+        "times",
+        CachesJson.GSON.toJsonTree(
+            Lists.transform(samples, sample -> CachesJson.timestamp(sample.millis()))));
     out.add("caches", figures(samples, caches));
     List<Events.Event> happened = events().stream().filter(isShown).toList();
-    out.add("events", CachesJson.GSON.toJsonTree(happened));
+    out.add("events", CachesJson.array(happened, Events.Event::json));
     return out;
   }
 

@@ -32,13 +32,20 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
+import org.kohsuke.args4j.Option;
 
 /** The REST endpoints below {@code /config/server/} from which the page is drawn. */
 final class PageApi {
   private PageApi() {}
 
-  /** {@code GET /config/server/cache-chroniclemap~overview}: all that is shown but the charts. */
+  /**
+   * {@code GET /config/server/cache-chroniclemap~overview?minutes=N}: all that is shown but the
+   * charts, and how the figures of caches were so many minutes ago.
+   */
   static final class Overview implements RestReadView<ConfigResource> {
+    @Option(name = "--minutes", usage = "how long ago the figures are to begin")
+    private int minutes = 60;
+
     /** The projects with most lookups that are looked at, and told if the user may see them. */
     private static final int MAX_PROJECTS = 100;
 
@@ -61,8 +68,10 @@ final class PageApi {
       List<CacheReport> caches = inventory.map(CacheInventory::reports).orElse(List.of());
       Problems problems = Problems.find(history, inventory, caches, totals, figures);
       JsonObject out = CachesJson.of(inventory, caches, problems);
+      out.add("since", history.since(minutes));
+      out.add("process", Sample.memory().addTo(new JsonObject(), Metric::shortName));
       out.add("tasks", CachesJson.array(tasks, VerifyQueue.Run::json));
-      out.add("events", CachesJson.GSON.toJsonTree(history.events()));
+      out.add("events", CachesJson.array(history.events(), Events.Event::json));
       if (totals == null) {
         out.addProperty("no_refs_reason", noRefs.orElseThrow());
       } else {

@@ -59,4 +59,9 @@ final class RefsCommand extends DocumentedCommand {
                 reports,
                 Problems.find(history, Optional.empty(), List.of(), totals, figures)));
   }
+
+  @Override
+  String example() {
+    return "--format json_compact";
+  }
 }

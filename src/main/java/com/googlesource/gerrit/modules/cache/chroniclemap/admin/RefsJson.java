@@ -34,9 +34,8 @@ final class RefsJson {
 
   static JsonObject of(Figures figures, RefsTotals totals, List<ProjectRefs> reports) {
     JsonObject root = new JsonObject();
-    JsonObject all = new JsonObject();
-    add(all, figures);
-    all.addProperty("last_parse", totals.counts().lastParse.get());
+    JsonObject all = figures.addTo(new JsonObject(), RefsJson::nameOf);
+    addLastParse(all, totals.counts().lastParse.get());
     totals.memoryOnlyReason().ifPresent(why -> all.addProperty("memory_only_reason", why));
     totals
         .disk()
@@ -45,12 +44,15 @@ final class RefsJson {
     root.add("totals", all);
     List<String> missing = Member.missing().stream().map(Member::warning).toList();
     root.add("missing_members", CachesJson.GSON.toJsonTree(missing));
-    root.add("projects", CachesJson.array(reports, RefsJson::project));
+    root.add("projects", CachesJson.byName(reports, ProjectRefs::project, RefsJson::project));
     return root;
   }
 
-  private static void add(JsonObject out, Figures figures) {
-    figures.forEach((metric, value) -> out.addProperty(nameOf(metric), value));
+  private static void addLastParse(JsonObject out, long millis) {
+    out.remove("last_parse");
+    if (millis > 0) {
+      out.addProperty("last_parse", CachesJson.timestamp(millis));
+    }
   }
 
   /** The name of a figure here. */
@@ -60,10 +62,12 @@ final class RefsJson {
 
   static JsonObject project(ProjectRefs refs) {
     RefsReport report = refs.report();
+    Figures figures = Figures.of(RefsMetrics.PROJECT, report);
     JsonObject out = new JsonObject();
     out.addProperty("name", refs.project());
     out.addProperty("in_memory", report.inMemory());
-    add(out, Figures.of(RefsMetrics.PROJECT, report));
+    figures.addTo(out, RefsJson::nameOf);
+    addLastParse(out, figures.get("last_parse"));
     if (report.refs() > 0) {
       out.addProperty("bytes_a_ref", Units.tenths(report.offHeapBytes(), report.refs()));
     }

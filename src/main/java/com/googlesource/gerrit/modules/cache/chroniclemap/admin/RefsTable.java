@@ -14,17 +14,17 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.admin.TextTable.Screen;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
 import com.googlesource.gerrit.modules.cache.chroniclemap.repositories.ProjectRefs;
-import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
 
 /** A formatter of parsed ref lists as a {@link TextTable}. */
 final class RefsTable {
   private static final int NAME_WIDTH = 21;
-  private static final String ROW = "%-" + NAME_WIDTH + "s %5s %7s %7s %5s %6s %6s %7s %8s";
+  private static final String ROW = " %5s %7s %7s %5s %6s %6s %7s %8s";
 
   /** The bad refs of a project that are named. JSON names more of them. */
   private static final int MAX_BAD_REFS = 10;
@@ -32,12 +32,8 @@ final class RefsTable {
   private RefsTable() {}
 
   static void print(
-      PrintWriter out,
-      Figures all,
-      RefsTotals totals,
-      List<ProjectRefs> reports,
-      Problems problems) {
-    TextTable table = new TextTable(out, ROW);
+      Screen out, Figures all, RefsTotals totals, List<ProjectRefs> reports, Problems problems) {
+    TextTable table = new TextTable(out, NAME_WIDTH, ROW);
     table.row("", "|Bytes|Bytes|Bytes||||Last");
     table.row("Project", "Refs|packed|offheap|a ref|Parses|Checks|Lookups|parse");
     table.rule();
@@ -47,8 +43,8 @@ final class RefsTable {
         Units.counted(all.get("projects"), "project", "projects"),
         all.fill("{refs}|{packed_bytes}|{memory_bytes}||{parses}|{checks}|{lookups}|")
             + time(totals.counts().lastParse.get()));
-    out.println();
-    TextTable.printFigures(out, all);
+    out.println("");
+    out.printFigures(all);
     List<String> notes = notes(totals, reports);
     problems.all().forEach(problem -> notes.add(problem.line()));
     table.notes(notes);
@@ -58,7 +54,7 @@ final class RefsTable {
     RefsReport report = refs.report();
     Figures figures = Figures.of(RefsMetrics.PROJECT, report);
     table.row(
-        TextTable.shorten(refs.project(), NAME_WIDTH),
+        refs.project(),
         (report.inMemory()
                 ? figures.fill("{refs}|{packed_bytes}|{off_heap_bytes}|")
                     + (report.refs() == 0 ? "" : Units.count(report.offHeapBytes() / report.refs()))

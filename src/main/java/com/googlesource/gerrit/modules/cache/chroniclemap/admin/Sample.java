@@ -72,6 +72,11 @@ record Sample(
         .sum();
   }
 
+  /** The memory of the Java process now. */
+  static Figures memory() {
+    return Figures.of(PROCESS, ManagementFactory.getMemoryMXBean().getHeapMemoryUsage());
+  }
+
   /** Takes a sample. The cost grows with the number of caches. */
   static Sample of(long millis, @Nullable List<CacheReport> reports, @Nullable Figures refs) {
     return new Sample(
@@ -86,6 +91,6 @@ record Sample(
                         (older, newer) -> newer)),
         reports == null ? null : Figures.ofAll(CACHE, reports),
         refs,
-        Figures.of(PROCESS, ManagementFactory.getMemoryMXBean().getHeapMemoryUsage()));
+        memory());
   }
 }

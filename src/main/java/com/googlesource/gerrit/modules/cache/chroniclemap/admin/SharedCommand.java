@@ -58,4 +58,9 @@ final class SharedCommand extends DocumentedCommand {
       throw new UnloggedFailure(1, "");
     }
   }
+
+  @Override
+  String example() {
+    return "--check";
+  }
 }

@@ -17,9 +17,9 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 import static com.google.common.base.Strings.padEnd;
 
 import com.google.gson.JsonObject;
+import com.googlesource.gerrit.modules.cache.chroniclemap.admin.TextTable.Screen;
 import com.googlesource.gerrit.modules.cache.chroniclemap.shared.CheckReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.shared.SharedReport;
-import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -29,14 +29,14 @@ final class SharedTable {
 
   private SharedTable() {}
 
-  static void print(PrintWriter out, SharedReport report) {
-    TextTable.printWrapped(out, "Values are shared through " + report.server());
-    out.println();
-    TextTable.printFigures(out, Figures.of(SharedMetrics.ALL, report));
+  static void print(Screen out, SharedReport report) {
+    out.printWrapped("Values are shared through " + report.server());
+    out.println("");
+    out.printFigures(Figures.of(SharedMetrics.ALL, report));
     List<String> problems = problems(report);
     if (!problems.isEmpty()) {
-      out.println();
-      problems.forEach(problem -> TextTable.printWrapped(out, problem));
+      out.println("");
+      problems.forEach(out::printWrapped);
     }
   }
 
@@ -59,10 +59,9 @@ final class SharedTable {
     return all;
   }
 
-  static void print(PrintWriter out, CheckReport report) {
+  static void print(Screen out, CheckReport report) {
     for (CheckReport.Line line : report.lines()) {
-      TextTable.printWrapped(
-          out,
+      out.printWrapped(
           (line.good() ? "ok    " : "WRONG ")
               + padEnd(line.subject(), SUBJECT_WIDTH, ' ')
               + line.text());
@@ -73,9 +72,7 @@ final class SharedTable {
     JsonObject out = new JsonObject();
     out.addProperty("server", report.server());
     out.addProperty("failure", report.failure());
-    Figures.of(SharedMetrics.ALL, report)
-        .forEach((metric, value) -> out.addProperty(metric.shortName(), value));
-    return out;
+    return Figures.of(SharedMetrics.ALL, report).addTo(out, Metric::shortName);
   }
 
   static JsonObject json(CheckReport report) {

@@ -39,4 +39,9 @@ final class ShowCommand extends CachesCommand {
         () -> CachesJson.of(Optional.of(inventory), reports, problems),
         out -> CachesTable.print(out, inventory, reports, problems));
   }
+
+  @Override
+  String example() {
+    return "accounts change_notes";
+  }
 }

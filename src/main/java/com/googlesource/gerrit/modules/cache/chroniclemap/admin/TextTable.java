@@ -22,28 +22,66 @@ import java.io.PrintWriter;
 import java.util.List;
 import java.util.Locale;
 
-/** A table of text, of at most {@value #WIDTH} columns of the screen, and notes below it. */
+/** A table of text, as wide as the user asked for, and notes below it. */
 final class TextTable {
-  /** The width of every table, in columns of the screen: that of Gerrit's own commands. */
-  static final int WIDTH = 80;
+  /** Where a command prints, and the width of its lines in columns of the screen. */
+  record Screen(PrintWriter out, int width) {
+    /** The width of Gerrit's own commands. */
+    static final int USUAL_WIDTH = 80;
 
-  private final PrintWriter out;
+    void println(String line) {
+      out.println(line);
+    }
+
+    /** Prints a text on as many lines as necessary. All lines but the first are indented. */
+    void printWrapped(String text) {
+      String rest = text;
+      String indent = "";
+      while (indent.length() + rest.length() > width) {
+        int room = width - indent.length();
+        int space = rest.lastIndexOf(' ', room);
+        int end = space > 0 ? space : room;
+        out.println(indent + rest.substring(0, end));
+        rest = rest.substring(end).stripLeading();
+        indent = "  ";
+      }
+      out.println(indent + rest);
+    }
+
+    /** Prints a line for each figure, with what it means. */
+    void printFigures(Figures figures) {
+      figures.forEach(
+          (metric, value) ->
+              out.println(
+                  padEnd(metric.shortName(), 22, ' ')
+                      + padEnd(metric.format(value), 9, ' ')
+                      + metric.shortMeaning()));
+    }
+  }
+
+  /** What is left of names in a column that is as narrow as it gets. */
+  private static final int MIN_NAME_WIDTH = 8;
+
+  private final Screen screen;
+  private final int nameWidth;
   private final String format;
   private final int columns;
 
   /**
-   * Starts a table.
+   * Starts a table. Its first column has names, and what a screen is wider than usual.
    *
-   * @param format of a row
+   * @param nameWidth of the first column on a screen of the usual width
+   * @param format of the others
    */
-  TextTable(PrintWriter out, String format) {
-    this.out = out;
-    this.format = format;
+  TextTable(Screen screen, int nameWidth, String format) {
+    this.screen = screen;
+    this.nameWidth = Math.max(MIN_NAME_WIDTH, nameWidth + screen.width - Screen.USUAL_WIDTH);
+    this.format = "%-" + this.nameWidth + "s" + format;
     this.columns = CharMatcher.is('%').countIn(format);
   }
 
-  static String shorten(String name, int width) {
-    return name.length() <= width ? name : name.substring(0, width - 1) + "~";
+  private String shorten(String name) {
+    return name.length() <= nameWidth ? name : name.substring(0, nameWidth - 1) + "~";
   }
 
   /**
@@ -55,44 +93,19 @@ final class TextTable {
   void row(String first, String others) {
     // Those that were left out are empty, and the format ignores what is too much.
     String[] cells = (others + "|".repeat(columns)).split("\\|", -1);
-    Object[] all = Lists.asList(first, cells).toArray();
-    out.println(String.format(Locale.ROOT, format, all).stripTrailing());
+    Object[] all = Lists.asList(shorten(first), cells).toArray();
+    screen.println(String.format(Locale.ROOT, format, all).stripTrailing());
   }
 
   void rule() {
-    out.println("-".repeat(WIDTH));
+    screen.println("-".repeat(screen.width));
   }
 
   /** Prints notes below a table. */
   void notes(List<String> notes) {
     if (!notes.isEmpty()) {
-      out.println();
-      notes.forEach(note -> printWrapped(out, note));
+      screen.println("");
+      notes.forEach(screen::printWrapped);
     }
-  }
-
-  /** Prints a line for each figure, with what it means. */
-  static void printFigures(PrintWriter out, Figures figures) {
-    figures.forEach(
-        (metric, value) ->
-            out.println(
-                padEnd(metric.shortName(), 22, ' ')
-                    + padEnd(metric.format(value), 9, ' ')
-                    + metric.shortMeaning()));
-  }
-
-  /** Prints a text on as many lines as necessary. All lines but the first are indented. */
-  static void printWrapped(PrintWriter out, String text) {
-    String rest = text;
-    String indent = "";
-    while (indent.length() + rest.length() > WIDTH) {
-      int room = WIDTH - indent.length();
-      int space = rest.lastIndexOf(' ', room);
-      int end = space > 0 ? space : room;
-      out.println(indent + rest.substring(0, end));
-      rest = rest.substring(end).stripLeading();
-      indent = "  ";
-    }
-    out.println(indent + rest);
   }
 }

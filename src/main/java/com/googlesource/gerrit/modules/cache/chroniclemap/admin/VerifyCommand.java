@@ -77,4 +77,9 @@ class VerifyCommand extends CachesCommand {
               .collect(Collectors.joining("\n")));
     }
   }
+
+  @Override
+  String example() {
+    return "--repair change_notes";
+  }
 }

@@ -191,7 +191,7 @@ final class VerifyQueue implements LifecycleListener {
       out.addProperty("work", work());
       out.addProperty("cache", cache);
       out.addProperty("by", by);
-      out.addProperty("start", info.startTime.getTime());
+      out.addProperty("start", CachesJson.timestamp(info.startTime.getTime()));
       boolean isRunning = info.state == WorkQueue.Task.State.RUNNING;
       out.addProperty("state", isRunning ? "running" : task.isDone() ? "ending" : "queued");
       out.addProperty("progress", progress());

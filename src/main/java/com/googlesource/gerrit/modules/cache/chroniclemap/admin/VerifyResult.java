@@ -19,8 +19,8 @@ import static com.google.gerrit.metrics.Description.Units.BYTES;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.Lists;
 import com.google.gson.JsonObject;
+import com.googlesource.gerrit.modules.cache.chroniclemap.admin.TextTable.Screen;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
-import java.io.PrintWriter;
 import java.util.List;
 
 /**
@@ -34,7 +34,7 @@ import java.util.List;
  */
 record VerifyResult(String cache, boolean repair, VerifyReport report, String why) {
   private static final int NAME_WIDTH = 25;
-  private static final String ROW = "%-" + NAME_WIDTH + "s %8s %8s %8s %8s  %s";
+  private static final String ROW = " %8s %8s %8s %8s  %s";
 
   private static final ImmutableList<Metric<VerifyReport>> FIGURES =
       new Metric.Table<VerifyReport>("", "")
@@ -91,25 +91,24 @@ record VerifyResult(String cache, boolean repair, VerifyReport report, String wh
     out.addProperty("name", cache);
     out.addProperty("result", CachesJson.lower(verdict()));
     out.addProperty("detail", why);
-    Figures.of(FIGURES, report).forEach((metric, value) -> out.addProperty(metric.name(), value));
+    Figures.of(FIGURES, report).addTo(out, Metric::name);
     out.addProperty("complete", report.complete());
     return out;
   }
 
   static JsonObject json(List<VerifyResult> results) {
     JsonObject root = new JsonObject();
-    root.add("caches", CachesJson.array(results, VerifyResult::json));
+    root.add("caches", CachesJson.byName(results, VerifyResult::cache, VerifyResult::json));
     return root;
   }
 
   /** Prints a {@link TextTable}: a line for each cache, a line for all, and why some are not. */
-  static void print(PrintWriter out, List<VerifyResult> results) {
-    TextTable table = new TextTable(out, ROW);
+  static void print(Screen out, List<VerifyResult> results) {
+    TextTable table = new TextTable(out, NAME_WIDTH, ROW);
     table.row("Cache", "Entries|Bytes|Damaged|Time|Result");
     table.rule();
     for (VerifyResult result : results) {
-      String name = TextTable.shorten(result.cache, NAME_WIDTH);
-      table.row(name, cells(Figures.of(FIGURES, result.report)) + result.verdict().shown);
+      table.row(result.cache, cells(Figures.of(FIGURES, result.report)) + result.verdict().shown);
     }
     table.rule();
     List<VerifyReport> reports = Lists.transform(results, VerifyResult::report);

@@ -49,7 +49,7 @@ final class VisibleRefs {
     return installed.get().isEnabled()
         ? Optional.empty()
         : Optional.of(
-            "parsed ref lists are switched off: packedRefs.enabled is false in gerrit.config");
+            "parsed ref lists are switched off: cache-chroniclemap.packedRefs is false in gerrit.config");
   }
 
   /** Returns those of all projects that the user may see. An administrator sees all. */

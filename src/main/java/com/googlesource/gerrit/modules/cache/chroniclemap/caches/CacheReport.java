@@ -36,4 +36,12 @@ public record CacheReport(
     CacheStats heap,
     StoreStats disk,
     long serializerErrors,
-    ImmutableMap<DiskOperation, Latency> latencies) {}
+    ImmutableMap<DiskOperation, Latency> latencies) {
+  /**
+   * Tells whether a user means this cache: a cache of a plugin is PLUGIN.CACHE in gerrit.config,
+   * and PLUGIN-CACHE in Gerrit's commands.
+   */
+  public boolean isNamed(String given) {
+    return given.equals(name) || given.equals(name.replace('.', '-'));
+  }
+}

@@ -49,6 +49,8 @@ final class CacheSettings {
   /** The folder of the stores within {@code cache.directory}, beside the files of H2. */
   private static final String FOLDER = "cache-chroniclemap";
 
+  private static final String IMPORT = "importFromH2";
+
   private final Config config;
   final SitePaths site;
 
@@ -89,7 +91,12 @@ final class CacheSettings {
 
   /** Whether values are imported from H2 without a command. */
   boolean importFromH2() {
-    return config.getBoolean(SECTION, null, "importFromH2", true);
+    return config.getBoolean(FOLDER, null, IMPORT, config.getBoolean(SECTION, null, IMPORT, true));
+  }
+
+  /** Whether that is set under its name of version 1.0, which the next version drops. */
+  boolean namesImportAsBefore() {
+    return config.getString(SECTION, null, IMPORT) != null;
   }
 
   /**

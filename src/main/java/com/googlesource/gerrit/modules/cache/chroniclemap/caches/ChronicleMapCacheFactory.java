@@ -247,6 +247,11 @@ final class ChronicleMapCacheFactory
   }
 
   private boolean importsFromH2() {
+    if (settings.namesImportAsBefore()) {
+      log.warn(
+          "cache.importFromH2 in etc/gerrit.config is cache-chroniclemap.importFromH2 now: rename"
+              + " it, as the next version reads only the new name");
+    }
     try {
       return settings.importFromH2();
     } catch (IllegalArgumentException e) {

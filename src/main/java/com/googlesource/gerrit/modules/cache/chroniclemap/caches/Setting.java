@@ -24,6 +24,7 @@ import com.google.gerrit.server.config.ConfigUtil;
 import com.google.inject.ProvisionException;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import org.eclipse.jgit.lib.Config;
 
 /**
@@ -36,8 +37,9 @@ import org.eclipse.jgit.lib.Config;
  * @param name its key
  * @param allowed what its value may be, in the words of a message
  * @param reader reads the value
+ * @param now its name in this version, if this is an earlier one, which the next version drops
  */
-public record Setting(String name, String allowed, Reader reader) {
+public record Setting(String name, String allowed, Reader reader, Optional<String> now) {
   /** Those of the section of each cache. */
   public static final List<Setting> OF_EACH_CACHE =
       List.of(
@@ -50,6 +52,15 @@ public record Setting(String name, String allowed, Reader reader) {
   /** Reads a value, and throws an exception if the value is invalid. */
   public interface Reader {
     Object read(Config config, String section, @Nullable String subsection, String name);
+  }
+
+  public Setting(String name, String allowed, Reader reader) {
+    this(name, allowed, reader, Optional.empty());
+  }
+
+  /** This setting under the earlier name that it has here. */
+  public Setting nowNamed(String current) {
+    return new Setting(name, allowed, reader, Optional.of(current));
   }
 
   /** A setting that is either true or false. */
@@ -104,21 +115,30 @@ public record Setting(String name, String allowed, Reader reader) {
     }
   }
 
-  /** A warning for each key of a section that is not among its settings. */
+  /** A warning for each key of a section that is not among its settings, or is an earlier name. */
   public static List<String> warnings(Config config, String section, List<Setting> settings) {
     String[] parts = parts(section);
     // Gerrit reads its file into a base of the configuration that modules get.
     return config.getNames(parts[0], parts[1], /* recursive= */ true).stream()
-        .filter(key -> settings.stream().noneMatch(known -> known.name.equalsIgnoreCase(key)))
-        .map(
-            key ->
-                lenientFormat(
-                    "%s.%s in etc/gerrit.config has no effect: the settings of [%s] are %s",
-                    section,
-                    key,
-                    section,
-                    settings.stream().map(Setting::name).collect(joining(", "))))
+        .flatMap(key -> warning(section, key, settings).stream())
         .toList();
+  }
+
+  private static Optional<String> warning(String section, String key, List<Setting> settings) {
+    for (Setting known : settings) {
+      if (known.name.equalsIgnoreCase(key)) {
+        return known.now.map(
+            now ->
+                lenientFormat(
+                    "%s.%s in etc/gerrit.config is %s now: rename it, as the next version reads"
+                        + " only the new name, which wins already if both are set",
+                    section, key, now));
+      }
+    }
+    return Optional.of(
+        lenientFormat(
+            "%s.%s in etc/gerrit.config has no effect: the settings of [%s] are %s",
+            section, key, section, settings.stream().map(Setting::name).collect(joining(", "))));
   }
 
   /** The section and the subsection, which may be null. */

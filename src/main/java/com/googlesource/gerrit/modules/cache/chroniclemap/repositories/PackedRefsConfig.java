@@ -30,10 +30,10 @@ import org.eclipse.jgit.lib.Config;
 final class PackedRefsConfig {
   private static final String CACHE = "cache";
   private static final String NAME = "packed_refs";
-  private static final String SECTION = "packedRefs";
+  static final String SECTION = "cache-chroniclemap";
 
-  /** The section in the config of a repository. */
-  private static final String REPOSITORY_SECTION = "cache-chroniclemap";
+  /** The section of version 1.0, which is read where nothing is set in the other one. */
+  static final String EARLIER = "packedRefs";
 
   private static final long LEAST_MEMORY_LIMIT = 256 << 20;
 
@@ -66,12 +66,12 @@ final class PackedRefsConfig {
 
   /** Whether parsed ref lists are enabled at all. */
   boolean isEnabled() {
-    return config.getBoolean(SECTION, null, "enabled", true);
+    return RepositoriesModule.isEnabled(config);
   }
 
   /** Whether parsed ref lists are enabled for a repository. */
   static boolean isEnabled(Config repository) {
-    return repository.getBoolean(REPOSITORY_SECTION, null, SECTION, true);
+    return repository.getBoolean(SECTION, null, "packedRefs", true);
   }
 
   /** Whether each request has a ref database of its own; see {@link RequestDatabases}. */
@@ -127,8 +127,15 @@ final class PackedRefsConfig {
   /** How refs are updated. The module has refused invalid values. */
   UpdateSettings updates() {
     return new UpdateSettings(
-        config.getEnum(SECTION, null, "updates", UpdateSettings.DEFAULT.by()),
+        config.getEnum(
+            SECTION,
+            null,
+            "refUpdates",
+            config.getEnum(EARLIER, null, "updates", UpdateSettings.DEFAULT.by())),
         UpdateSettings.DEFAULT.maxLooseBatch(),
-        config.getInt(SECTION, "maxLoose", UpdateSettings.DEFAULT.maxLoose()));
+        config.getInt(
+            SECTION,
+            "maxLooseRefs",
+            config.getInt(EARLIER, "maxLoose", UpdateSettings.DEFAULT.maxLoose())));
   }
 }

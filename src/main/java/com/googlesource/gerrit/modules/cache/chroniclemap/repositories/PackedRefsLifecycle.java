@@ -37,7 +37,8 @@ final class PackedRefsLifecycle implements LifecycleListener {
   @Override
   public void start() {
     if (!config.isEnabled()) {
-      logger.atInfo().log("Parsed ref lists are switched off: packedRefs.enabled is false");
+      logger.atInfo().log(
+          "Parsed ref lists are switched off: cache-chroniclemap.packedRefs is false");
       return;
     }
     started = true;

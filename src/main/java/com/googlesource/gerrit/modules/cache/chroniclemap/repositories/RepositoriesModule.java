@@ -24,6 +24,7 @@ import com.google.inject.Singleton;
 import com.googlesource.gerrit.modules.cache.chroniclemap.members.Member;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.PackedRefsCache;
 import org.aopalliance.intercept.MethodInterceptor;
+import org.eclipse.jgit.lib.Config;
 
 /**
  * The module that puts {@link ParsedRefsRepositories} in front of Gerrit's own manager of
@@ -34,6 +35,12 @@ import org.aopalliance.intercept.MethodInterceptor;
  * a manager that asks Gerrit's; its repositories then wrap those of this module.
  */
 public final class RepositoriesModule extends LifecycleModule {
+  /** Whether parsed ref lists are enabled at all. */
+  public static boolean isEnabled(Config config) {
+    boolean wasEnabled = config.getBoolean(PackedRefsConfig.EARLIER, null, "enabled", true);
+    return config.getBoolean(PackedRefsConfig.SECTION, null, "packedRefs", wasEnabled);
+  }
+
   @Override
   protected void configure() {
     bind(RefsInventory.class);

@@ -25,6 +25,11 @@ import org.eclipse.jgit.lib.Config;
  * here unless an administrator has set it.
  */
 final class TransportSettings {
+  private static final String SECTION = "cache-chroniclemap";
+
+  /** The section of version 1.0, which is read where nothing is set in the other one. */
+  private static final String EARLIER = "packedRefs";
+
   private static final String RECEIVE = "receive";
   private static final String REF_CACHE = "enableInMemoryRefCache";
 
@@ -41,8 +46,12 @@ final class TransportSettings {
   volatile boolean everCached;
 
   TransportSettings(Config config) {
-    advertised = List.of(config.getStringList("packedRefs", null, "advertise"));
-    groupsBranches = config.getBoolean("packedRefs", "groupBranches", true);
+    List<String> prefixes = List.of(config.getStringList(SECTION, null, "advertiseRefs"));
+    advertised =
+        prefixes.isEmpty() ? List.of(config.getStringList(EARLIER, null, "advertise")) : prefixes;
+    groupsBranches =
+        config.getBoolean(
+            SECTION, "groupBranches", config.getBoolean(EARLIER, "groupBranches", true));
   }
 
   /** Takes note of a config that Gerrit uses, and sets the default there, but not in the file. */

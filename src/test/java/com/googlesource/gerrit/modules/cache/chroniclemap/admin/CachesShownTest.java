@@ -23,6 +23,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.Maps;
 import com.google.gson.JsonObject;
+import com.googlesource.gerrit.modules.cache.chroniclemap.admin.TextTable.Screen;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.DiskOperation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Latency;
@@ -82,19 +83,24 @@ class CachesShownTest {
   }
 
   private static List<String> table(Optional<String> reason, List<CacheReport> reports) {
+    return table(reason, reports, Screen.USUAL_WIDTH);
+  }
+
+  private static List<String> table(Optional<String> reason, List<CacheReport> reports, int width) {
     StringWriter out = new StringWriter();
     try (PrintWriter writer = new PrintWriter(out)) {
       Optional<Path> folder = reason.isPresent() ? Optional.empty() : FOLDER;
       Problems problems = new Problems(0, ImmutableList.of(), List.of());
       reports.forEach(report -> problems.findIn(report, Figures.of(CacheMetrics.ALL, report)));
-      CachesTable.print(writer, new TestCaches(folder, reason, reports), reports, problems);
+      CachesTable.print(
+          new Screen(writer, width), new TestCaches(folder, reason, reports), reports, problems);
     }
     return Splitter.on('\n').splitToList(out.toString());
   }
 
   private static void assertFits(List<String> lines) {
     for (String line : lines) {
-      assertWithMessage(line).that(line.length()).isAtMost(TextTable.WIDTH);
+      assertWithMessage(line).that(line.length()).isAtMost(Screen.USUAL_WIDTH);
     }
   }
 
@@ -138,6 +144,26 @@ class CachesShownTest {
     assertThat(lines.get(6)).endsWith("clean");
     assertThat(lines.get(7)).endsWith("new");
     assertThat(lines.get(9)).startsWith("2 caches");
+  }
+
+  @Test
+  void aWiderTableHasLongerNames() {
+    List<CacheReport> reports =
+        List.of(report("b".repeat(40), StoreState.READY, StartReport.Kind.NEW, "", 3));
+    List<String> lines = table(Optional.empty(), reports, 100);
+    assertThat(lines.get(5)).isEqualTo("-".repeat(100));
+    assertThat(lines.get(6)).startsWith("b".repeat(40) + " ");
+    assertThat(table(Optional.empty(), reports, 40).get(6)).startsWith("b".repeat(7) + "~ ");
+  }
+
+  @Test
+  void aCacheOfAPluginHasTheNamesOfConfigAndOfCommands() {
+    CacheReport cache =
+        report("delete-project.all_caches", StoreState.READY, StartReport.Kind.NEW, "", 3);
+    assertThat(cache.isNamed("delete-project.all_caches")).isTrue();
+    assertThat(cache.isNamed("delete-project-all_caches")).isTrue();
+    assertThat(cache.isNamed("all_caches")).isFalse();
+    assertThat(cache.isNamed("delete.project.all_caches")).isFalse();
   }
 
   @Test
@@ -229,7 +255,7 @@ class CachesShownTest {
     JsonObject root =
         CachesJson.of(Optional.of(new TestCaches(FOLDER, Optional.empty(), one)), one, problems);
     assertThat(root.get("directory").getAsString()).isEqualTo("/site/cache");
-    JsonObject cache = root.getAsJsonArray("caches").get(0).getAsJsonObject();
+    JsonObject cache = root.getAsJsonObject("caches").getAsJsonObject("x\"y");
     assertThat(cache.get("name").getAsString()).isEqualTo("x\"y");
     assertThat(cache.get("state").getAsString()).isEqualTo("ready");
     for (String name :
@@ -273,7 +299,7 @@ class CachesShownTest {
     assertThat(start.get("detail").getAsString()).isEqualTo("a \"reason\"");
     JsonObject problem = root.getAsJsonArray("problems").get(0).getAsJsonObject();
     assertThat(problem.keySet())
-        .containsExactly("level", "subject", "text", "meaning", "paragraph", "repairable", "last")
+        .containsExactly("level", "subject", "text", "meaning", "paragraph", "repairable")
         .inOrder();
     assertThat(problem.get("level").getAsString()).isEqualTo("now");
     assertThat(problem.get("subject").getAsString()).isEqualTo("all caches");
@@ -287,7 +313,7 @@ class CachesShownTest {
     JsonObject root = CachesJson.of(Optional.of(none), List.of(), problems);
     assertThat(root.has("directory")).isFalse();
     assertThat(root.get("memory_only_reason").getAsString()).isEqualTo("no disk");
-    assertThat(root.getAsJsonArray("caches")).isEmpty();
+    assertThat(root.getAsJsonObject("caches").size()).isEqualTo(0);
   }
 
   @Test

@@ -19,6 +19,7 @@ import static com.google.common.truth.Truth.assertThat;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.MoreCollectors;
 import com.google.gson.JsonObject;
+import com.googlesource.gerrit.modules.cache.chroniclemap.admin.TextTable.Screen;
 import com.googlesource.gerrit.modules.cache.chroniclemap.members.Member;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
@@ -162,7 +163,11 @@ class RefsShownTest {
     Problems problems = new Problems(0, ImmutableList.of(), List.of());
     problems.findIn(totals, figures(totals));
     RefsTable.print(
-        new PrintWriter(out, true), figures(totals), totals, List.of(LARGE, AWAY), problems);
+        new Screen(new PrintWriter(out, true), Screen.USUAL_WIDTH),
+        figures(totals),
+        totals,
+        List.of(LARGE, AWAY),
+        problems);
     return out.toString();
   }
 
@@ -174,7 +179,7 @@ class RefsShownTest {
   @Test
   void theTableFitsTheScreen() {
     String table = table(totals(1, 1));
-    assertThat(table.lines().filter(line -> line.length() > TextTable.WIDTH).toList()).isEmpty();
+    assertThat(table.lines().filter(line -> line.length() > Screen.USUAL_WIDTH).toList()).isEmpty();
     assertThat(table).contains("a-project-with-a-nam~");
     assertThat(table).containsMatch("away +- +- +- +0");
     assertThat(table).contains("2 projects");
@@ -212,7 +217,7 @@ class RefsShownTest {
     assertThat(text(totals(0, 0))).contains("refs/heads/a~: git allows no ref");
     JsonObject json = RefsJson.of(figures(totals(0, 0)), totals(0, 0), List.of(LARGE));
     assertThat(json.getAsJsonObject("totals").get("bad_refs").getAsLong()).isEqualTo(1);
-    JsonObject project = json.getAsJsonArray("projects").get(0).getAsJsonObject();
+    JsonObject project = json.getAsJsonObject("projects").getAsJsonObject(LARGE.project());
     assertThat(project.getAsJsonArray("bad_refs").get(0).getAsString()).contains("refs/heads/a~");
   }
 
@@ -239,11 +244,11 @@ class RefsShownTest {
     assertThat(totals.get("no_memory").getAsLong()).isEqualTo(2);
     assertThat(totals.get("memory_only_reason").getAsString()).contains("another process");
     assertThat(totals.has("disk")).isFalse();
-    JsonObject large = json.getAsJsonArray("projects").get(0).getAsJsonObject();
+    JsonObject large = json.getAsJsonObject("projects").getAsJsonObject(LARGE.project());
     assertThat(large.get("bytes_a_ref").getAsDouble()).isEqualTo(31.0);
     assertThat(large.get("left_reason").getAsString()).contains("same name");
     assertThat(large.get("last_parse_micros").getAsLong()).isEqualTo(40_123);
-    JsonObject away = json.getAsJsonArray("projects").get(1).getAsJsonObject();
+    JsonObject away = json.getAsJsonObject("projects").getAsJsonObject(AWAY.project());
     assertThat(away.get("in_memory").getAsBoolean()).isFalse();
     assertThat(away.has("bytes_a_ref")).isFalse();
   }

@@ -19,6 +19,7 @@ import static com.google.common.truth.Truth.assertWithMessage;
 
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
+import com.googlesource.gerrit.modules.cache.chroniclemap.admin.TextTable.Screen;
 import com.googlesource.gerrit.modules.cache.chroniclemap.admin.VerifyResult.Verdict;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.VerifyReport;
 import java.io.PrintWriter;
@@ -47,7 +48,7 @@ class VerifyResultTest {
 
   private static List<String> table(List<VerifyResult> results) {
     StringWriter out = new StringWriter();
-    VerifyResult.print(new PrintWriter(out, true), results);
+    VerifyResult.print(new Screen(new PrintWriter(out, true), Screen.USUAL_WIDTH), results);
     return out.toString().lines().toList();
   }
 
@@ -95,7 +96,7 @@ class VerifyResultTest {
       }
     }
     for (String line : table(all)) {
-      assertWithMessage(line).that(line.length()).isAtMost(TextTable.WIDTH);
+      assertWithMessage(line).that(line.length()).isAtMost(Screen.USUAL_WIDTH);
     }
   }
 
@@ -105,7 +106,7 @@ class VerifyResultTest {
     String printed =
         CachesJson.GSON.toJson(VerifyResult.json(List.of(result("x\"y", 20, 2, false, true))));
     JsonObject all = JsonParser.parseString(printed).getAsJsonObject();
-    JsonObject cache = all.getAsJsonArray("caches").get(0).getAsJsonObject();
+    JsonObject cache = all.getAsJsonObject("caches").getAsJsonObject("x\"y");
     assertThat(cache.get("name").getAsString()).isEqualTo("x\"y");
     assertThat(cache.get("result").getAsString()).isEqualTo("damaged");
     assertThat(cache.get("detail").getAsString()).isEmpty();

@@ -107,7 +107,7 @@ class H2ImportTest {
   private void start(TestCacheDef def, boolean automatic) {
     close();
     Config config = new Config();
-    config.setBoolean("cache", null, "importFromH2", automatic);
+    config.setBoolean("cache-chroniclemap", null, "importFromH2", automatic);
     site = new TestSite(temp, Backend.CHRONICLE, config);
     cache = site.build(def);
   }

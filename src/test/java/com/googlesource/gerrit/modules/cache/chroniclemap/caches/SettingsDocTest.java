@@ -37,7 +37,9 @@ class SettingsDocTest {
 
   /** In the first column: one that is named in a meaning is documented by a row of its own. */
   private static final Pattern SETTING =
-      Pattern.compile("(?:^\\| \\[?|\\G, )`(cache\\.[\\w.]+|cache-chroniclemap\\.shared\\w+)`", Pattern.MULTILINE);
+      Pattern.compile(
+          "(?:^\\| \\[?|\\G, )`(cache\\.[\\w.]+|cache-chroniclemap\\.(?:shared\\w+|importFromH2))`",
+          Pattern.MULTILINE);
 
   /** Notes what it is asked for. */
   private static final class NotingConfig extends Config {
@@ -71,6 +73,8 @@ class SettingsDocTest {
     }
     Set<String> read = new TreeSet<>();
     config.asked.stream().filter(name -> name.startsWith("cache")).forEach(read::add);
+    // Its name in version 1.0.
+    read.remove("cache.importFromH2");
 
     Set<String> documented = new TreeSet<>();
     Matcher matcher = SETTING.matcher(Files.readString(PAGE));

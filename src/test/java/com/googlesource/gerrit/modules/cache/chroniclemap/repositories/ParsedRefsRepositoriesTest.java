@@ -282,7 +282,7 @@ class ParsedRefsRepositoriesTest {
 
   @Test
   void allCanBeSwitchedOff() throws Exception {
-    config.setBoolean("packedRefs", null, "enabled", false);
+    config.setBoolean("cache-chroniclemap", null, "packedRefs", false);
     open();
     try (Repository repository = manager.createRepository(NAME)) {
       assertThat(repository).isNotInstanceOf(ParsedRefsRepository.class);

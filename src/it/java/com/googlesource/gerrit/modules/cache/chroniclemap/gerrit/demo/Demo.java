@@ -499,7 +499,7 @@ final class Demo {
     long failures = answer.getAsJsonObject("totals").get("failures").getAsLong();
     story.check(failures == 0, failures + " questions that only JGit could answer");
     long parses = 0;
-    for (JsonElement element : answer.getAsJsonArray("projects")) {
+    for (JsonElement element : answer.getAsJsonObject("projects").asMap().values()) {
       JsonObject project = element.getAsJsonObject();
       String name = project.get("name").getAsString();
       if (name.equals(TRUSTING) || name.equals(DISTRUSTING)) {
