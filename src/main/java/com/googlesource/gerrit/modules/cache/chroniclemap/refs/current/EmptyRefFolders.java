@@ -112,9 +112,11 @@ public final class EmptyRefFolders {
     return delete(folder) || !Files.exists(folder);
   }
 
-  private static boolean delete(Path folder) throws IOException {
+  private static boolean delete(Path folder) {
     try (DirectoryStream<Path> above = Files.newDirectoryStream(folder.getParent())) {
       return delete(above, folder);
+    } catch (IOException e) {
+      return false; // others have deleted it, with the one above
     }
   }
 

@@ -115,4 +115,10 @@ class EmptyRefFoldersTest {
     EmptyRefFolders.deleteAbove(Map.of("none/a/b/c/d", folder.resolve("none/a/b/c/d").toFile()));
     assertThat(Files.exists(folder.resolve("none"))).isFalse();
   }
+
+  /** Somebody deletes empty folders of a tree just when this process does, to make a ref there. */
+  @Test
+  void whatOthersDeleteFirstIsDeleted() throws Exception {
+    assertThat(EmptyRefFolders.deleteTree(folder.resolve("refs/heads/gone/with/above"))).isTrue();
+  }
 }
