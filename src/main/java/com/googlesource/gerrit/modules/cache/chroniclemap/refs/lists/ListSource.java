@@ -98,6 +98,11 @@ public final class ListSource {
   private Content read(FileText text, Content before) throws IOException {
     PackedRefsReader reader = tiers.readers.take();
     try {
+      // Else its regular part would be parsed again and again, and takes direct memory each time.
+      if (before.leftToJGit
+          && reader.read(text.part(0, Long.MAX_VALUE), null, null).digest.equals(before.digest)) {
+        return before;
+      }
       long begunAt = System.nanoTime();
       ParsedRefs old = before.list == null || before.list.size() == 0 ? null : before.list;
       ListBuilder builder = tiers.builder(old);

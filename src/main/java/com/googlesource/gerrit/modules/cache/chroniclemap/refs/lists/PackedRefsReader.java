@@ -129,13 +129,14 @@ final class PackedRefsReader {
    * Reads a content.
    *
    * @param from at its start
-   * @param builder gets the blocks of the new list
+   * @param builder gets the blocks of the new list; null for the digest alone, without a parse
    * @param old a list that probably has many of the blocks, in the same order; or null
    */
-  Content read(TextSource from, ListBuilder builder, @Nullable ParsedRefs old) throws IOException {
+  Content read(TextSource from, @Nullable ListBuilder builder, @Nullable ParsedRefs old)
+      throws IOException {
     open(from);
     Hasher ids = ContentDigest.start();
-    boolean isRegular = true;
+    boolean isRegular = builder != null;
     int flags = 0;
     int refsAt = 0;
     // The place in the old list of the block that is likely to come next; -1 if none is.
@@ -149,7 +150,7 @@ final class PackedRefsReader {
         copyToHeap(length);
         refsAt = endOfComments(length);
         flags = headerFlags(refsAt);
-        isRegular = isRegularComment(refsAt);
+        isRegular &= isRegularComment(refsAt);
       } else if (window.get(position) == '#') {
         isRegular = false; // a block with a header may be known
       }

@@ -21,8 +21,10 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListSource.Content;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -31,6 +33,7 @@ import java.util.Locale;
 import java.util.Random;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicLong;
 import org.eclipse.jgit.lib.ObjectIdRef;
 import org.eclipse.jgit.lib.Ref;
 import org.junit.jupiter.api.AutoClose;
@@ -434,5 +437,29 @@ class PackedRefsReaderTest {
     for (int length = Chunks.HARD_MAX - 50; length < Chunks.HARD_MAX + 50; length++) {
       left(A + " " + "n".repeat(4000) + "\n" + A + " n" + "o".repeat(length) + "\n");
     }
+  }
+
+  /** Each lookup may read it again. */
+  @Test
+  void aContentForJGitIsParsedOnce() throws Exception {
+    AtomicLong allocated = new AtomicLong();
+    ListTiers tiers =
+        Lists.tiers(
+            size -> {
+              allocated.addAndGet(size);
+              return ByteBuffer.allocateDirect(size);
+            },
+            System::nanoTime);
+    Path file = Files.write(folder.resolve("irregular"), Lists.text(1, 60_000));
+    Files.write(file, PackedRefsText.line(random, "a").getBytes(UTF_8), StandardOpenOption.APPEND);
+    ListSource source = new ListSource(file.toFile(), tiers, new FileCounts());
+    Content content = source.read(Content.UNKNOWN);
+    assertThat(content.leftToJGit()).isTrue();
+    long once = allocated.get();
+    assertThat(once).isGreaterThan(0);
+    assertThat(source.read(content)).isSameInstanceAs(content);
+    assertThat(allocated.get()).isEqualTo(once);
+    Files.write(file, Lists.text(1, 10));
+    assertThat(source.read(content).list().size()).isEqualTo(10);
   }
 }
