@@ -193,7 +193,8 @@ public final class RefsComparison {
     same(after, refs, of -> of.firstExactRef("refs/none", "refs/x", "refs/tags/t", "HEAD"));
     same(after, refs, RefDatabase::hasRefs);
     same(after, refs, RefDatabase::getAdditionalRefs);
-    // Both find loose tags by what they have peeled before: all of them, above.
+    // Both find loose tags by what they have peeled before: all of them.
+    same(after, refs, of -> peel(of, of.getRefs()));
     for (ObjectId id :
         List.of(
             repository.commits().get(0), repository.tags().get(0), RefObjects.A, RefObjects.TAG)) {
@@ -208,6 +209,14 @@ public final class RefsComparison {
     if (RefPaths.limitsOfNames().isEmpty() || !CANNOT_NAME.equals(actual)) {
       assertWithMessage("%s", when).that(actual).isEqualTo(expected);
     }
+  }
+
+  private static Object peel(RefDatabase database, List<Ref> all) throws IOException {
+    List<Ref> peeled = new ArrayList<>();
+    for (Ref ref : all) {
+      peeled.add(database.peel(ref));
+    }
+    return peeled;
   }
 
   @Nullable
