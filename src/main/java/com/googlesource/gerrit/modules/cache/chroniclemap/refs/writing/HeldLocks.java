@@ -29,7 +29,6 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
@@ -99,8 +98,8 @@ final class HeldLocks implements Closeable {
   /** Whether all files of this transaction could be deleted so far. */
   private boolean isUnlocked = true;
 
-  /** The locks that could not be deleted. */
-  private final List<Path> left = new ArrayList<>();
+  /** The locks that could not be deleted, and those that may be there. */
+  private final Set<Path> left = new HashSet<>();
 
   private boolean isDurable;
   private boolean closed;
@@ -287,12 +286,13 @@ final class HeldLocks implements Closeable {
     }
   }
 
-  /** Whether a lock is this transaction's. If nobody can tell, the journal stays. */
+  /** Whether a lock is this transaction's. If nobody can tell, it is looked at again later. */
   private boolean isOwn(Path lock) throws IOException {
     try {
       return journal.isLink(lock);
     } catch (Throwable e) {
       isUnlocked = false;
+      left.add(lock);
       throw e;
     }
   }

@@ -402,6 +402,27 @@ class RefFilesTest {
     assertThat(files(".lock")).isEmpty();
   }
 
+  /** Until then, only its journal tells whose it is. */
+  @Test
+  void aLockThatCouldNotBeAskedForIsDeletedLater() throws Exception {
+    boolean[] isBroken = {true};
+    make(
+        TestRefs.disk(
+            (step, file) -> {
+              if (isBroken[0] && step.equals("link") && !Files.isSymbolicLink(file)) {
+                hide(file);
+              }
+            }));
+    assertThrows(IOException.class, () -> update(A, 1));
+    isBroken[0] = false;
+    Path lock = test.folder().resolve(A + ".lock");
+    Files.delete(lock);
+    Files.createLink(lock, test.folder().resolve(files(".transaction").get(0)));
+    writes.locks.upkeep();
+    assertThat(files(".lock", ".transaction")).isEmpty();
+    assertThat(update(A, 1)).isEqualTo(RefUpdate.Result.NEW);
+  }
+
   /** The disk does not tell whether it is there, so its refs are not missing. */
   @Test
   void packedRefsThatCantBeAskedForAreNotMissing() throws Exception {
