@@ -24,7 +24,7 @@ import java.util.List;
  * <p>Nothing frees the memory: Java does, when neither a block nor a reader can reach it any more.
  * For example, thread T1 opens a block of a list in a {@link BlockView}, and T2 replaces or evicts
  * the list, or moves the block. {@link ListMemory} then no longer counts that memory, but T1 reads
- * on, as its view has the buffer. Only after T1 has closed the view is the memory freed.
+ * on, as its view has the buffer. Only when T1 has dropped the view is the memory freed.
  */
 final class Block {
   /** The heap of a block in use, in bytes, about. */
