@@ -247,8 +247,9 @@ record Recovery(RepositoryFiles refs, RepositoryWriter writes) {
   }
 
   /**
-   * Changes the refs that are still locked. The others are complete. The values are written again,
-   * as a crash may have taken those of the dead process.
+   * Changes the refs that are still locked. The others are complete, also if somebody deletes a
+   * lock meanwhile. The values are written again, as a crash may have taken those of the dead
+   * process.
    */
   private void complete(HeldLocks dead) throws IOException {
     List<LockedRef> left = new ArrayList<>();
@@ -262,31 +263,36 @@ record Recovery(RepositoryFiles refs, RepositoryWriter writes) {
     }
     dead.syncValues();
     for (LockedRef ref : left) {
-      if (!isDeletion(ref)) {
+      if (!isDeletion(ref) && ref.isLocked()) {
         ref.publish();
       }
     }
     List<LockedRef> deletions = left.stream().filter(Recovery::isDeletion).toList();
     if (!deletions.isEmpty()) {
-      delete(deletions, dead);
+      delete(deletions);
     }
     dead.syncFolders();
   }
 
-  private void delete(List<LockedRef> deletions, HeldLocks dead) throws IOException {
+  private void delete(List<LockedRef> deletions) throws IOException {
     try (HeldLocks none = HeldLocks.lock(refs.paths, writes.locks, List.of(), 0)) {
       writes.queue.run(
           new PackedRefsQueue.Request() {
             @Override
             public void collect(ParsedRefs packed, PackedEdits edits) throws IOException {
-              dead.checkLocked(deletions);
-              deletions.forEach(ref -> edits.remove(ref.name, packed));
+              for (LockedRef ref : deletions) {
+                if (ref.isLocked()) {
+                  edits.remove(ref.name, packed);
+                }
+              }
             }
 
             @Override
             public void finish() throws IOException {
               for (LockedRef ref : deletions) {
-                ref.deleteLoose();
+                if (ref.isLocked()) {
+                  ref.deleteLoose();
+                }
               }
             }
           },

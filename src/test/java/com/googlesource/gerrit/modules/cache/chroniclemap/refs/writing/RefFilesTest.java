@@ -50,6 +50,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The files that updates make in a repository: whose they are, and what if they can't be made. */
@@ -447,6 +448,32 @@ class RefFilesTest {
     kill("1-1", "packed-refs", command(A, 2, null), command(B, 1, null));
     open(thief("rename", "packed-refs", A));
     assertThat(values()).containsExactly(A, id(2).name());
+  }
+
+  /** What is wrong with one ref keeps no other from its new value. */
+  @ParameterizedTest
+  @CsvSource({
+    // Before the first rename.
+    "refs/heads/a, 3, sync, .0",
+    // When the lines are gone.
+    "packed-refs, , rename, packed-refs",
+  })
+  void aDeadProcessesOtherRefsAreCompleted(
+      String killedAt, Integer next, String before, String place) throws Exception {
+    makePackedAndLoose();
+    update(B, 2);
+    kill("1-1", killedAt, command(A, 2, next), command(B, 2, next));
+    Path lock = test.folder().resolve(A + ".lock");
+    open(
+        TestRefs.disk(
+            (step, file) -> {
+              if (step.equals(before) && file.toString().endsWith(place) && Files.exists(lock)) {
+                Files.delete(lock);
+              }
+            }));
+    assertThat(values().get(A)).isEqualTo(id(2).name());
+    assertThat(values().get(B)).isEqualTo(next == null ? null : id(next).name());
+    assertThat(files(".lock", ".decided")).isEmpty();
   }
 
   // ---- undo
