@@ -21,9 +21,10 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.logging.Level;
 import org.eclipse.jgit.annotations.Nullable;
 
@@ -49,10 +50,11 @@ final class JournalFolder implements Closeable {
   /** The transactions of which locks could not be deleted. Guarded by this. */
   private final List<HeldLocks> left = new ArrayList<>();
 
-  /** How many owner files of all repositories may stay open that are not in use. */
-  private static final int MAX_OPEN = 64;
+  /** How many repositories may have an owner file open that is not in use. */
+  private static final int MAX_OWNERS = 64;
 
-  private static final AtomicInteger OPEN = new AtomicInteger();
+  /** Those with an owner file, the one used last at the end. Guarded by itself. */
+  private static final Set<JournalFolder> OWNERS = new LinkedHashSet<>();
 
   /** How long JGit makes all updates before this module tries again whether it can. */
   private static final long RETRY_NANOS = TimeUnit.MINUTES.toNanos(10);
@@ -76,6 +78,7 @@ final class JournalFolder implements Closeable {
     Journal journal = null;
     try {
       mine = owner(folder);
+      closeLeastRecentlyUsed();
       journal = Journal.begin(disk, mine, entries);
       return journal;
     } catch (IOException e) {
@@ -97,12 +100,13 @@ final class JournalFolder implements Closeable {
       // without an owner file would be taken for those of a dead process, so there must be a new
       // owner. The old owner stays until the last of its journals ends, as others must know that it
       // lives.
-      closeIfIdle(owner);
+      if (owner.inUse == 0) {
+        close(owner);
+      }
       owner = null;
     }
     if (owner == null) {
       owner = JournalOwner.make(disk, folder);
-      OPEN.incrementAndGet();
     }
     owner.inUse++;
     used = true;
@@ -136,6 +140,17 @@ final class JournalFolder implements Closeable {
     return new RefReader.LeftToJGit();
   }
 
+  /** Keeps only so many owner files open. The calling thread holds no monitor. */
+  private void closeLeastRecentlyUsed() {
+    List<JournalFolder> tooMany;
+    synchronized (OWNERS) {
+      OWNERS.remove(this);
+      OWNERS.add(this);
+      tooMany = OWNERS.stream().limit(Math.max(0, OWNERS.size() - MAX_OWNERS)).toList();
+    }
+    tooMany.forEach(JournalFolder::closeIdle);
+  }
+
   /**
    * Ends a transaction.
    *
@@ -156,17 +171,19 @@ final class JournalFolder implements Closeable {
 
   private synchronized void release(JournalOwner of) {
     of.inUse--;
-    if (of != owner || OPEN.get() > MAX_OPEN) {
-      closeIfIdle(of);
+    if (of != owner && of.inUse == 0) {
+      close(of);
     }
   }
 
-  /** Deletes an owner file unless it is in use. The caller holds this object's lock. */
-  private void closeIfIdle(JournalOwner of) {
-    if (of.inUse == 0) {
-      close(of);
-      OPEN.decrementAndGet();
-      owner = of == owner ? null : owner;
+  /** Deletes the owner file unless it is in use. */
+  private synchronized void closeIdle() {
+    if (owner != null && owner.inUse == 0) {
+      close(owner);
+      owner = null;
+      synchronized (OWNERS) {
+        OWNERS.remove(this);
+      }
     }
   }
 
@@ -178,8 +195,8 @@ final class JournalFolder implements Closeable {
     List<HeldLocks> again = List.copyOf(left);
     left.clear();
     again.forEach(HeldLocks::unlockAgain);
-    if (!used && owner != null) {
-      closeIfIdle(owner);
+    if (!used) {
+      closeIdle();
     }
     used = false;
   }

@@ -765,8 +765,8 @@ class RefFilesTest {
       }
     }
     assertThat(owners(0)).isEqualTo(1);
-    assertThat(owners(1)).isEqualTo(1);
-    assertThat(owners(99)).isEqualTo(0);
+    assertThat(owners(1)).isEqualTo(0);
+    assertThat(owners(99)).isEqualTo(1);
     int open = 0;
     for (int i = 0; i < 100; i++) {
       open += owners(i);
