@@ -44,13 +44,13 @@ public final class AtomicFile {
     Files.deleteIfExists(next);
     write(next, content);
     Files.move(next, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
-    sync(file);
+    syncFolder(file.toAbsolutePath().getParent());
   }
 
   /** Empties a file or creates an empty one. If there is a file, this needs no disk space. */
   public static void empty(Path file) throws IOException {
     write(file, new byte[0]);
-    sync(file);
+    syncFolder(file.toAbsolutePath().getParent());
   }
 
   private static void write(Path file, byte[] content) throws IOException {
@@ -65,11 +65,6 @@ public final class AtomicFile {
       SegmentReader.writeFully(channel, 0, ByteBuffer.wrap(content));
       channel.force(true);
     }
-  }
-
-  /** Forces the name of a file to disk. */
-  private static void sync(Path file) throws IOException {
-    syncFolder(file.toAbsolutePath().getParent());
   }
 
   /**

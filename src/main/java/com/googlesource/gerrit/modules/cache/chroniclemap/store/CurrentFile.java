@@ -34,7 +34,7 @@ import java.util.logging.Level;
  * The file that a store uses now, and the state that follows from it: the file is opened, replaced
  * by a new one after it failed, and closed. No other class sets either.
  *
- * <p>Safe for any thread, except where a method requires the {@link WriterLock}.
+ * <p>Safe for any thread, except where a method requires the writer lock.
  */
 final class CurrentFile {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
@@ -86,7 +86,7 @@ final class CurrentFile {
 
   /**
    * Held while a new file is created in place of one that failed, and by {@link #close} to rule
-   * that out. {@link WriterLock} lists the order of locks.
+   * that out. {@link StoreContext#lock} lists the order of locks.
    */
   private final Object healing = new Object();
 
@@ -121,14 +121,9 @@ final class CurrentFile {
     return file;
   }
 
-  /** Whether the store still uses a file. */
-  boolean uses(StoreFile asked) {
-    return file == asked;
-  }
-
   /**
-   * Like {@link #uses}, but waits for a thread that is giving the file up: that thread deletes it
-   * before {@link #uses} returns false.
+   * Whether the store still uses a file. Waits for a thread that is giving the file up: that thread
+   * deletes it before {@link #file} returns another.
    */
   boolean usesAfterFailure(StoreFile asked) {
     synchronized (switching) {
@@ -236,9 +231,9 @@ final class CurrentFile {
     // The file may have become smaller before a kill or a failure, and so the room for the saved
     // usage.
     context.threads.onDiskThread(this::saveUsage);
-    if (opening.diskBytes() >= LARGE) {
+    if (opening.values.map.diskBytes() >= LARGE) {
       // At once, as the page cache may be cold; for smaller files, the periodic upkeep does this.
-      context.threads.onDiskThread(opening::expectRandomAccess);
+      context.threads.onDiskThread(opening.values.map::expectRandomAccess);
     }
   }
 
@@ -458,7 +453,7 @@ final class CurrentFile {
   void saveUsage() {
     StoreFile used = file;
     if (used != null) {
-      context.usage.save(used.bytes(), /* closing= */ false);
+      context.usage.save(used.name.bytes(), /* closing= */ false);
     }
   }
 
@@ -570,7 +565,7 @@ final class CurrentFile {
         }
       }
       // Last, as the time for all of this is short, and the values matter more.
-      context.usage.save(closedFile.bytes(), /* closing= */ true);
+      context.usage.save(closedFile.name.bytes(), /* closing= */ true);
     }
   }
 

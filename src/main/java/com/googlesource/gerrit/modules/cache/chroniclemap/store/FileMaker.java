@@ -16,7 +16,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEntryException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
@@ -30,14 +29,13 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueTable;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueTable.Evict;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
 /**
  * The maker of a store's file, before the store uses it: opens the one that is there, or creates an
  * empty one, one that begins with a {@link Seed}, or a copy of one of another limit. Until such a
- * file is complete, it has a temporary name, which the next start ignores.
+ * file is complete, it does not count: a start ignores and deletes it.
  *
  * <p>For the one thread that opens the store's file.
  */
@@ -53,42 +51,35 @@ record FileMaker(StoreContext context) {
   StoreFile open(FileName name, FileState state) throws IOException {
     return storeFile(
         name,
-        RecordMapBuilder.open(disk(), name.path(), name.geometry(), state, context.counts.damaged),
-        /* installed= */ true);
+        RecordMapBuilder.open(
+            context.files.disk, name.path(), name.geometry(), state, context.counts.damaged));
   }
 
-  /** Creates an empty file under its final name. */
+  /** Creates an empty file. */
   StoreFile empty() throws IOException {
-    FileName name = name(1);
-    return create(name, name.path());
+    return create(/* before= */ 0, /* isComplete= */ true);
   }
 
-  private Disk disk() {
-    return context.files.disk;
-  }
-
-  private FileName name(int number) {
-    return context.files.name(number, context.settings.maxBytes());
-  }
-
-  private StoreFile next(int number) throws IOException {
+  /** Begins a file that is to be filled and then completed. */
+  private StoreFile begin(int before) throws IOException {
     // A smaller file keeps the values used most.
     context.usage.load();
-    FileName name = name(number);
-    context.files.deleteUnfinished(name, /* withState= */ false);
-    return create(name, name.growingPath());
+    return create(before, /* isComplete= */ false);
   }
 
-  private StoreFile create(FileName name, Path path) throws IOException {
+  private StoreFile create(int before, boolean isComplete) throws IOException {
+    FileName name = context.files.newName(before, context.settings.maxBytes());
+    // What an earlier process has left.
+    context.files.delete(name);
     return storeFile(
         name,
-        RecordMapBuilder.create(disk(), path, name.statePath(), name.geometry()),
-        path.equals(name.path()));
+        RecordMapBuilder.create(
+            context.files.disk, name.path(), name.statePath(), name.geometry(), isComplete));
   }
 
-  private StoreFile storeFile(FileName name, RecordMap map, boolean installed) {
+  private StoreFile storeFile(FileName name, RecordMap map) {
     ValueTable values = new ValueTable(map, context.rules);
-    return new StoreFile(disk(), name, values, context.counts.damaged, installed);
+    return new StoreFile(context.files.disk, name, values, context.counts.damaged);
   }
 
   /**
@@ -98,7 +89,7 @@ record FileMaker(StoreContext context) {
    * start.
    */
   StoreFile fitting(StoreFile file) throws IOException {
-    boolean fits = file.bytes() == context.settings.maxBytes();
+    boolean fits = file.name.bytes() == context.settings.maxBytes();
     // Slots suit values of any size in all files but of version 1.0.0.
     boolean suits = file.name.bytesPerSlot() == Geometry.DEFAULT_BYTES_PER_SLOT;
     if (fits && (suits || !file.values.isShortOfSlots())) {
@@ -106,19 +97,13 @@ record FileMaker(StoreContext context) {
     }
     StoreFile made = null;
     try {
-      made = next(file.name.number() + 1);
+      made = begin(file.name.number());
       copyAll(file, made);
       if (context.settings.oldValues() == OldValues.SECRET) {
         made.force(/* all= */ false);
       }
-      made.install();
+      made.state().complete(made.name.path());
     } catch (IOException | RuntimeException | Error e) {
-      if (made != null && made.isInstalled()) {
-        // Both may have their final names, and nothing may be written to the one that counts not.
-        context.unmap(made);
-        context.unmap(file);
-        throw e;
-      }
       if (!context.isClosing && !context.isDiskRefused()) {
         context.faults.warn(e, "its file cannot be made anew for another limit: it stays as it is");
       }
@@ -186,11 +171,11 @@ record FileMaker(StoreContext context) {
   /** Creates a file that begins with a seed. */
   StoreFile filled(Seed seed) throws IOException {
     context.throwIfClosing();
-    Filling filling = new Filling(context, next(1));
+    Filling filling = new Filling(context, begin(/* before= */ 0));
     try {
       fill(seed, filling);
       context.endSeed();
-      filling.made.install();
+      filling.made.state().complete(filling.made.name.path());
       return filling.made;
     } catch (IOException | RuntimeException | Error e) {
       if (context.seed.isEmpty()) {
@@ -254,7 +239,7 @@ record FileMaker(StoreContext context) {
   /** Deletes a file that another one has replaced. */
   private void delete(StoreFile old) {
     try {
-      context.files.deleteReplaced(old.name);
+      context.files.delete(old.name);
     } catch (IOException e) {
       // The newer file counts while it is there, and the next start deletes this one.
       context.faults.warn(e, "cannot delete a file whose values count no more:", old.name.path());
@@ -264,10 +249,10 @@ record FileMaker(StoreContext context) {
   /** Unmaps and deletes a file that never came into use. */
   private void discard(StoreFile made) {
     try {
-      context.files.deleteUnfinished(made.name, /* withState= */ !made.isInstalled());
+      context.files.delete(made.name);
     } catch (IOException e) {
-      // A file of a temporary name is never used, and the next start deletes it.
-      context.faults.warn(e, "cannot delete", made.name.growingPath());
+      // A file that is not complete is never used, and the next start deletes it.
+      context.faults.warn(e, "cannot delete", made.name.path());
     }
     // Last: only now the system frees the disk, and the names need not wait for that.
     context.unmap(made);

@@ -26,6 +26,31 @@ import java.util.function.BiFunction;
  * <p>Safe for any thread.
  */
 final class PendingWrites {
+  /**
+   * A queued write.
+   *
+   * @param value null if the key is to be removed
+   * @param created milliseconds since the epoch at which the value was made
+   * @param conditional whether the write is superseded by a removal of all values
+   * @param removals how many of those there were before the value was computed
+   */
+  record PendingWrite(byte[] value, long created, boolean conditional, long removals) {
+    static PendingWrite put(byte[] value, long created) {
+      return new PendingWrite(value, created, false, 0);
+    }
+
+    static PendingWrite remove() {
+      return new PendingWrite(null, 0, false, 0);
+    }
+
+    /**
+     * Whether all values were removed after this one was computed, given the number of removals.
+     */
+    boolean isSuperseded(long removalsNow) {
+      return conditional && removals != removalsNow;
+    }
+  }
+
   private static final long BYTES_PER_WRITE = 128;
 
   /**

@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.PendingWrites.PendingWrite;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEntryException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
@@ -57,7 +58,7 @@ import java.util.concurrent.TimeUnit;
  *
  * <p>The parts: {@link CurrentFile} opens, replaces and closes the file. {@link StoreWriter} writes
  * to it what is queued. {@link StoreUpkeep} checks, repairs and sweeps it. {@link StoreContext} is
- * what the parts share, and {@link WriterLock} has them take turns.
+ * what the parts share; its lock has them take turns.
  *
  * <p>All methods may be called from any thread. Keys and values are not copied: callers must not
  * change them afterwards.
@@ -382,7 +383,7 @@ public final class Store {
       return ImportResult.TOO_LARGE;
     }
     ImportResult[] result = {ImportResult.OVER};
-    context.lock.yieldToWaiters();
+    context.yieldToWaiters();
     context.lock.lock();
     try {
       StoreFile file = current.file();
@@ -690,7 +691,7 @@ public final class Store {
         context.counts.copy(),
         file == null ? 0 : file.values.entries(),
         file == null ? 0 : file.values.liveBytes(),
-        file == null ? 0 : file.diskBytes(),
+        file == null ? 0 : file.values.map.diskBytes(),
         context.settings.maxBytes(),
         context.pending.count(),
         file == null ? 0 : file.unrepaired(),

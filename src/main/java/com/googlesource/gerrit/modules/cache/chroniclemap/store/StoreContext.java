@@ -27,6 +27,8 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
 
 /** The context of one store: what all its parts share. */
@@ -39,6 +41,8 @@ final class StoreContext {
 
   /** How long after the volume had no room no more disk is asked for. */
   private static final long RETRY_NANOS = TimeUnit.MINUTES.toNanos(1);
+
+  private static final long YIELD_NANOS = 20_000;
 
   /** Bytes of a volume that only the stores of secrets take, which cannot be computed again. */
   private static final long RESERVED_BYTES = 16 << 20;
@@ -63,7 +67,24 @@ final class StoreContext {
   final StoreCounts counts = new StoreCounts();
   final Tickets tickets = new Tickets();
   final PendingWrites pending = new PendingWrites();
-  final WriterLock lock = new WriterLock();
+
+  /**
+   * The lock of the store's writer. A thread holds it while it writes to the file, or opens,
+   * replaces or closes the file. Not fair: to hand it over in order costs a switch of threads for
+   * each write, several times the write itself.
+   *
+   * <p>The order of a store's locks, outermost first. A thread that holds one takes none that is
+   * listed before it:
+   *
+   * <ol>
+   *   <li>that of {@link CurrentFile#heal}, under which a new file is created
+   *   <li>this one
+   *   <li>that of a key in {@link PendingWrites}, held while the key's write is changed
+   *   <li>the inner one of {@link CurrentFile}, under which the file and the state change
+   * </ol>
+   */
+  final ReentrantLock lock = new ReentrantLock();
+
   final FaultLog faults;
 
   /** The age up to which values are found; Long.MAX_VALUE if there is no limit. */
@@ -134,6 +155,16 @@ final class StoreContext {
    */
   boolean distrusts() {
     return settings.oldValues() != OldValues.PURE && folder.distrusts();
+  }
+
+  /**
+   * Lets threads go first that wait for the lock. As it is not fair, a loop that takes it again and
+   * again would keep them waiting for the end of the loop.
+   */
+  void yieldToWaiters() {
+    if (lock.hasQueuedThreads() && !lock.isHeldByCurrentThread()) {
+      LockSupport.parkNanos(YIELD_NANOS);
+    }
   }
 
   /** Moves the seed aside, if there is one: the file has begun with it, or must not any more. */

@@ -120,11 +120,6 @@ final class StoreOpener {
     }
     Optional<FileState> state =
         FileState.open(files.disk, found.statePath(), found.geometry().segments());
-    if (state.isEmpty() && FileState.isUnfinished(files.disk, found.statePath())) {
-      // Not a fault: the process that created the file was killed before the file held anything.
-      logger.atInfo().log("Cache %s: its file was never finished", context.settings.name());
-      return create(StartReport.Kind.NEW, new LostContentException("it was never finished"));
-    }
     if (state.isEmpty()) {
       return replace(
           new LostContentException(
@@ -211,8 +206,8 @@ final class StoreOpener {
     } else {
       files.forget(first, evidence, context::endSeed);
     }
-    // A file that is filled has its final name from some moment on, and misses what is changed
-    // until it is in use.
+    // A file that is filled counts from some moment on, and misses what is changed until it is in
+    // use.
     untouched = isFilled;
     String detail = kind == StartReport.Kind.NEW ? "" : evidence.getMessage();
     StoreFile made = isFilled ? maker.filled(context.seed.get()) : maker.empty();

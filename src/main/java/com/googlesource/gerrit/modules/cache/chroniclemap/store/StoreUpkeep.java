@@ -88,7 +88,7 @@ final class StoreUpkeep {
     long known = 0;
     context.lock.lock();
     try {
-      if (file != null && current.uses(file)) {
+      if (file != null && current.file() == file) {
         known = file.noteDamaged(counts.damaged, counts.dropped, complete);
       }
     } finally {
@@ -111,7 +111,7 @@ final class StoreUpkeep {
       }
       int segments = file.state().counts.segments;
       for (int i = 0; i < segments; i++) {
-        context.lock.yieldToWaiters();
+        context.yieldToWaiters();
         int segment = i;
         if (progress.isCancelled()
             || Thread.currentThread().isInterrupted()
@@ -140,7 +140,7 @@ final class StoreUpkeep {
   private boolean whileInUse(StoreFile file, Disk.Step step) throws IOException {
     context.lock.lock();
     try {
-      return current.uses(file) && hasRun(file, step);
+      return current.file() == file && hasRun(file, step);
     } finally {
       context.lock.unlock();
     }
@@ -177,7 +177,7 @@ final class StoreUpkeep {
     if (file != null) {
       discardIfReplaced(file);
       // Not when the file is opened: that would cost each start some processor time.
-      file.expectRandomAccess();
+      file.values.map.expectRandomAccess();
       context.threads.onDiskThread(() -> current.force(/* all= */ true));
       if (Math.abs(now - lastSave) >= SAVE_MILLIS) {
         lastSave = now;
@@ -232,7 +232,7 @@ final class StoreUpkeep {
 
   /** Returns false if the sweep has to end. */
   private boolean sweepNext(StoreFile file, OfInt segments) {
-    context.lock.yieldToWaiters();
+    context.yieldToWaiters();
     try (SegmentReader reader = file.reader()) {
       int[] segment = {-1};
       Disk.Step search = () -> segment[0] = file.values.nextToSweep(segments, context::isTooOld);

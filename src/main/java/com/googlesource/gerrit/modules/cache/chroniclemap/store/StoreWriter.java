@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import static com.google.common.base.Strings.lenientFormat;
 
 import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.PendingWrites.PendingWrite;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoreBusyException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.StoredKey;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFile;
@@ -116,7 +117,7 @@ final class StoreWriter {
       if (System.nanoTime() - begun > nanos || waiting == MAX_WAITING) {
         return false;
       }
-      context.lock.yieldToWaiters();
+      context.yieldToWaiters();
       waiting += write(key) ? 0 : 1;
     }
     return waiting == 0;

@@ -264,7 +264,7 @@ class DamagedFilesTest extends FolderTest {
 
     private static void replace(Path file, Geometry geometry) throws Exception {
       Files.delete(file);
-      RecordMapBuilder.create(Disk.REAL, file, file.resolveSibling("other.state"), geometry)
+      RecordMapBuilder.create(Disk.REAL, file, file.resolveSibling("other.state"), geometry, true)
           .close();
     }
   }

@@ -85,7 +85,14 @@ class KilledOpeningTest extends FolderTest {
 
     LeavingDisk() {
       for (Call call :
-          List.of(Call.CREATE, Call.OPEN, Call.WRITE, Call.MOVE, Call.DELETE, Call.SYNC)) {
+          List.of(
+              Call.CREATE,
+              Call.OPEN,
+              Call.WRITE,
+              Call.MOVE,
+              Call.COMPLETE,
+              Call.DELETE,
+              Call.SYNC)) {
         before(call, file -> copy());
       }
     }

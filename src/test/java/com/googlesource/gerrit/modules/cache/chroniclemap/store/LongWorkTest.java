@@ -75,7 +75,7 @@ class LongWorkTest {
             Call.MAPPING,
             file -> {
               String name = file.getFileName().toString();
-              if (name.startsWith("large") && name.endsWith(".growing")) {
+              if (name.startsWith("large") && name.contains("-" + 2 * LIMIT + "-")) {
                 begun.countDown();
                 awaitUninterruptibly(mayEnd);
               }

@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 import static com.google.common.truth.Truth.assertThat;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.PendingWrites.PendingWrite;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 

@@ -30,7 +30,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -270,17 +269,6 @@ class RefusedWritesTest extends FolderTest {
     minutes.set(501);
     directory.sweep();
     assertThat(made).containsExactly(501L);
-  }
-
-  /** A session is put while its user waits. */
-  @Test
-  void aFileIsForcedByTheNameThatItHas() throws Exception {
-    List<String> asked = new CopyOnWriteArrayList<>();
-    open(OldValues.SECRET, new TestDisk().before(Call.FORCE, file -> asked.add(file.toString())));
-    store.put(KEY, OLD, 1);
-    store.put(KEY, NEW, 2);
-    assertThat(asked).isNotEmpty();
-    assertThat(asked.stream().filter(name -> name.endsWith(".growing")).toList()).isEmpty();
   }
 
   /** Each change is forced once, and nothing where nothing was changed. */

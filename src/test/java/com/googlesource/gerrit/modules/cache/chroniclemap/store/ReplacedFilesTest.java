@@ -52,6 +52,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * in. She must not be signed in again, and no step may take the other file for the mapped one.
  */
 class ReplacedFilesTest extends FolderTest {
+  private static final int LARGER = 8 << 20;
   private static final byte[] ALICE = "session of Alice".getBytes(UTF_8);
   private static final byte[] BOB = "session of Bob".getBytes(UTF_8);
   private static final byte[] VALUE = "signed in".getBytes(UTF_8);
@@ -81,7 +82,7 @@ class ReplacedFilesTest extends FolderTest {
 
   /** With another limit, which has the file copied. */
   private void openLarger(Disk disk) throws Exception {
-    start(disk, settings("web_sessions", 8 << 20, OldValues.SECRET));
+    start(disk, settings("web_sessions", LARGER, OldValues.SECRET));
   }
 
   /** Alice signs in, a clean stop, a backup, a start, and she signs out. */
@@ -241,21 +242,21 @@ class ReplacedFilesTest extends FolderTest {
 
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
-  void aFileThatIsReplacedBeforeItGetsItsNameIsNotUsed(boolean state) throws Exception {
+  void aFileThatIsReplacedBeforeItIsCompleteIsNotUsed(boolean state) throws Exception {
     AtomicBoolean armed = new AtomicBoolean();
     Hook replace =
-        from -> {
-          if (from.toString().endsWith(".growing") && armed.compareAndSet(true, false)) {
-            String name = from.getFileName().toString().replaceFirst("\\.chm.*", ".chm");
-            Path to = from.resolveSibling(name);
-            restore(state ? stateBackup : backup, state ? FileState.pathOf(to) : from);
+        file -> {
+          if (file.toString().endsWith(".chm")
+              && file.toString().contains("-" + LARGER + "-")
+              && armed.compareAndSet(true, false)) {
+            restore(state ? stateBackup : backup, state ? FileState.pathOf(file) : file);
           }
         };
     Disk disk = new TestDisk().before(Call.MOVE, replace);
     signOut(OldValues.SECRET, Disk.REAL);
     directory.close();
     armed.set(true);
-    openLarger(disk);
+    openLarger(new TestDisk().before(Call.FORCE, replace));
     assertThat(armed.get()).isFalse();
     assertThat(store.read(ALICE)).isNull();
     assertSignedOutAfter(OldValues.SECRET);

@@ -301,7 +301,7 @@ class SeedTest extends FolderTest {
     openFolder(
         new TestDisk()
             .before(
-                Call.MOVE,
+                Call.COMPLETE,
                 file -> {
                   moved.countDown();
                   awaitUninterruptibly(mayGoOn);
@@ -387,7 +387,7 @@ class SeedTest extends FolderTest {
   @Test
   void theLogNamesWhatWasMovedAsideButNotImported() throws Exception {
     AtomicBoolean isFull = new AtomicBoolean(true);
-    openFolder(new TestDisk().failing(Call.MOVE, isFull::get, "No space left on device"));
+    openFolder(new TestDisk().failing(Call.COMPLETE, isFull::get, "No space left on device"));
     List<String> said =
         TestStores.logged(FaultLog.class, () -> beginAndWait(OldValues.MUTABLE, seed(COUNT, 10)));
     assertThat(said.toString()).contains("taken-over");

@@ -20,6 +20,7 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStore
 import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.settings;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.PendingWrites.PendingWrite;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestDisk.Call;
 import java.nio.file.Path;
 import java.util.Arrays;

@@ -41,6 +41,7 @@ public class TestDisk extends Disk {
     MAKE_PRIVATE,
     DELETE,
     MOVE,
+    COMPLETE,
     SYNC,
     LIST,
     OPEN,
@@ -143,6 +144,11 @@ public class TestDisk extends Disk {
   @Override
   public void move(Path from, Path to) throws IOException {
     run(Call.MOVE, from, () -> super.move(from, to));
+  }
+
+  @Override
+  public void complete(Path file, Step step) throws IOException {
+    run(Call.COMPLETE, file, () -> super.complete(file, step));
   }
 
   @Override

@@ -295,7 +295,7 @@ class UpkeepTest extends FolderTest {
       before(
           Call.MAPPING,
           file -> {
-            if (file.toString().contains(".growing") && made.getCount() > 0) {
+            if (file.toString().contains("-" + MB + "-") && made.getCount() > 0) {
               made.countDown();
               awaitUninterruptibly(goOn);
             }

@@ -43,8 +43,8 @@ import java.util.concurrent.locks.ReentrantReadWriteLock;
  * The disk operations of the stores of one folder. They are in one class so that tests can make
  * each single call fail.
  *
- * <p>While the folder is not locked for the stores, no file is deleted or renamed, and none but
- * markers and the lock created: a thread that is still making a large file would otherwise
+ * <p>While the folder is not locked for the stores, no file is deleted, renamed or completed, and
+ * none but markers and the lock created: a thread that is still making a large file would otherwise
  * interfere with another user of the folder.
  *
  * <p>Safe for any thread.
@@ -75,7 +75,7 @@ public class Disk {
   /** The name of the file by which the folder is locked. */
   public static final String LOCK = "lock";
 
-  /** Held for reading while a file is deleted, renamed or created. */
+  /** Held for reading during {@link #ifLocked}. */
   private final ReadWriteLock lock = new ReentrantReadWriteLock();
 
   /** Whether the folder may have another user. Guarded by {@link #lock}. */
@@ -176,6 +176,11 @@ public class Disk {
   /** Renames a file atomically and replaces any file of the new name. */
   public void move(Path from, Path to) throws IOException {
     ifLocked(from, () -> Files.move(from, to, StandardCopyOption.ATOMIC_MOVE));
+  }
+
+  /** Has a file that was made come into use, by a step that does not fail. */
+  public void complete(Path file, Step step) throws IOException {
+    ifLocked(file, step);
   }
 
   /**

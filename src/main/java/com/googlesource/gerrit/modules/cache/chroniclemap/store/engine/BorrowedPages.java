@@ -91,18 +91,6 @@ final class BorrowedPages {
     this.off = bytes < MIN_FILE_BYTES;
   }
 
-  /** Loads the native code if a file is large enough for it. The first time takes a moment. */
-  static void prepareFor(long fileBytes) {
-    if (fileBytes >= MIN_FILE_BYTES) {
-      try {
-        var unused = LibC.get();
-      } catch (RuntimeException | LinkageError e) {
-        logger.atFine().withCause(e).log(
-            "Cannot load native code; pages that are read stay in the page cache");
-      }
-    }
-  }
-
   /** To be called before these bytes of the file are read. */
   synchronized void reading(long offset, long length) {
     attempt(

@@ -14,10 +14,16 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
+import java.io.File;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.nio.file.Path;
 import java.util.List;
+import java.util.Locale;
 import net.openhft.chronicle.core.OS;
 import net.openhft.chronicle.core.pool.ClassAliasPool;
 import net.openhft.chronicle.hash.impl.HashSplitting;
+import net.openhft.chronicle.hash.impl.util.jna.PosixFallocate;
 import net.openhft.chronicle.hash.serialization.impl.ByteArrayDataAccess;
 import net.openhft.chronicle.hash.serialization.impl.ByteArraySizedReader;
 import net.openhft.chronicle.hash.serialization.impl.StopBitSizeMarshaller;
@@ -77,6 +83,34 @@ public final class ChronicleRuntime {
       nativeLoaded = true;
     }
     return !PosixAPI.posix().getClass().getSimpleName().startsWith("NoOp");
+  }
+
+  /**
+   * Allocates disk for what lacks it of a part of a file, and leaves the content as it is.
+   *
+   * @param end where the part ends; the rest of that page gets disk, too
+   * @return false without native code: then the content has to be written
+   */
+  static boolean allocate(RandomAccessFile file, Path path, long from, long end)
+      throws IOException {
+    if (!OS.isLinux() || !allocatesDisk()) {
+      return false;
+    }
+    long length = Math.min(OS.pageAlign(end), file.length()) - from;
+    try {
+      PosixFallocate.fallocate(file.getFD(), from, length);
+      return true;
+    } catch (IOException e) {
+      File folder = path.toAbsolutePath().getParent().toFile();
+      throw new IOException(
+          String.format(
+              Locale.ROOT,
+              "cannot allocate %d bytes on the volume of %s, which has %d bytes free",
+              length,
+              folder,
+              folder.getUsableSpace()),
+          e);
+    }
   }
 
   /** The name that Chronicle has given to one of its classes, wherever the jar holds it. */

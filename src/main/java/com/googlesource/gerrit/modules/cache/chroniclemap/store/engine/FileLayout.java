@@ -15,7 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
 import java.nio.ByteBuffer;
-import java.util.BitSet;
+import java.nio.ByteOrder;
 import net.openhft.chronicle.algo.hashing.LongHashFunction;
 import net.openhft.chronicle.core.OS;
 import net.openhft.chronicle.hash.impl.HashSplitting;
@@ -32,6 +32,7 @@ import net.openhft.chronicle.map.VanillaChronicleMap;
  *   file      header and global state | segment headers | segment 0 | segment 1 | ...
  *   segment   hash slots | counters | bit set of used chunks | chunks
  *   header    unused, see {@link SegmentHeaders}
+ *   slots     only the first ones are used while few chunks are, see {@link #slotsIn}
  *   slot      key hash (low keyBits) and number of the entry's first chunk (the bits above); 0: unused
  *   entry     key length | key | record length | record; lengths are stop bit encoded
  * </pre>
@@ -43,6 +44,9 @@ import net.openhft.chronicle.map.VanillaChronicleMap;
 final class FileLayout {
   /** The hash function that Chronicle-Map 2026.1 uses for keys of bytes. */
   private static final LongHashFunction HASH = LongHashFunction.xx_r39();
+
+  /** The fewest slots that a segment uses. */
+  private static final int MIN_SLOTS = 64;
 
   /** Offset in the file of the word with the length and the state of the file's header. */
   static final int SIZE_WORD_IN_FILE = 8;
@@ -66,7 +70,7 @@ final class FileLayout {
   /** Distance from one segment to the next, bytes. */
   final int segmentBytes;
 
-  /** Number of slots of a segment. */
+  /** Number of slots of a segment, a power of two. */
   final int slots;
 
   /** 4 or 8. */
@@ -174,9 +178,52 @@ final class FileLayout {
         : OS.memory().readVolatileLong(at);
   }
 
-  /** Returns which of a segment's first chunks are used, by its bit set. */
-  BitSet usedChunks(ByteBuffer segment, int first) {
-    return BitSet.valueOf(segment.slice(freeListOffset, freeListBytes)).get(0, first);
+  /** Returns a hash table of so many slots, as a segment begins with, for those that are not 0. */
+  ByteBuffer table(long[] used, int count) {
+    ByteBuffer table = ByteBuffer.allocate(count * slotBytes).order(ByteOrder.LITTLE_ENDIAN);
+    for (long slot : used) {
+      if (slot != 0) {
+        int at = home(slot, count);
+        while (slot(table, at) != 0) {
+          at = (at + slotBytes) & (table.capacity() - 1);
+        }
+        putSlot(table, at, slot);
+      }
+    }
+    return table;
+  }
+
+  /** The offset of the slot from which on an entry is looked for in so many slots. */
+  int home(long slot, int count) {
+    return (int) (keyOf(slot) & (count - 1)) * slotBytes;
+  }
+
+  void putSlot(ByteBuffer segment, int offset, long slot) {
+    if (slotBytes == Integer.BYTES) {
+      segment.putInt(offset, (int) slot);
+    } else {
+      segment.putLong(offset, slot);
+    }
+  }
+
+  /**
+   * The number of slots that a segment uses whose chunks end after so many bytes: about as many as
+   * it has chunks, and all of them once it has all of its chunks. So few values take little disk.
+   */
+  int slotsIn(int room) {
+    return room == fullRoom
+        ? slots
+        : Math.clamp(Integer.highestOneBit(chunksIn(room)), MIN_SLOTS, slots);
+  }
+
+  /** Where the slots end that are used by then. */
+  int slotsEnd(int room) {
+    return slotsIn(room) * slotBytes;
+  }
+
+  /** The bytes of a segment that have disk when its chunks end there, with parts of three pages. */
+  int diskOf(int room) {
+    return room == 0 ? 0 : slotsEnd(room) + room - countersOffset + OS.pageSize() * 3 / 2;
   }
 
   /** The number of chunks in the first bytes of a segment. */
@@ -184,7 +231,7 @@ final class FileLayout {
     return Math.clamp((room - chunksOffset) / chunkBytes, 0, chunks);
   }
 
-  /** The bytes of a segment with so many chunks, and those that end on the same page as these. */
+  /** Where so many chunks of a segment end, with those that end on the same page. */
   int roomFor(int segment, long wanted) {
     long start = offsetOf(segment);
     long end = OS.pageAlign(start + startOf(Math.clamp(wanted, 1, chunks)));

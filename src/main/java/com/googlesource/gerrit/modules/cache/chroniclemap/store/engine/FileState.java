@@ -222,7 +222,7 @@ public final class FileState {
     disk.open(file, Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE)).close();
   }
 
-  /** Whether the creation of the file was never completed, so that the store's file is empty. */
+  /** Whether the store's file never came into use: see {@link #complete}. */
   public static boolean isUnfinished(Disk disk, Path path) throws IOException {
     if (!disk.exists(path) || disk.size(path) < Long.BYTES) {
       return disk.exists(path);
@@ -242,7 +242,8 @@ public final class FileState {
   }
 
   /**
-   * Describes the store's file, which was just created, and makes the state valid.
+   * Describes the store's file, which was just created. The state is not valid before {@link
+   * #complete}.
    *
    * @param layout of the file. What is before its segment headers does not change while the lock of
    *     the whole map is free
@@ -261,9 +262,19 @@ public final class FileState {
     putText(BOOT_AT, disk.boot(path));
     putText(KEY_AT, storeKey);
     buffer.putInt(CHECKSUM_AT, fixedChecksum(buffer));
-    // Written last, as the state is not valid without.
+  }
+
+  /**
+   * Makes the state valid, so that the store's file, which is whole, counts from now on, in place
+   * of those with smaller numbers. The next change waits for the disk, so that these are gone.
+   *
+   * @throws IOException if the file does not count, as the folder may have another user
+   */
+  public void complete(Path store) throws IOException {
+    checkInPlace(store);
+    noted = false;
     VarHandle.releaseFence();
-    buffer.putLong(0, MAGIC);
+    disk.complete(store, () -> buffer.putLong(0, MAGIC));
   }
 
   private static int headerChecksum(FileChannel file, int headerBytes) throws IOException {
@@ -568,15 +579,6 @@ public final class FileState {
     if (!noted) {
       noteFirstChange();
     }
-  }
-
-  /**
-   * To be called when the store's file, which is whole, becomes the current file in place of
-   * another. The next change waits for the disk again and forces the new name too, so that the
-   * other file is gone.
-   */
-  public void becomesCurrent() {
-    noted = false;
   }
 
   private synchronized void noteFirstChange() throws IOException {

@@ -37,14 +37,15 @@ record MappedRecord(long address, int length) {
    * the first free one.
    *
    * @param segment address of the segment
+   * @param slots how many slots it uses
    * @param slotKey the part of the key's hash that is in a slot
    * @return null if there is no record of the key
    * @throws IllegalStateException if the segment is damaged
    */
-  static MappedRecord find(FileLayout layout, long segment, long slotKey, byte[] key) {
-    int mask = layout.slots - 1;
+  static MappedRecord find(FileLayout layout, long segment, int slots, long slotKey, byte[] key) {
+    int mask = slots - 1;
     int at = (int) slotKey & mask;
-    for (int i = 0; i < layout.slots; i++) {
+    for (int i = 0; i < slots; i++) {
       long slot = layout.mappedSlot(segment, at);
       if (slot == 0) {
         return null;
@@ -63,8 +64,8 @@ record MappedRecord(long address, int length) {
   }
 
   /** Passes on each record of a segment in the order of the slots. */
-  static void forEach(FileLayout layout, long segment, RecordMap.Scan scan) {
-    for (int i = 0; i < layout.slots; i++) {
+  static void forEach(FileLayout layout, long segment, int slots, RecordMap.Scan scan) {
+    for (int i = 0; i < slots; i++) {
       long slot = layout.mappedSlot(segment, i);
       if (slot == 0) {
         continue;

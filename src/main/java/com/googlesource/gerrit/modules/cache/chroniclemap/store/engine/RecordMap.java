@@ -36,6 +36,7 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 import net.openhft.chronicle.core.OS;
 import net.openhft.chronicle.hash.Data;
+import net.openhft.chronicle.hash.impl.CompactOffHeapLinearHashTable;
 import net.openhft.chronicle.hash.impl.util.CanonicalRandomAccessFiles;
 import net.openhft.chronicle.map.ChronicleMap;
 import net.openhft.chronicle.map.ExternalMapQueryContext;
@@ -68,7 +69,20 @@ import net.openhft.chronicle.map.VanillaChronicleMap;
 public final class RecordMap {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
+  /**
+   * From so many bytes on that are allocated at a time, zeros are written as well: the page cache
+   * then has fewer and larger pages, with which a read of 10 KB takes a tenth less.
+   */
+  private static final int MIN_WRITE_BYTES = 64 << 10;
+
   private final ChronicleMap<byte[], byte[]> map;
+  private final VanillaChronicleMap<?, ?, ?> chronicle;
+
+  /** Chronicle-Map's hash tables, by the logarithm of their slots. For the writer. */
+  private final CompactOffHeapLinearHashTable[] tables;
+
+  /** The most entries of a segment that uses all slots. */
+  private final long maxEntries;
 
   /** Kept here because the map only returns its address while it is open. */
   final long address;
@@ -154,6 +168,9 @@ public final class RecordMap {
     this.disk = disk;
     this.map = map;
     VanillaChronicleMap<?, ?, ?> hash = (VanillaChronicleMap<?, ?, ?>) map;
+    this.chronicle = hash;
+    this.tables = RecordMapBuilder.tables(hash);
+    this.maxEntries = hash.maxEntriesPerHashLookup;
     this.address = hash.bsAddress();
     this.mappedBytes = hash.dataStoreSize();
     this.state = state;
@@ -236,7 +253,11 @@ public final class RecordMap {
     if (!used[segment]) {
       checkTiers(segment);
     }
-    return map.queryContext(new ArrayData(storedKey));
+    int slots = slots(segment);
+    chronicle.hashLookup = tables[Integer.numberOfTrailingZeros(slots)];
+    // A put for which there is no free slot has no room.
+    chronicle.maxEntriesPerHashLookup = slots == layout.slots ? maxEntries : slots * 2L / 3;
+    return map.queryContext(new NewRecord(storedKey));
   }
 
   /** A segment has one tier. Chronicle-Map would look for the next one where nothing is mapped. */
@@ -347,7 +368,12 @@ public final class RecordMap {
 
   /** Finds a record; null if there is none. The caller holds a lock of the segment. */
   private MappedRecord find(byte[] storedKey, long hash, int segment) {
-    return MappedRecord.find(layout, addressOf(segment), layout.slotKey(hash), storedKey);
+    return MappedRecord.find(
+        layout, addressOf(segment), slots(segment), layout.slotKey(hash), storedKey);
+  }
+
+  private int slots(int segment) {
+    return layout.slotsIn(counts.room(segment));
   }
 
   private long addressOf(int segment) {
@@ -409,7 +435,7 @@ public final class RecordMap {
       begin(segment);
       counts.noteCreated(segment, Envelope.createdOf(record.header(), 0));
       if (there != null && record.length() <= there.length()) {
-        query.replaceValue(query.entry(), new ArrayData(record));
+        query.replaceValue(query.entry(), record);
         count(segment, storedKey, 0, record.length() - there.length());
         return new Put(true, head);
       }
@@ -422,7 +448,7 @@ public final class RecordMap {
         count(segment, storedKey, -1, -there.length());
       }
       try {
-        query.insert(query.absentEntry(), new ArrayData(record));
+        query.insert(query.absentEntry(), record);
       } catch (IllegalStateException | IllegalArgumentException e) {
         // Chronicle-Map's exceptions for a segment without a free run of chunks or a free slot.
         return new Put(false, head);
@@ -578,18 +604,33 @@ public final class RecordMap {
   private void empty(int segment) {
     state.beforeWrite();
     long start = layout.offsetOf(segment);
-    int bytes = Math.max(counts.room(segment), layout.chunksOffset);
+    int room = Math.max(counts.room(segment), layout.chunksOffset);
     try {
       // Not through the mapping: of a segment that was not checked, it is not known what has disk.
-      SegmentReader.writeFully(channel, start, ByteBuffer.allocate(layout.chunksOffset));
+      // There may be more slots than known then; what is not punched of them is on these pages.
+      long list = start + layout.countersOffset;
+      long slotsEnd = start + layout.slotsEnd(counts.room(segment));
+      writeZeros(start, Math.max(slotsEnd, OS.pageAlign(start)));
+      writeZeros(Math.max(slotsEnd, list - list % OS.pageSize()), start + layout.chunksOffset);
+      headers.setEntries(segment, 0);
+      state.wrote();
+      // While the writer waits for the lock: once the segment counts as emptied, it takes disk.
+      if (!punch(address + start, room)) {
+        writeZeros(slotsEnd, list);
+      }
     } catch (IOException e) {
       throw new IllegalStateException("cannot empty segment " + segment, e);
     }
-    headers.setEntries(segment, 0);
-    state.wrote();
-    // While the writer still waits for the lock: once the segment counts as emptied, it takes disk.
-    Holes.punch(address + start, bytes);
     counts.emptied(segment);
+  }
+
+  /** Gives back the whole pages of a part of the file; returns false if the system cannot. */
+  private static boolean punch(long from, int bytes) {
+    long first = OS.pageAlign(from);
+    long pages = (from + bytes - first) / OS.pageSize();
+    LibC libC = LibC.get();
+    return libC != null
+        && (pages <= 0 || libC.madvise(first, pages * OS.pageSize(), LibC.REMOVE) == 0);
   }
 
   /** The callback of {@link #scanSegment}. */
@@ -618,7 +659,7 @@ public final class RecordMap {
     }
     headers.lockForRead(index);
     try {
-      MappedRecord.forEach(layout, addressOf(index), scan);
+      MappedRecord.forEach(layout, addressOf(index), slots(index), scan);
     } finally {
       headers.unlockRead(index);
     }
@@ -645,14 +686,21 @@ public final class RecordMap {
     return counts.room(segment) == 0;
   }
 
-  /** The bytes of the file that have disk, about. */
+  /** The bytes of the file that have disk, about; its cost grows with the number of segments. */
   public long diskBytes() {
-    return Math.min(fileBytes, layout.headersOffset + counts.rooms());
+    long[] bytes = {layout.headersOffset};
+    whileMapped(
+        () -> {
+          for (int i = 0; i < layout.segments; i++) {
+            bytes[0] += layout.diskOf(counts.room(i));
+          }
+        });
+    return Math.min(fileBytes, bytes[0]);
   }
 
   /**
-   * Gives a segment about twice the disk that it has. So that happens at most nine times in its
-   * life, and costs a few system calls. For the writer.
+   * Gives a segment disk for a quarter more chunks than it has. So that happens some twenty times
+   * in its life, and costs a few system calls. For the writer.
    *
    * @param bytes for which there should be room at least
    * @param spared bytes of the volume that are left to others
@@ -666,7 +714,7 @@ public final class RecordMap {
       return false;
     }
     int chunks = layout.chunksIn(before);
-    int more = Math.max(chunks, bytes / layout.chunkBytes + 1);
+    int more = Math.max(chunks / 4, bytes / layout.chunkBytes + 1);
     int room = layout.roomFor(segment, (long) chunks + more);
     long free = disk.free(path.toAbsolutePath().getParent());
     if (free != 0 && free - (room - before) < spared) {
@@ -676,23 +724,46 @@ public final class RecordMap {
     // Before that changes the file's time, by which a closed file is known.
     state.beforeWrite();
     long start = layout.offsetOf(segment);
-    // The rest of the last page has its disk.
-    long from = before == 0 ? start : OS.pageAlign(start + before);
-    Holes.allocate(file, channel, path, from, start + room);
+    // The rest of a page in use has its disk.
+    long slotsFrom = before == 0 ? start : OS.pageAlign(start + layout.slotsEnd(before));
+    allocate(slotsFrom, start + layout.slotsEnd(room));
+    long from = before == 0 ? start + layout.countersOffset : OS.pageAlign(start + before);
+    allocate(from, start + room);
     whileLocked(segment, () -> useRoom(segment, before, room));
     return true;
   }
 
+  /** Allocates disk for a part of the file that nobody uses yet, if there is one. */
+  private void allocate(long from, long end) throws IOException {
+    if (from < end
+        && (!ChronicleRuntime.allocate(file, path, from, end) || end - from >= MIN_WRITE_BYTES)) {
+      writeZeros(from, end);
+    }
+  }
+
+  private void writeZeros(long from, long end) throws IOException {
+    SegmentReader.writeFully(channel, from, ByteBuffer.allocate((int) (end - from)));
+  }
+
   private void useRoom(int segment, int before, int room) {
     begin(segment);
-    long bits = addressOf(segment) + layout.freeListOffset;
+    long start = addressOf(segment);
+    if (layout.slotsIn(before) < layout.slotsIn(room)) {
+      spreadSlots(start, layout.slotsIn(before), layout.slotsIn(room));
+    }
+    long bits = start + layout.freeListOffset;
     // The bits of a segment without disk are zeros.
     boolean isFirst = before == 0;
     int end = isFirst ? layout.chunks : layout.chunksIn(room);
-    for (int chunk = layout.chunksIn(isFirst ? room : before); chunk < end; chunk++) {
+    int chunk = layout.chunksIn(isFirst ? room : before);
+    while (chunk < end) {
       long word = bits + (long) (chunk / Long.SIZE) * Long.BYTES;
+      // Of the chunks of the word, those from this one on, and before the end.
+      int next = Math.min(end, (chunk | (Long.SIZE - 1)) + 1);
+      long mask = -1L << chunk & -1L >>> -next;
       long now = OS.memory().readLong(word);
-      OS.memory().writeLong(word, isFirst ? now | 1L << chunk : now & ~(1L << chunk));
+      OS.memory().writeLong(word, isFirst ? now | mask : now & ~mask);
+      chunk = next;
     }
     counts.setRoom(segment, room);
     // The search for free chunks starts from the first one again.
@@ -701,12 +772,35 @@ public final class RecordMap {
   }
 
   /**
+   * Spreads the slots of a segment over more of them. Should the process be killed meanwhile, each
+   * is at its old place or its new one, or at both: the upper ones are written first, and from a
+   * free slot on, those that stay below move towards it if at all.
+   */
+  private void spreadSlots(long start, int before, int after) {
+    int free = 0;
+    while (layout.mappedSlot(start, free) != 0) {
+      free++;
+    }
+    long[] used = new long[before];
+    for (int i = 0; i < before; i++) {
+      used[i] = layout.mappedSlot(start, (free + i) & (before - 1));
+    }
+    byte[] table = layout.table(used, after).array();
+    int upper = before * layout.slotBytes;
+    int first = free * layout.slotBytes;
+    OS.memory().writeBytes(start + upper, table, upper, table.length - upper);
+    OS.memory().writeBytes(start + first, table, first, upper - first);
+    OS.memory().writeBytes(start, table, 0, first);
+  }
+
+  /**
    * Allocates the disk that a segment may lack; false if its content has to be written for that.
    */
   boolean allocateAgain(int segment, int room) throws IOException {
     disk.allocating(path);
     long start = layout.offsetOf(segment);
-    return Holes.allocateAgain(file, path, start, start + room);
+    return ChronicleRuntime.allocate(file, path, start, start + layout.slotsEnd(room))
+        && ChronicleRuntime.allocate(file, path, start + layout.countersOffset, start + room);
   }
 
   /**
@@ -715,8 +809,10 @@ public final class RecordMap {
   public void expectRandomAccess() {
     if (advised.compareAndSet(false, true)) {
       whileMapped(() -> ChronicleRuntime.expectRandomAccess(address, mappedBytes));
-      // Readers and evictions need it, and should not load it under the writer's lock.
-      BorrowedPages.prepareFor(mappedBytes);
+      if (mappedBytes >= BorrowedPages.MIN_FILE_BYTES) {
+        // Readers and evictions need it, and should not load it under the writer's lock.
+        var unused = LibC.get();
+      }
     }
   }
 

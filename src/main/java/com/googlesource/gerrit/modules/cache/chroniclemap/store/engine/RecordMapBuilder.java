@@ -21,6 +21,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContent
 import java.io.File;
 import java.io.IOException;
 import java.io.RandomAccessFile;
+import java.lang.reflect.Constructor;
 import java.lang.reflect.Field;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
@@ -35,6 +36,7 @@ import java.util.concurrent.atomic.LongAdder;
 import net.openhft.chronicle.bytes.BytesStore;
 import net.openhft.chronicle.core.OS;
 import net.openhft.chronicle.hash.VanillaGlobalMutableState;
+import net.openhft.chronicle.hash.impl.CompactOffHeapLinearHashTable;
 import net.openhft.chronicle.hash.impl.PersistedChronicleHashResources;
 import net.openhft.chronicle.hash.impl.VanillaChronicleHash;
 import net.openhft.chronicle.hash.impl.util.CanonicalRandomAccessFiles;
@@ -50,8 +52,10 @@ public final class RecordMapBuilder {
    * Creates a file that only its owner can read. On failure no files are left behind.
    *
    * @param statePath the path of the file's {@link FileState}
+   * @param isComplete whether the file counts at once, or only after {@link FileState#complete}
    */
-  public static RecordMap create(Disk disk, Path path, Path statePath, Geometry geometry)
+  public static RecordMap create(
+      Disk disk, Path path, Path statePath, Geometry geometry, boolean isComplete)
       throws IOException {
     FileState state = null;
     RecordMap file = null;
@@ -63,6 +67,9 @@ public final class RecordMapBuilder {
       file = recordMap(make(geometry, path), disk, path, geometry, state, new LongAdder());
       file.expectRandomAccess();
       state.describe(path, file.fileBytes, file.layout);
+      if (isComplete) {
+        state.complete(path);
+      }
       return file;
     } catch (IOException | RuntimeException | Error e) {
       if (file != null) {
@@ -138,7 +145,7 @@ public final class RecordMapBuilder {
       throw new IllegalStateException("another version of Chronicle-Map", e);
     }
     long headersOffset = layout.segmentsOffset - (long) layout.segments * headerBytes;
-    var unused = Holes.allocateAgain(file, path, 0, headersOffset);
+    var unused = ChronicleRuntime.allocate(file, path, 0, headersOffset);
     // The lock of the whole map comes first, and zeros follow.
     ByteBuffer bytes = ByteBuffer.allocateDirect(Math.toIntExact(headersOffset - map.headerSize));
     VanillaGlobalMutableState state = map.globalMutableState();
@@ -147,6 +154,31 @@ public final class RecordMapBuilder {
     state.setDataStoreSize(map.sizeInBytesWithoutTiers());
     SegmentReader.writeFully(file.getChannel(), map.headerSize, bytes.clear());
     map.createdOrInMemory = false;
+  }
+
+  /**
+   * Returns the hash tables of a map for each number of slots up to its own, a power of two, by its
+   * logarithm: a segment with few values uses only the first slots. The number is a field of the
+   * map only while such a table is made.
+   */
+  static CompactOffHeapLinearHashTable[] tables(VanillaChronicleMap<?, ?, ?> map) {
+    long all = map.tierHashLookupCapacity;
+    CompactOffHeapLinearHashTable[] tables =
+        new CompactOffHeapLinearHashTable[Long.numberOfTrailingZeros(all) + 1];
+    try {
+      Constructor<? extends CompactOffHeapLinearHashTable> make =
+          map.hashLookup.getClass().getDeclaredConstructor(VanillaChronicleHash.class);
+      make.setAccessible(true);
+      for (int i = 0; i < tables.length; i++) {
+        map.tierHashLookupCapacity = 1L << i;
+        tables[i] = make.newInstance(map);
+      }
+    } catch (ReflectiveOperationException e) {
+      throw new IllegalStateException("another version of Chronicle-Map", e);
+    } finally {
+      map.tierHashLookupCapacity = all;
+    }
+    return tables;
   }
 
   private static Object call(ChronicleMapBuilder<?, ?> builder, String name, Object... arguments)

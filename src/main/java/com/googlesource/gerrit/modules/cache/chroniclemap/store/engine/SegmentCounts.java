@@ -40,8 +40,9 @@ import java.util.function.LongPredicate;
  * files of older versions; all ones if the segment is empty. With all bits set, whatever is in the
  * segment was removed with all other values, and the segment is emptied before it is used.
  *
- * <p>The room of a segment are the bytes, from its start, that have disk and may be used: 0 before
- * its first use. In files of version 1.0.0 each segment has all of its disk.
+ * <p>The room of a segment is where, from its start, the chunks end that have disk and may be used:
+ * 0 before its first use. What is before them has disk, but for slots that are not used yet: see
+ * {@link FileLayout#slotsIn}. In files of version 1.0.0 each segment has all of its disk.
  *
  * <p>A segment of 1 MB or more takes 20 bytes here. Unless they say otherwise, methods may be
  * called by any thread.
@@ -76,7 +77,6 @@ public final class SegmentCounts {
   private final AtomicLong records = new AtomicLong();
   private final AtomicLong values = new AtomicLong();
   private final AtomicLong bytes = new AtomicLong();
-  private final AtomicLong rooms = new AtomicLong();
   private final AtomicInteger unchecked = new AtomicInteger();
 
   /** The segments written last, as in the file; for the writer. */
@@ -94,7 +94,6 @@ public final class SegmentCounts {
       values.addAndGet(get(i, VALUES));
       bytes.addAndGet(get(i, BYTES));
       unchecked.addAndGet(get(i, FLAGS) & UNCHECKED);
-      rooms.addAndGet(room(i));
     }
   }
 
@@ -304,20 +303,14 @@ public final class SegmentCounts {
     return bytes.get();
   }
 
-  /** The bytes of a segment that have disk, from its start; 0 before its first use. */
+  /** Where the chunks of a segment end that have disk; 0 before its first use. */
   int room(int segment) {
     return buffer.getInt(roomsAt + Integer.BYTES * segment);
   }
 
-  /** Notes that so many bytes of a segment have disk. No other thread may use it meanwhile. */
+  /** Notes where the chunks end that have disk. No other thread may use the segment meanwhile. */
   void setRoom(int segment, int room) {
-    rooms.addAndGet((long) room - room(segment));
     buffer.putInt(roomsAt + Integer.BYTES * segment, room);
-  }
-
-  /** The bytes of all segments that have disk. */
-  long rooms() {
-    return rooms.get();
   }
 
   private static int row(int segment) {

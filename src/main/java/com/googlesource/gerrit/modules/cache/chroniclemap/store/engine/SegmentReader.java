@@ -21,15 +21,14 @@ import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.util.Arrays;
-import java.util.BitSet;
 import java.util.function.Consumer;
 
 /**
  * A reader of a file's segments that bypasses Chronicle-Map, to check or copy records while the
  * file is in use.
  *
- * <p>It reads the used chunks of a segment into a buffer, checks every length against the buffer,
- * and passes on only records whose checksum is right and that lookups find. It takes no locks. The
+ * <p>It reads what a segment may use into a buffer, checks every length against the buffer, and
+ * passes on only records whose checksum is right and that lookups find. It takes no locks. The
  * writer has to wait meanwhile, as a record that is moved could be missed or read twice.
  *
  * <p>Pages that the reader brought into the page cache are given back: see {@link BorrowedPages}.
@@ -38,9 +37,6 @@ import java.util.function.Consumer;
 public final class SegmentReader implements AutoCloseable {
   /** Bytes that are read at a time: the Java runtime copies them through a buffer of this size. */
   private static final int MAX_READ_BYTES = 256 << 10;
-
-  /** Up to this many unused chunks are read too, as that is faster than two reads. */
-  private static final int MAX_UNUSED = 256;
 
   private final FileChannel channel;
   private final FileLayout layout;
@@ -67,8 +63,8 @@ public final class SegmentReader implements AutoCloseable {
   }
 
   /**
-   * Reads a segment as far as it is used; returns how many records are damaged: slots that lead to
-   * no valid record, and records to which no slot leads.
+   * Reads a segment; returns how many records are damaged: slots that lead to no valid record, and
+   * records to which no slot leads.
    *
    * @param sink takes each record that has the right checksum and is not invalidated, which is
    *     valid during the call only; a record may come twice
@@ -80,34 +76,15 @@ public final class SegmentReader implements AutoCloseable {
     }
     long offset = layout.offsetOf(segment);
     pages.reading(offset, layout.segmentBytes);
-    readUsed(offset, counts.room(segment));
-    return readSlots(segment, sink);
-  }
-
-  private void readUsed(long offset, int room) throws IOException {
-    if (room == 0) {
-      Arrays.fill(bytes, (byte) 0);
-      return;
+    int room = counts.room(segment);
+    if (!readFully(channel, offset, buffer.clear().limit(room))) {
+      throw new LostContentException(
+          "the store file was truncated to " + (offset + buffer.position()) + " bytes");
     }
-    read(offset, 0, layout.chunksOffset);
-    BitSet used = layout.usedChunks(buffer, layout.chunksIn(room));
-    int end = layout.chunksOffset;
-    for (int chunk = used.nextSetBit(0); chunk >= 0; ) {
-      int last = chunk;
-      for (int next = used.nextSetBit(chunk + 1);
-          next >= 0 && next - last <= MAX_UNUSED;
-          next = used.nextSetBit(next + 1)) {
-        last = next;
-      }
-      int start = layout.startOf(chunk);
-      // Otherwise the buffer would keep records of another segment, with the right checksum.
-      Arrays.fill(bytes, end, start, (byte) 0);
-      end = layout.startOf(last + 1);
-      read(offset, start, end);
-      chunk = used.nextSetBit(last + 1);
-    }
-    Arrays.fill(bytes, end, bytes.length, (byte) 0);
+    // Otherwise the buffer would keep records of another segment, with the right checksum.
+    Arrays.fill(bytes, room, bytes.length, (byte) 0);
     buffer.clear();
+    return readSlots(segment, sink);
   }
 
   /** See {@link BorrowedPages}; to be called after each segment, without locks that others need. */
@@ -119,14 +96,6 @@ public final class SegmentReader implements AutoCloseable {
   @Override
   public void close() {
     pages.close();
-  }
-
-  private void read(long segmentOffset, int start, int end) throws IOException {
-    buffer.clear().position(start).limit(end);
-    if (!readFully(channel, segmentOffset, buffer)) {
-      throw new LostContentException(
-          "the store file was truncated to " + (segmentOffset + buffer.position()) + " bytes");
-    }
   }
 
   /** Reads until the buffer is full, or returns false if the file ends before that. */

@@ -38,6 +38,10 @@ final class SegmentRepair {
   private final byte[] bytes;
   private final ByteBuffer segment;
   private final ByteBuffer slots;
+
+  /** The slots that are kept, in the order in which they are found. */
+  private final long[] kept;
+
   private final BitSet used = new BitSet();
   private final RecordView record = new RecordView();
   private final RecordView other = new RecordView();
@@ -54,6 +58,7 @@ final class SegmentRepair {
     bytes = new byte[layout.segmentBytes];
     segment = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
     slots = ByteBuffer.allocate(layout.slots * layout.slotBytes).order(ByteOrder.LITTLE_ENDIAN);
+    kept = new long[layout.slots];
   }
 
   /** Repairs a segment of a file and notes its counts. */
@@ -63,7 +68,7 @@ final class SegmentRepair {
       throw new LostContentException(
           "the store file was truncated to " + (offset + segment.position()) + " bytes");
     }
-    boolean isUnused = map.counts.room(index) == 0 && isZero(layout.chunksOffset);
+    boolean isUnused = map.counts.room(index) == 0 && isZero(0, layout.chunksOffset);
     if (!isUnused) {
       repair(index, map);
     }
@@ -72,34 +77,47 @@ final class SegmentRepair {
     map.state.wrote();
   }
 
-  /** Whether nothing is in the first bytes. */
-  private boolean isZero(int length) {
-    int i = 0;
-    while (i < length && bytes[i] == 0) {
+  private boolean isZero(int from, int end) {
+    int i = from;
+    while (i < end && bytes[i] == 0) {
       i++;
     }
-    return i == length;
+    return i == end;
   }
 
   private void repair(int index, RecordMap map) throws IOException {
-    boolean changed = repairSlots(index);
+    findSlots(index);
     // The machine may have stopped after the segment got more disk than the state file knows.
     int chunks = Math.max(layout.chunksIn(map.counts.room(index)), used.length());
     int room = layout.roomFor(index, chunks);
+    while (layout.slotsIn(room) <= entries) {
+      room = layout.roomFor(index, 2L * layout.chunksIn(room));
+    }
+    ByteBuffer table = layout.table(kept, layout.slotsIn(room));
+    int slotsEnd = isZero(table.capacity(), slots.capacity()) ? table.capacity() : slots.capacity();
+    boolean changed = !table.equals(segment.slice(0, slotsEnd));
+    Arrays.fill(bytes, 0, slotsEnd, (byte) 0);
+    segment.put(0, table, 0, table.capacity());
     used.set(layout.chunksIn(room), layout.chunks);
     changed |= writeListOfUsed();
     map.state.beforeWrite();
     // In a copy, it may have holes for zeros; and a crash may take back what was allocated last.
     boolean isThere = map.allocateAgain(index, room);
     if (changed || !isThere) {
-      segment.clear().limit(isThere ? layout.freeListOffset + layout.freeListBytes : room);
-      SegmentReader.writeFully(map.channel, layout.offsetOf(index), segment);
+      write(index, map, 0, slotsEnd);
+      int listEnd = layout.freeListOffset + layout.freeListBytes;
+      write(index, map, layout.countersOffset, isThere ? listEnd : room);
     }
     map.counts.setRoom(index, room);
   }
 
-  /** Repairs the slots of the copy; returns whether any was changed. */
-  private boolean repairSlots(int index) {
+  private void write(int index, RecordMap map, int from, int end) throws IOException {
+    SegmentReader.writeFully(
+        map.channel, layout.offsetOf(index) + from, segment.clear().position(from).limit(end));
+  }
+
+  /** Finds the slots of the copy that are kept. */
+  private void findSlots(int index) {
     int mask = slots.capacity() - 1;
     int first = firstFree();
     int taken = 0;
@@ -115,9 +133,6 @@ final class SegmentRepair {
         }
       }
     }
-    boolean changed = !slots.equals(segment.slice(0, slots.capacity()));
-    segment.put(0, slots, 0, slots.capacity());
-    return changed;
   }
 
   /** Returns the offset of a free slot; 0 if there is none. */
@@ -130,6 +145,7 @@ final class SegmentRepair {
   }
 
   private void empty() {
+    Arrays.fill(kept, 0);
     entries = 0;
     values = 0;
     recordBytes = 0;
@@ -152,7 +168,7 @@ final class SegmentRepair {
       return true;
     }
     int step = layout.slotBytes;
-    int at = home(slot);
+    int at = layout.home(slot, layout.slots);
     for (long there = layout.slot(slots, at); there != 0; there = layout.slot(slots, at)) {
       if (there == slot) {
         return true; // a duplicate, as the slot was being moved
@@ -165,12 +181,8 @@ final class SegmentRepair {
     if (!takeChunks(layout.chunkOf(slot)) || entries + 1 >= layout.slots) {
       return false;
     }
-    if (step == Integer.BYTES) {
-      slots.putInt(at, (int) slot);
-    } else {
-      slots.putLong(at, slot);
-    }
-    entries++;
+    layout.putSlot(slots, at, slot);
+    kept[entries++] = slot;
     values += record.isPart() || record.isNote() ? 0 : 1;
     recordBytes += record.isNote() ? 0 : record.length();
     return true;
@@ -212,10 +224,6 @@ final class SegmentRepair {
     }
     used.set((int) chunk, (int) end);
     return true;
-  }
-
-  private int home(long slot) {
-    return (int) (layout.keyOf(slot) & (layout.slots - 1)) * layout.slotBytes;
   }
 
   /** Writes which chunks are used, and before that the zeros of the counters of only one tier. */

@@ -16,7 +16,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.files;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentReader;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles.FileName;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueTable;
@@ -58,32 +57,12 @@ public final class StoreFile {
   /** Why the disk did not take what was written; null if it did. Guarded by {@link #forcing}. */
   private IOException refused;
 
-  /** Whether the file has its final name. */
-  private volatile boolean installed;
-
-  /**
-   * Takes over a mapped file.
-   *
-   * @param installed whether the file has its final name; if not, {@link #install} gives it that
-   *     name
-   */
-  public StoreFile(
-      Disk disk, FileName name, ValueTable values, LongAdder damaged, boolean installed) {
+  /** Takes over a mapped file. */
+  public StoreFile(Disk disk, FileName name, ValueTable values, LongAdder damaged) {
     this.disk = disk;
     this.name = name;
     this.values = values;
     this.damaged = damaged;
-    this.installed = installed;
-  }
-
-  /** The most bytes that the file may take. */
-  public long bytes() {
-    return name.bytes();
-  }
-
-  /** The bytes of disk that are allocated to the file. */
-  public long diskBytes() {
-    return values.map.diskBytes();
   }
 
   /**
@@ -137,41 +116,9 @@ public final class StoreFile {
     }
   }
 
-  /** Gives a complete file its final name. */
-  public void install() throws IOException {
-    try {
-      state().checkInPlace(name.growingPath());
-      disk.move(name.growingPath(), name.path());
-      state().checkInPlace(name.path());
-    } catch (IOException | RuntimeException | Error e) {
-      // It may have its new name nevertheless; the next start would take it for the newer one.
-      try {
-        disk.delete(name.path());
-      } catch (IOException | RuntimeException | Error left) {
-        e.addSuppressed(left);
-        // Both files have the same values, and nothing more may be written to either.
-        installed = true;
-        throw new IllegalStateException("both files may have their final names", e);
-      }
-      throw e;
-    }
-    installed = true;
-    state().becomesCurrent();
-  }
-
-  /** Whether the file has its final name, or may have it. */
-  public boolean isInstalled() {
-    return installed;
-  }
-
   /** A reader of the file that bypasses the mapping. */
   public SegmentReader reader() {
     return values.map.reader(name.path());
-  }
-
-  /** See {@link RecordMap#expectRandomAccess}. */
-  public void expectRandomAccess() {
-    values.map.expectRandomAccess();
   }
 
   /** The state of the file. */
@@ -200,7 +147,7 @@ public final class StoreFile {
       if (state().takeUnforced()) {
         saved = false;
         try {
-          values.map.force(installed ? name.path() : name.growingPath());
+          values.map.force(name.path());
         } catch (IOException e) {
           refused = e;
           throw e;

@@ -48,12 +48,14 @@ import java.util.stream.IntStream;
  * The files of a store on disk, by their names:
  *
  * <pre>
- *   NAME-vVERSION-gNUMBER-BYTES-SLOT-FINGERPRINT.chm           the values: {@link StoreFile}
- *   NAME-vVERSION-gNUMBER-BYTES-SLOT-FINGERPRINT.chm.state     its state: {@link FileState}
- *   NAME-vVERSION-gNUMBER-BYTES-SLOT-FINGERPRINT.chm.N.growing the same, not complete
- *   NAME-vVERSION.use                                          how often keys were asked for: {@link Usage}
- *   NAME-vVERSION.discard                                      see {@link DiscardMarkers}
+ *   NAME-vVERSION-gNUMBER-BYTES-SLOT-FINGERPRINT.chm       the values: {@link StoreFile}
+ *   NAME-vVERSION-gNUMBER-BYTES-SLOT-FINGERPRINT.chm.state its state: {@link FileState}
+ *   NAME-vVERSION.use                                      how often keys were asked for: {@link Usage}
+ *   NAME-vVERSION.discard                                  see {@link DiscardMarkers}
  * </pre>
+ *
+ * <p>A file with a larger number takes the place of another, once it is complete. No two files that
+ * a process makes have the same name: a thread may still fill one when its folder was given back.
  *
  * <p>BYTES and SLOT (bytes per slot) fix the geometry. FINGERPRINT is 8 hexadecimal digits over all
  * that decides how the bytes of the file are read. Chronicle-Map prefers the settings within a file
@@ -65,9 +67,9 @@ import java.util.stream.IntStream;
 public final class StoreFiles {
   /**
    * Increases when the layout of keys, envelopes or parts changes, or when versions before must not
-   * open a file: since 3, a segment may lack disk.
+   * open a file: since 4, a segment may lack disk, also for slots.
    */
-  private static final int FORMAT = 3;
+  private static final int FORMAT = 4;
 
   /** That of version 1.0.0, whose files are used as they are. */
   private static final int FORMAT_BEFORE = 2;
@@ -88,6 +90,7 @@ public final class StoreFiles {
   private static final Comparator<Path> MARKERS_LAST =
       Comparator.comparing(file -> file.getFileName().toString().contains(Disk.MARKER));
 
+  /** The number of the last file that was made. */
   private static final AtomicInteger MADE = new AtomicInteger();
 
   public final Disk disk;
@@ -131,20 +134,13 @@ public final class StoreFiles {
    * @param number larger in a file that takes the place of another
    * @param bytes the most its file may take
    * @param bytesPerSlot see {@link Geometry#forFileOf}
-   * @param made differs for any two names of this process, so that a file that is still being
-   *     created when its folder is given back is never mixed up with the next one of its number
    */
-  public record FileName(Path path, int number, long bytes, int bytesPerSlot, int made) {
+  public record FileName(Path path, int number, long bytes, int bytesPerSlot) {
     public Geometry geometry() {
       return Geometry.forFileOf(bytes, bytesPerSlot);
     }
 
-    /** The path of the file until it is complete. */
-    public Path growingPath() {
-      return path.resolveSibling(path.getFileName() + "." + made + ".growing");
-    }
-
-    /** The path of the state file, whether the file is complete or not. */
+    /** The path of the state file. */
     public Path statePath() {
       return FileState.pathOf(path);
     }
@@ -153,9 +149,10 @@ public final class StoreFiles {
   /**
    * The name of a new file.
    *
-   * @param number larger than that of any file that is there
+   * @param before the number of the file whose place it takes
    */
-  public FileName name(int number, long bytes) {
+  public FileName newName(int before, long bytes) {
+    int number = MADE.updateAndGet(last -> Math.max(last, before) + 1);
     return name(number, bytes, Geometry.DEFAULT_BYTES_PER_SLOT, FORMAT);
   }
 
@@ -164,8 +161,7 @@ public final class StoreFiles {
         lenientFormat("%s-g%s-%s-%s-", versioned, number, bytes, bytesPerSlot)
             + HexFormat.of().toHexDigits(fingerprint(bytes, bytesPerSlot, format))
             + ".chm";
-    return new FileName(
-        directory.resolve(name), number, bytes, bytesPerSlot, MADE.incrementAndGet());
+    return new FileName(directory.resolve(name), number, bytes, bytesPerSlot);
   }
 
   private int fingerprint(long bytes, int bytesPerSlot, int format) {
@@ -262,12 +258,20 @@ public final class StoreFiles {
     }
   }
 
-  /** The newest file of this version, if there is one. */
+  /** The newest file of this version, if there is one that was ever complete. */
   public Optional<FileName> newest() throws IOException {
-    return list().stream()
-        .map(this::parse)
-        .flatMap(Optional::stream)
-        .max(Comparator.comparingInt(FileName::number));
+    List<FileName> newestFirst =
+        list().stream()
+            .map(this::parse)
+            .flatMap(Optional::stream)
+            .sorted(Comparator.comparingInt(FileName::number).reversed())
+            .toList();
+    for (FileName name : newestFirst) {
+      if (!FileState.isUnfinished(disk, name.statePath())) {
+        return Optional.of(name);
+      }
+    }
+    return Optional.empty();
   }
 
   /** When a file was last changed, in milliseconds since the epoch. */
@@ -339,18 +343,10 @@ public final class StoreFiles {
     return others.stream().filter(file -> file.toString().endsWith(".chm")).toList();
   }
 
-  /** Deletes a file, in the place of which another one is complete. */
-  public void deleteReplaced(FileName old) throws IOException {
-    disk.delete(old.path());
-    disk.delete(old.statePath());
-  }
-
-  /** Deletes what there is of a file that has not got its final name. */
-  public void deleteUnfinished(FileName made, boolean withState) throws IOException {
-    disk.delete(made.growingPath());
-    if (withState) {
-      disk.delete(made.statePath());
-    }
+  /** Deletes a file, and then what would tell that it was never complete. */
+  public void delete(FileName name) throws IOException {
+    disk.delete(name.path());
+    disk.delete(name.statePath());
   }
 
   /**

@@ -386,6 +386,7 @@ class MappedRecordTest {
     FileState state = FileState.create(Disk.REAL, FileState.pathOf(path), geometry.segments());
     state.noteMapping(path);
     state.describe(path, Disk.REAL.size(path), layout);
+    state.complete(path);
     Throwable e =
         assertThrows(
             IllegalStateException.class,

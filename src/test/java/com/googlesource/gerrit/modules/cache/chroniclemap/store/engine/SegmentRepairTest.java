@@ -17,7 +17,10 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.nio.file.StandardOpenOption.READ;
+import static java.nio.file.StandardOpenOption.WRITE;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -25,7 +28,6 @@ import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -168,6 +170,66 @@ class SegmentRepairTest {
     assertThat(Files.mismatch(before, path)).isEqualTo(-1);
   }
 
+  /** A process is killed while a segment gets more slots: the upper ones are written first. */
+  @Test
+  void slotsThatWereBeingSpread() throws Exception {
+    geometry = Geometry.forFileOf(LARGE, Geometry.DEFAULT_BYTES_PER_SLOT);
+    List<byte[]> keys = new ArrayList<>();
+    int few = 1024;
+    byte[] before = new byte[2 * few * Integer.BYTES];
+    byte[] after = new byte[before.length];
+    RecordMap file =
+        RecordMapBuilder.create(Disk.REAL, path, FileState.pathOf(path), geometry, true);
+    try (FileChannel channel = FileChannel.open(path, READ)) {
+      layout = file.layout;
+      for (int i = 0; layout.slotsIn(file.counts.room(0)) <= few; i++) {
+        if (file.segmentOf(key(i)) == 0) {
+          while (!file.put(key(i), record(key(i)), true).fitted()) {
+            channel.read(ByteBuffer.wrap(before), layout.offsetOf(0));
+            assertThat(file.takeDisk(0, 1, 0)).isTrue();
+            channel.read(ByteBuffer.wrap(after), layout.offsetOf(0));
+          }
+          keys.add(key(i));
+        }
+      }
+      // The last one was put after its segment got more slots.
+      file.remove(keys.removeLast());
+    } finally {
+      file.close();
+    }
+    assertThat(keys.size()).isGreaterThan(few / 3);
+    int free = 0;
+    while (ByteBuffer.wrap(before).getInt(free) != 0) {
+      free += Integer.BYTES;
+    }
+    for (int written = 0; written <= before.length; written += before.length / 32) {
+      try (FileChannel channel = FileChannel.open(path, WRITE)) {
+        byte[] mixed = before.clone();
+        for (int i = 0; i < written; i++) {
+          // The last bytes are those before the first free slot.
+          int at = i < before.length / 2 ? before.length / 2 + i : (i + free) % (before.length / 2);
+          mixed[at] = after[at];
+        }
+        SegmentReader.writeFully(channel, layout.offsetOf(0), ByteBuffer.wrap(mixed));
+      }
+      RecordMap killed = open();
+      try {
+        killed.check(0);
+        for (byte[] key : keys) {
+          assertThat(killed.contains(key)).isTrue();
+        }
+        assertThat(killed.counts.records(0)).isEqualTo(keys.size());
+      } finally {
+        killed.close();
+      }
+    }
+    assertThat(damaged.sum()).isEqualTo(0);
+  }
+
+  private static Envelope.NewRecord record(byte[] key) {
+    return Envelope.wrap(key, Envelope.WHOLE, 0, new byte[100], 0, 100);
+  }
+
   /** What the file holds is what the model holds, and stays so while it is worked on. */
   private void check(Random random) throws Exception {
     RecordMap file = open();
@@ -208,7 +270,7 @@ class SegmentRepairTest {
     int headerEnd = 12 + (header.getInt(FileLayout.SIZE_WORD_IN_FILE) & 0x3FFF_FFFF);
     int lockAt = (headerEnd + 63) / 64 * 64;
     assertThat(header.getLong(lockAt)).isEqualTo(0);
-    try (FileChannel channel = FileChannel.open(path, StandardOpenOption.WRITE)) {
+    try (FileChannel channel = FileChannel.open(path, WRITE)) {
       int unused = channel.write(ByteBuffer.wrap(new byte[] {0, 0, 0, (byte) 0x80}), lockAt);
     }
     open().close();
