@@ -131,7 +131,7 @@ final class FaultyDisk extends TestDisk {
       case EXISTS, SIZE, LIST, FILE_KEY, HAS_KEY, MODIFIED, BOOT, READ_OPEN, SIZE_OPEN -> Kind.READ;
       case OPEN -> Kind.OPEN;
       case MAP -> Kind.MAP;
-      case MAKE_PRIVATE, SYNC, FORCE, WRITE_OPEN, TRUNCATE_OPEN, FORCE_OPEN -> Kind.WRITE;
+      case MAKE_PRIVATE, COMPLETE, SYNC, FORCE, WRITE_OPEN, TRUNCATE_OPEN, FORCE_OPEN -> Kind.WRITE;
       case CREATE, MOVE, ALLOCATING -> Kind.MAKE;
       case WRITE, LENGTHEN_OPEN -> Kind.LENGTHEN;
       case DELETE -> Kind.DELETE;
