@@ -49,7 +49,7 @@ public final class RecordMapBuilder {
   private RecordMapBuilder() {}
 
   /**
-   * Creates a file that only its owner can read. On failure no files are left behind.
+   * Creates a file that only its owner can read. On failure no files are left that count.
    *
    * @param statePath the path of the file's {@link FileState}
    * @param isComplete whether the file counts at once, or only after {@link FileState#complete}
@@ -78,8 +78,13 @@ public final class RecordMapBuilder {
       } else if (state != null) {
         state.release();
       }
-      deleteAfter(e, disk, path);
-      deleteAfter(e, disk, statePath);
+      try {
+        disk.delete(path);
+        // Last: a file without a state would count as a newer one that has lost it.
+        disk.delete(statePath);
+      } catch (IOException left) {
+        e.addSuppressed(left);
+      }
       throw e;
     }
   }
@@ -197,14 +202,6 @@ public final class RecordMapBuilder {
       throw new IOException(e.getCause());
     } catch (ReflectiveOperationException e) {
       throw new IllegalStateException("another version of Chronicle-Map", e);
-    }
-  }
-
-  private static void deleteAfter(Throwable failure, Disk disk, Path path) {
-    try {
-      disk.delete(path);
-    } catch (IOException e) {
-      failure.addSuppressed(e);
     }
   }
 

@@ -339,8 +339,14 @@ public final class StoreFiles {
   public List<Path> deleteAllBut(FileName kept) throws IOException {
     Set<Path> staying = Set.of(kept.path(), kept.statePath(), usage());
     List<Path> others = list().stream().filter(file -> !staying.contains(file)).toList();
-    deleteEach(others);
+    deleteEach(others.stream().filter(file -> !isState(file)).toList());
+    // Not before its file is gone: only the state says of a newer file that it never counted.
+    deleteEach(others.stream().filter(StoreFiles::isState).toList());
     return others.stream().filter(file -> file.toString().endsWith(".chm")).toList();
+  }
+
+  private static boolean isState(Path file) {
+    return file.toString().endsWith(".state");
   }
 
   /** Deletes a file, and then what would tell that it was never complete. */
