@@ -25,8 +25,10 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.Ol
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestDisk.Call;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -131,10 +133,23 @@ class ClearTest extends FolderTest {
 
   private volatile boolean isCopied;
 
+  private int tries;
+
   private synchronized void copy() throws IOException {
-    if (isCopied) {
-      copies.add(TestStores.copy(folder(), temp.resolve("copy" + copies.size())));
+    Path copy = null;
+    byte[] state = null;
+    // As they were at one moment: other threads empty segments meanwhile, and note that.
+    while (isCopied && !Arrays.equals(state, state())) {
+      state = state();
+      copy = TestStores.copy(folder(), temp.resolve("copy" + tries++));
     }
+    if (copy != null) {
+      copies.add(copy);
+    }
+  }
+
+  private byte[] state() throws IOException {
+    return Files.readAllBytes(TestStores.fileIn(folder(), ".state"));
   }
 
   @ParameterizedTest
