@@ -252,7 +252,6 @@ class ReplacedFilesTest extends FolderTest {
             restore(state ? stateBackup : backup, state ? FileState.pathOf(file) : file);
           }
         };
-    Disk disk = new TestDisk().before(Call.MOVE, replace);
     signOut(OldValues.SECRET, Disk.REAL);
     directory.close();
     armed.set(true);
