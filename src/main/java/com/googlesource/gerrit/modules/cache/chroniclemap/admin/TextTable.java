@@ -29,6 +29,11 @@ final class TextTable {
     /** The width of Gerrit's own commands. */
     static final int USUAL_WIDTH = 80;
 
+    /** Users choose it, so it is bounded. */
+    Screen {
+      width = Math.clamp(width, 40, 1000);
+    }
+
     void println(String line) {
       out.println(line);
     }

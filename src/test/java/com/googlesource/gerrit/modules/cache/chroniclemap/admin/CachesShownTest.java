@@ -154,6 +154,8 @@ class CachesShownTest {
     assertThat(lines.get(5)).isEqualTo("-".repeat(100));
     assertThat(lines.get(6)).startsWith("b".repeat(40) + " ");
     assertThat(table(Optional.empty(), reports, 40).get(6)).startsWith("b".repeat(7) + "~ ");
+    assertThat(table(Optional.empty(), reports, -1).get(5)).hasLength(40);
+    assertThat(table(Optional.empty(), reports, Integer.MAX_VALUE).get(5)).hasLength(1000);
   }
 
   @Test
