@@ -684,9 +684,10 @@
 
   function shared() {
     const isWrong = shown.problems.some(({subject}) => subject === 'shared values');
-    return section(
-      'shared',
-      'Shared values',
+    return el(
+      'section',
+      {id: 'shared', 'aria-labelledby': 'shared-title'},
+      heading('shared', 'Shared values', 'shared-values'),
       el(
         'details',
         {open: isWrong},
