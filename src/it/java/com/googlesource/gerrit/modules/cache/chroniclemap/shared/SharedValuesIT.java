@@ -652,8 +652,8 @@ class SharedValuesIT {
     assertThat(settings.publishes()).isTrue();
     assertThat(settings.bytes()).isEqualTo(1 << 30);
     String page = Files.readString(Path.of("resources/Documentation/config.md"));
-    assertThat(page).contains("sharedsite) | `" + settings.site() + "` |");
-    assertThat(page).contains("sharedbytes) | 1g |");
+    assertThat(page).contains("sharedSite` | `" + settings.site() + "` |");
+    assertThat(page).contains("sharedBytes` | 1g |");
   }
 
   @Test
