@@ -230,7 +230,11 @@
     const {from, to} = shown.since;
     const seconds = from ? (dateOf(to) - dateOf(from)) / 1000 : 0;
     const each = value / seconds;
-    return seconds <= 0 ? '' : each > 0 && each < 9.95 ? each.toFixed(1) : whole(Math.round(each));
+    if (seconds <= 0) {
+      return '';
+    }
+    const small = each < 0.05 ? '<0.1' : each.toFixed(1);
+    return each > 0 && each < 9.95 ? small : whole(Math.round(each));
   }
 
   function share(key, title, unit, meaning, wide, found, missed) {
