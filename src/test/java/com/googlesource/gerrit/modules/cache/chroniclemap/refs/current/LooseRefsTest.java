@@ -71,13 +71,17 @@ class LooseRefsTest {
   }
 
   private void trust(TrustStat trust) {
+    trust(trust, NfsRevalidation.OF_SYSTEM);
+  }
+
+  private void trust(TrustStat trust, NfsRevalidation revalidation) {
     loose =
         new LooseRefs(
             testRefs.repository(),
             new RefPaths(testRefs.repository(), file("packed-refs").toFile()),
             trust,
             memory,
-            NfsRevalidation.OF_SYSTEM);
+            revalidation);
   }
 
   private Path file(String name) {
@@ -120,21 +124,17 @@ class LooseRefsTest {
   void seesARefThatIsNotSeenBeforeItsFoldersAreOpened(TrustStat trust) throws Exception {
     // Files that are called hidden-NAME until their folder is opened.
     List<Path> unseen = new ArrayList<>();
-    loose =
-        new LooseRefs(
-            testRefs.repository(),
-            new RefPaths(testRefs.repository(), file("packed-refs").toFile()),
-            trust,
-            memory,
-            opened -> {
-              for (Path hidden : List.copyOf(unseen)) {
-                Path place = hidden.resolveSibling(hidden.getFileName().toString().substring(7));
-                if (place.getParent().equals(opened)) {
-                  Files.move(hidden, place, StandardCopyOption.ATOMIC_MOVE);
-                  unseen.remove(hidden);
-                }
-              }
-            });
+    trust(
+        trust,
+        opened -> {
+          for (Path hidden : List.copyOf(unseen)) {
+            Path place = hidden.resolveSibling(hidden.getFileName().toString().substring(7));
+            if (place.getParent().equals(opened)) {
+              Files.move(hidden, place, StandardCopyOption.ATOMIC_MOVE);
+              unseen.remove(hidden);
+            }
+          }
+        });
     assertThat(id(A)).isNull();
     assertThat(id(CHANGE)).isNull();
     write("refs/heads/hidden-a", one);
