@@ -128,7 +128,7 @@ final class GitUpdates implements UpdatesPeer.Contender {
                   "commit");
       case AVAILABILITY ->
           processes.get(writer).transaction(creations(input.names(operation, run)), "abort");
-      case ATOMIC_2, SINGLE, BATCH_100, BATCH_1000, BATCH_10K ->
+      case ATOMIC_2, SINGLE, BATCH_100, BATCH_1000, BATCH_10K, BATCH_100K ->
           processes.get(writer).transaction(creations(input.names(operation, run)), "commit");
     }
   }

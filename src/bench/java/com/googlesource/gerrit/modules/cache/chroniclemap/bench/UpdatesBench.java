@@ -102,6 +102,7 @@ public final class UpdatesBench extends Bench<UpdatesCase, UpdatesPeer> {
     }
     add(cases, true, UpdatesOperation.DELETE, refs, false, 1);
     add(cases, true, UpdatesOperation.BATCH_10K, refs / 5, false, 1);
+    add(cases, all, UpdatesOperation.BATCH_100K, refs / 5, false, 1);
     add(cases, true, UpdatesOperation.AVAILABILITY, refs / 5, false, 1);
     add(cases, all, UpdatesOperation.AVAILABILITY, 4 * refs, false, 1);
     // Of all of them JGit takes more than ten seconds a run: for each loose ref it copies the list.

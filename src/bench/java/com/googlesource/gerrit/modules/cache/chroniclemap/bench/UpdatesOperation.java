@@ -23,6 +23,7 @@ enum UpdatesOperation {
   BATCH_100("100 new refs", 100, 5),
   BATCH_1000("1,000 new refs", 1000, 1),
   BATCH_10K("10k new refs in one batch", 10_000, 1),
+  BATCH_100K("100k new refs in one batch", 100_000, 1),
   /**
    * All names of a batch are looked at, and then it comes to nothing: the last name in order is in
    * conflict with a packed ref.

@@ -101,7 +101,8 @@ final class UpdatesWorker {
     switch (operation) {
       case SINGLE -> create(input.names(operation, run).get(0));
       case DELETE -> delete(input.packed(run + 1));
-      case ATOMIC_2, BATCH_100, BATCH_1000, BATCH_10K -> batch(input.names(operation, run));
+      case ATOMIC_2, BATCH_100, BATCH_1000, BATCH_10K, BATCH_100K ->
+          batch(input.names(operation, run));
       case AVAILABILITY -> refusedBatch(input.names(operation, run));
       case PACK ->
           refs.packRefs(NullProgressMonitor.INSTANCE, new PackRefsCommand(repository).setAll(true));
