@@ -18,6 +18,7 @@ import com.google.common.cache.Cache;
 import com.google.common.cache.CacheLoader;
 import com.google.common.cache.LoadingCache;
 import com.google.common.cache.Weigher;
+import com.google.common.util.concurrent.UncheckedExecutionException;
 import com.google.gerrit.common.Nullable;
 import com.google.gerrit.extensions.registration.DynamicMap;
 import com.google.gerrit.extensions.registration.DynamicSet;
@@ -101,7 +102,16 @@ public final class OpenCache implements AutoCloseable {
    * @throws ExecutionException if there is none
    */
   public byte[] get(String key) throws ExecutionException {
-    return cache.get(key);
+    try {
+      return cache.get(key);
+    } catch (UncheckedExecutionException e) {
+      if (peer != CachePeer.H2) {
+        throw e;
+      }
+      // H2 gives a read up when it cannot lock the row for two seconds, as on a busy
+      // disk. Gerrit would compute the value then. Here the call reads again, and takes that long.
+      return cache.get(key);
+    }
   }
 
   /** Puts a value, which may be on its way to the disk when this returns. */
