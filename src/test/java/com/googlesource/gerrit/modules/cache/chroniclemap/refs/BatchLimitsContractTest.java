@@ -103,6 +103,17 @@ class BatchLimitsContractTest extends RefsParity {
         });
   }
 
+  /** As a header that another program has cut off, or not ended. */
+  @Test
+  void aCommentThatDoesNotEndHidesNoNewRef() throws Exception {
+    both(
+        side -> {
+          Files.writeString(side.file("packed-refs"), "# pack-refs with: peeled");
+          script("update x A; pack; stored x; batch atomic: x A>0, x/y/z 0>B").on(side);
+          assertThat(side.values()).containsExactly("refs/heads/x/y/z", B);
+        });
+  }
+
   @Test
   void anAtomicOneTakesNoSymbolicRef() throws Exception {
     both(

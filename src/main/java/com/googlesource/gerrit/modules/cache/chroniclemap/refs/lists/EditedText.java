@@ -108,7 +108,7 @@ final class EditedText implements TextSource {
   private boolean make() throws IOException {
     if (list.blocks.length == 0 && !hasBegun) {
       hasBegun = true;
-      ready = ByteBuffer.wrap(merge(HEADER, HEADER.length, edits.length));
+      ready = ByteBuffer.wrap(merge(HEADER, edits.length));
     } else if (block == list.blocks.length) {
       if (old.read(copied.clear()) >= 0) {
         throw new ListSource.ChangedException(); // the file is longer
@@ -134,10 +134,11 @@ final class EditedText implements TextSource {
     while (end < edits.length && blockOf(edits[end]) == block) {
       end++;
     }
-    byte[] text = new byte[length];
+    copied.put(length, (byte) '\n'); // which the last line of a file may lack
+    byte[] text = new byte[copied.get(length - 1) == '\n' ? length : length + 1];
     copied.get(0, text);
     block++;
-    return merge(text, length, end);
+    return merge(text, end);
   }
 
   private void write() throws IOException {
@@ -182,8 +183,9 @@ final class EditedText implements TextSource {
 
   // ---- lines
 
-  /** Merges edits before an end into some lines. */
-  private byte[] merge(byte[] text, int length, int editsEnd) {
+  /** Merges edits before an end into some whole lines. */
+  private byte[] merge(byte[] text, int editsEnd) {
+    int length = text.length;
     ByteArrayOutputStream merged = new ByteArrayOutputStream(length + 128 * (editsEnd - edit));
     int at = 0;
     while (at < length && text[at] == '#') {
@@ -192,7 +194,7 @@ final class EditedText implements TextSource {
     merged.write(text, 0, at);
     while (at < length) {
       int end = Lines.next(text, at, length);
-      int nameEnd = text[end - 1] == '\n' ? end - 1 : end;
+      int nameEnd = end - 1;
       if (end < length && text[end] == '^') {
         end = Lines.next(text, end, length);
       }
@@ -205,9 +207,6 @@ final class EditedText implements TextSource {
         write(edits[edit++], merged);
       } else {
         merged.write(text, at, end - at);
-        if (text[end - 1] != '\n') {
-          merged.write('\n'); // the last line of a file may lack it
-        }
       }
       at = end;
     }
