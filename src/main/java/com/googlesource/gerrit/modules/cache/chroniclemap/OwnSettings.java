@@ -72,11 +72,12 @@ final class OwnSettings {
           .build();
 
   /**
-   * Those of {@link ChronicleMapCacheModule}, by section. A plugin may have settings of its own for
-   * its caches, and a wrong one must not keep Gerrit from starting.
+   * Those of {@link ChronicleMapCacheModule}, by section, and those of the other module, which may
+   * not be there to name a wrong one. A plugin may have settings of its own for its caches, and a
+   * wrong one must not keep Gerrit from starting.
    */
   static Map<String, List<Setting>> ofCaches(Config config) {
-    Map<String, List<Setting>> all = new TreeMap<>(Map.of(BOTH, OF_BOTH));
+    Map<String, List<Setting>> all = new TreeMap<>(OF_REFS);
     for (String cache : config.getSubsections(CACHE)) {
       if (!cache.contains(".") && !cache.equals(LISTS)) {
         all.put(

@@ -113,8 +113,6 @@ class OwnSettingsTest {
 
   @Test
   void theModuleOfTheCachesChecksItsOwn() throws Exception {
-    set("packedRefs.updates", "jgitt");
-    var unused = new ChronicleMapCacheModule(site, config);
     set("cache-chroniclemap.checkGerritVersion", "nope");
     assertThrows(ProvisionException.class, () -> new ChronicleMapCacheModule(site, config));
     assertThat(errorLog()).contains("checkGerritVersion is \"nope\"");
@@ -199,6 +197,16 @@ class OwnSettingsTest {
     assertThat(errorLog()).contains("is cache-chroniclemap.maxLooseRefs now: rename it");
     set("cache-chroniclemap.packedRefs", "true");
     assertThat(RepositoriesModule.isEnabled(config)).isTrue();
+  }
+
+  /** Whether or not their module is installed. */
+  @Test
+  void theModuleOfTheCachesNamesWrongSettingsOfLists() throws Exception {
+    set("packedRefs.maxLoose", "7");
+    set("cache.packed_refs.memory", "1g");
+    var unused = new ChronicleMapCacheModule(site, config);
+    assertThat(errorLog()).contains("is cache-chroniclemap.maxLooseRefs now: rename it");
+    assertThat(errorLog()).contains("cache.packed_refs.memory in etc/gerrit.config has no effect");
   }
 
   @Test
