@@ -14,12 +14,16 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit;
 
+import static com.google.common.truth.Truth.assertThat;
+
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Deadline;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Gerrit;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritDaemon;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritSite;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SiteTemplate;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.TestInstance;
@@ -60,6 +64,28 @@ abstract class OneGerrit {
   void restart() throws IOException {
     daemon.stop();
     daemon = GerritDaemon.start(site);
+  }
+
+  /**
+   * Damages a value of a new project in the file of {@code persisted_projects}.
+   *
+   * @return the project's description
+   */
+  String damage(String project) throws IOException {
+    String description = "a text that is nowhere else";
+    gerrit.createProject(project);
+    gerrit
+        .rest()
+        .put("/projects/" + project + "/description", "{\"description\": \"" + description + "\"}");
+    assertThat(gerrit.rest().get("/projects/" + project).body()).contains(description);
+    // From the files, or it is in the memory tier alone.
+    String cache = "/config/server/cache-chroniclemap~caches/persisted_projects";
+    Deadline.in(Duration.ofMinutes(1))
+        .await(
+            () -> gerrit.rest().get(cache).json().getAsJsonObject().get("queued").getAsLong() == 0,
+            "the project's values in the file");
+    site.spoil("persisted_projects", description);
+    return description;
   }
 
   /** By a SIGKILL. */

@@ -26,6 +26,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Deadlin
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Gerrit;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.RestClient;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SshUser;
+import com.googlesource.gerrit.modules.cache.chroniclemap.shared.RedisServer;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Path;
@@ -55,11 +56,19 @@ class PageIT extends OneGerrit {
   private static final String API = "/config/server/cache-chroniclemap~";
   private static final Path PICTURES = BuildFolder.path().resolve("pictures");
 
+  private RedisServer redis;
   private String page;
   private Browser browser;
 
   /** The exact figures of a cache. */
   private static final int FIGURES = 7;
+
+  @Override
+  void prepare(Path tmp) throws Exception {
+    super.prepare(tmp);
+    redis = RedisServer.start(tmp.resolve("redis"));
+    site.shareValues(redis.port());
+  }
 
   @BeforeAll
   void open() throws IOException {
@@ -77,6 +86,9 @@ class PageIT extends OneGerrit {
   void close() {
     if (browser != null) {
       browser.close();
+    }
+    if (redis != null) {
+      redis.close();
     }
   }
 
@@ -301,7 +313,7 @@ class PageIT extends OneGerrit {
       browser.await("#state .help");
       browser.all(".help").forEach(link -> links.add(link.getDomProperty("href")));
     }
-    assertThat(links).hasSize(8);
+    assertThat(links).hasSize(9);
     String served =
         RestClient.anonymous(site.url())
             .get("/plugins/cache-chroniclemap/Documentation/page.html")
@@ -387,19 +399,7 @@ class PageIT extends OneGerrit {
   /** As an administrator would, who has not opened this page before. */
   @Test
   void damageIsFoundAndRepairedHere() throws Exception {
-    String description = "a text that is nowhere else";
-    gerrit.createProject("spoiled");
-    JsonObject input = new JsonObject();
-    input.addProperty("description", description);
-    gerrit.rest().put("/projects/spoiled/description", input.toString());
-    assertThat(gerrit.rest().get("/projects/spoiled").body()).contains(description);
-    // From the files, or it is in the memory tier alone.
-    Deadline.in(Duration.ofMinutes(1))
-        .await(
-            () -> text(rest("caches/persisted_projects"), "queued").equals("0"),
-            "the project's values in the file");
-    site.spoil("persisted_projects", description);
-
+    String description = damage("spoiled");
     browser.open(page + "?cache=persisted_projects");
     browser.open(signInLink() + "?account_id=" + Gerrit.ADMIN_ID);
     assertThat(browser.url()).isEqualTo(page + "?cache=persisted_projects");
