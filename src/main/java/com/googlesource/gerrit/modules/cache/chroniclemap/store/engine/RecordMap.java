@@ -828,11 +828,6 @@ public final class RecordMap {
     }
   }
 
-  /** Whether the file is unmapped, or a thread is waiting to do that. */
-  boolean isEnding() {
-    return gate.isShut();
-  }
-
   /** Turns all users but the writer away, and waits for those that use the mapping. */
   public void shut() {
     gate.shut();

@@ -59,7 +59,7 @@ public final class SegmentReader implements AutoCloseable {
     this.channel = map.channel;
     this.counts = map.counts;
     this.layout = map.layout;
-    this.pages = new BorrowedPages(path, map);
+    this.pages = new BorrowedPages(path, map.mappedBytes);
   }
 
   /**
@@ -92,7 +92,7 @@ public final class SegmentReader implements AutoCloseable {
     pages.dropPages();
   }
 
-  /** To be called when nothing more is read. For any thread. */
+  /** To be called when nothing more is read, also without locks that others need. */
   @Override
   public void close() {
     pages.close();
