@@ -43,6 +43,7 @@ final class VerifyQueue implements LifecycleListener {
 
   private static final long LOOK_AGAIN_MILLIS = 1000;
   private static final String CANCELLED = "cancelled before it began";
+  private static final String INTERRUPTED = "interrupted";
 
   private final ExecutorService queue;
 
@@ -147,8 +148,6 @@ final class VerifyQueue implements LifecycleListener {
     /** Whether it has begun, so that its end will be noted. */
     private volatile boolean begun;
 
-    private volatile boolean cancelled;
-
     /** Set when it has ended. */
     @Nullable private volatile VerifyResult result;
 
@@ -204,36 +203,11 @@ final class VerifyQueue implements LifecycleListener {
       total = allSteps;
     }
 
-    @Override
-    public boolean isCancelled() {
-      return cancelled;
-    }
-
-    /**
-     * Works on a thread of its own, as an interrupt would close the file that is read. An interrupt
-     * of the calling thread cancels the work, which then ends after its current step.
-     */
+    /** An interrupt, by which Gerrit cancels it, ends the work after its current step. */
     @Override
     public void run() {
       begun = true;
-      long start = System.currentTimeMillis();
-      VerifyResult[] found = {none("it could not be started or has failed: see the log")};
-      try {
-        Thread worker =
-            Thread.ofPlatform()
-                .daemon()
-                .name(work() + " " + cache)
-                .start(() -> found[0] = verify());
-        while (worker.isAlive()) {
-          try {
-            worker.join();
-          } catch (InterruptedException e) {
-            cancelled = true;
-          }
-        }
-      } finally {
-        end(this, start, found[0]);
-      }
+      end(this, System.currentTimeMillis(), verify());
     }
 
     private VerifyResult verify() {
@@ -241,6 +215,8 @@ final class VerifyQueue implements LifecycleListener {
         VerifyReport report = inventory.verify(cache, repair, this);
         boolean isDone = report.complete() || report.repaired();
         return new VerifyResult(cache, repair, report, isDone ? "" : whyIncomplete());
+      } catch (InterruptedException e) {
+        return none(INTERRUPTED);
       } catch (Exception | Error e) {
         logger.atWarning().withCause(e).log("%s of cache %s failed; run it again", work(), cache);
         return none("it failed; see the log");
@@ -248,8 +224,8 @@ final class VerifyQueue implements LifecycleListener {
     }
 
     private String whyIncomplete() {
-      if (cancelled) {
-        return "interrupted";
+      if (Thread.currentThread().isInterrupted()) {
+        return INTERRUPTED;
       }
       boolean hasFile =
           inventory.reports().stream()

@@ -46,11 +46,12 @@ public interface CacheInventory {
   Optional<CheckReport> checkShared();
 
   /**
-   * Reads and checks all entries of a cache on disk, while requests continue. The calling thread
-   * must not be interrupted, as an interrupt would close the file.
+   * Reads and checks all entries of a cache on disk, while requests continue. If the thread is
+   * interrupted meanwhile, not all entries are checked.
    *
    * @param repair whether to drop damaged entries
    * @return an incomplete report if there is no such cache
+   * @throws InterruptedException if the thread is interrupted before the file is open
    */
   VerifyReport verify(String name, boolean repair, Progress progress) throws InterruptedException;
 }

@@ -17,14 +17,9 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 /** The progress of a long task. Called by the task's thread, between two of its steps. */
 @FunctionalInterface
 public interface Progress {
-  /** Reports to nobody and never cancels. */
+  /** Reports to nobody. */
   Progress NONE = (done, total) -> {};
 
   /** Reports how many steps of the task are done. */
   void step(int done, int total);
-
-  /** Whether the task should stop as soon as it can. */
-  default boolean isCancelled() {
-    return false;
-  }
 }

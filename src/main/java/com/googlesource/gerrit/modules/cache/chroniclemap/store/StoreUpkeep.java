@@ -113,8 +113,7 @@ final class StoreUpkeep {
       for (int i = 0; i < segments; i++) {
         context.yieldToWaiters();
         int segment = i;
-        if (progress.isCancelled()
-            || Thread.currentThread().isInterrupted()
+        if (Thread.currentThread().isInterrupted()
             || !whileInUse(
                 file, () -> file.values.verifySegment(segment, reader, counts, repair))) {
           return false;

@@ -23,6 +23,7 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStore
 import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.random;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.settings;
 
+import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestDisk.Call;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestDisk.Hook;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
@@ -383,6 +384,44 @@ class UpkeepTest extends FolderTest {
     assertThat(store.verify(true, Progress.NONE).repaired()).isTrue();
     assertThat(store.read(key(999)).bytes()).isEqualTo(value(999, 1000));
     assertThat(store.verify(false, Progress.NONE).complete()).isTrue();
+  }
+
+  /** As Gerrit cancels a verify. An interrupt that is pending closes no channel of the file. */
+  @Test
+  void interruptsWhileItReadsDoNoHarm() throws Exception {
+    Store store = thinned("interrupted");
+    Thread verifying = Thread.currentThread();
+    AtomicBoolean isOver = new AtomicBoolean();
+    Thread other =
+        Thread.ofPlatform()
+            .start(
+                () -> {
+                  while (!isOver.get()) {
+                    verifying.interrupt();
+                  }
+                });
+    try {
+      for (int i = 0; i < 100; i++) {
+        boolean unused = Thread.interrupted();
+        try {
+          VerifyReport unusedReport =
+              store.verify(
+                  true,
+                  (done, total) -> {
+                    boolean unusedToo = Thread.interrupted();
+                  });
+        } catch (InterruptedException e) {
+          // Before it has begun.
+        }
+      }
+    } finally {
+      isOver.set(true);
+      Uninterruptibles.joinUninterruptibly(other);
+    }
+    boolean unused = Thread.interrupted();
+    assertThat(store.verify(true, Progress.NONE).complete()).isTrue();
+    assertThat(store.stats().counts().faults.sum()).isEqualTo(0);
+    assertThat(store.read(key(999)).bytes()).isEqualTo(value(999, 1000));
   }
 
   @Test
