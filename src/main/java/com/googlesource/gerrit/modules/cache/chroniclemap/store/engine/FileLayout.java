@@ -16,6 +16,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.Arrays;
+import java.util.BitSet;
 import net.openhft.chronicle.algo.hashing.LongHashFunction;
 import net.openhft.chronicle.core.OS;
 import net.openhft.chronicle.hash.impl.HashSplitting;
@@ -236,6 +238,19 @@ final class FileLayout {
     long start = offsetOf(segment);
     long end = OS.pageAlign(start + startOf(Math.clamp(wanted, 1, chunks)));
     return startOf(chunksIn(Math.toIntExact(Math.min(end - start, segmentBytes))));
+  }
+
+  /** The chunks that are used of a segment that is mapped at an address. */
+  BitSet usedChunks(long segment) {
+    byte[] list = new byte[freeListBytes];
+    OS.memory().readBytes(segment + freeListOffset, list, 0, list.length);
+    return BitSet.valueOf(list);
+  }
+
+  /** Writes which chunks are used of a segment that is mapped at an address. */
+  void putUsedChunks(long segment, BitSet used) {
+    byte[] list = Arrays.copyOf(used.toByteArray(), freeListBytes);
+    OS.memory().writeBytes(segment + freeListOffset, list, 0, list.length);
   }
 
   /** Number of the first chunk of a slot's entry. */

@@ -28,6 +28,7 @@ import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
+import java.util.BitSet;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
@@ -751,20 +752,11 @@ public final class RecordMap {
     if (layout.slotsIn(before) < layout.slotsIn(room)) {
       spreadSlots(start, layout.slotsIn(before), layout.slotsIn(room));
     }
-    long bits = start + layout.freeListOffset;
-    // The bits of a segment without disk are zeros.
-    boolean isFirst = before == 0;
-    int end = isFirst ? layout.chunks : layout.chunksIn(room);
-    int chunk = layout.chunksIn(isFirst ? room : before);
-    while (chunk < end) {
-      long word = bits + (long) (chunk / Long.SIZE) * Long.BYTES;
-      // Of the chunks of the word, those from this one on, and before the end.
-      int next = Math.min(end, (chunk | (Long.SIZE - 1)) + 1);
-      long mask = -1L << chunk & -1L >>> -next;
-      long now = OS.memory().readLong(word);
-      OS.memory().writeLong(word, isFirst ? now | mask : now & ~mask);
-      chunk = next;
-    }
+    BitSet used = layout.usedChunks(start);
+    // The bits of a segment without disk are zeros, also of chunks that have none yet.
+    used.set(layout.chunksIn(room), layout.chunks);
+    used.clear(layout.chunksIn(before), layout.chunksIn(room));
+    layout.putUsedChunks(start, used);
     counts.setRoom(segment, room);
     // The search for free chunks starts from the first one again.
     headers.setEntries(segment, counts.records(segment));
