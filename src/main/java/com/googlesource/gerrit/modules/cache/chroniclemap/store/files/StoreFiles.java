@@ -17,8 +17,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.files;
 import static com.google.common.base.Strings.lenientFormat;
 import static java.util.Objects.requireNonNull;
 
-import com.google.common.base.CharMatcher;
 import com.google.common.hash.Hashing;
+import com.google.common.net.PercentEscaper;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk.Step;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
@@ -34,7 +34,6 @@ import java.util.Comparator;
 import java.util.HashSet;
 import java.util.HexFormat;
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -85,6 +84,10 @@ public final class StoreFiles {
   private static final Pattern ANY =
       Pattern.compile(
           "(([-_.%0-9A-Za-z]+)-v-?\\d{1,10})(-g[-0-9a-f\\P{ASCII}]+)?\\.(chm|use|import|discard).*");
+
+  /** Leaves only what {@link #ANY} has. */
+  private static final PercentEscaper ESCAPER =
+      new PercentEscaper("-_.", /* plusForSpace= */ false);
 
   /** Sorts markers last: a marker counts while any values are there. */
   private static final Comparator<Path> MARKERS_LAST =
@@ -178,21 +181,8 @@ public final class StoreFiles {
 
   /** Escapes the name of a cache, which a plugin may choose: it must not lead out of the folder. */
   public static String escape(String name) {
-    StringBuilder out = new StringBuilder();
-    for (byte b : name.getBytes(StandardCharsets.UTF_8)) {
-      char c = (char) (b & 0xff);
-      boolean plain =
-          (CharMatcher.ascii().matches(c) && Character.isLetterOrDigit(c))
-              || c == '_'
-              || c == '-'
-              || (c == '.' && out.length() > 0);
-      if (plain) {
-        out.append(c);
-      } else {
-        out.append('%').append(String.format(Locale.ROOT, "%02x", (int) c));
-      }
-    }
-    return out.toString();
+    String escaped = ESCAPER.escape(name);
+    return escaped.startsWith(".") ? "%2E" + escaped.substring(1) : escaped;
   }
 
   /** The file that says how often the store's keys were asked for. */
