@@ -16,7 +16,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.shared;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import com.google.common.io.BaseEncoding;
+import com.google.common.hash.HashFunction;
+import com.google.common.hash.Hashing;
 import com.google.common.primitives.Bytes;
 import java.nio.ByteBuffer;
 import java.security.GeneralSecurityException;
@@ -25,7 +26,6 @@ import java.util.Arrays;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
 import javax.crypto.Cipher;
-import javax.crypto.Mac;
 import javax.crypto.SecretKey;
 import javax.crypto.spec.GCMParameterSpec;
 import javax.crypto.spec.SecretKeySpec;
@@ -54,7 +54,9 @@ final class Seal {
   private static final String LABEL = "cache-chroniclemap shared values 1";
   private static final String FINGERPRINT_LABEL = "cache-chroniclemap fingerprint 1";
 
-  private final byte[] secret;
+  /** HMAC-SHA-256 with the site's secret. */
+  private final HashFunction mac;
+
   private final byte[] log;
   private final SecureRandom random = new SecureRandom();
   private final byte[] run = new byte[RUN_LENGTH];
@@ -67,25 +69,14 @@ final class Seal {
    * @param log the name of the log; a record of one is not valid in another
    */
   Seal(String secret, String log) {
-    this.secret = secret.getBytes(UTF_8);
+    this.mac = Hashing.hmacSha256(secret.getBytes(UTF_8));
     this.log = log.getBytes(UTF_8);
     random.nextBytes(run);
   }
 
-  private byte[] mac(byte[] input) {
-    try {
-      Mac mac = Mac.getInstance("HmacSHA256");
-      mac.init(new SecretKeySpec(secret, "HmacSHA256"));
-      return mac.doFinal(input);
-    } catch (GeneralSecurityException e) {
-      throw new IllegalStateException("this Java has no HMAC-SHA-256", e);
-    }
-  }
-
   /** Distinguishes secrets, and does not tell them. */
   String fingerprint() {
-    byte[] whole = mac(FINGERPRINT_LABEL.getBytes(UTF_8));
-    return BaseEncoding.base16().lowerCase().encode(whole, 0, 8);
+    return mac.hashString(FINGERPRINT_LABEL, UTF_8).toString().substring(0, 16);
   }
 
   private Cipher cipher(int mode, byte[] head) throws GeneralSecurityException {
@@ -94,7 +85,7 @@ final class Seal {
     byte[] nonce = Arrays.copyOfRange(head, HEAD_LENGTH - 12, HEAD_LENGTH);
     Arrays.fill(nonce, 0, 4, (byte) 0);
     Cipher cipher = Cipher.getInstance("AES/GCM/NoPadding");
-    byte[] key = mac(Bytes.concat(LABEL.getBytes(UTF_8), name));
+    byte[] key = mac.newHasher().putString(LABEL, UTF_8).putBytes(name).hash().asBytes();
     SecretKey ofRecord = new SecretKeySpec(key, "AES");
     cipher.init(mode, ofRecord, new GCMParameterSpec(8 * TAG_BYTES, nonce));
     cipher.updateAAD(head);
