@@ -60,11 +60,24 @@ record FileMaker(StoreContext context) {
     return create(/* before= */ 0, /* isComplete= */ true);
   }
 
-  /** Begins a file that is to be filled and then completed. */
-  private StoreFile begin(int before) throws IOException {
+  /** Puts values into a file that nobody else uses yet. */
+  private interface Filler {
+    void fill(StoreFile made) throws IOException;
+  }
+
+  /** Creates a file that counts, in place of an earlier one, once it is filled. */
+  private StoreFile make(int before, Filler filler) throws IOException {
     // A smaller file keeps the values used most.
     context.usage.load();
-    return create(before, /* isComplete= */ false);
+    StoreFile made = create(before, /* isComplete= */ false);
+    try {
+      filler.fill(made);
+      made.state().complete(made.name.path());
+      return made;
+    } catch (IOException | RuntimeException | Error e) {
+      delete(made);
+      throw e;
+    }
   }
 
   private StoreFile create(int before, boolean isComplete) throws IOException {
@@ -95,25 +108,16 @@ record FileMaker(StoreContext context) {
     if (fits && (suits || !file.values.isShortOfSlots())) {
       return file;
     }
-    StoreFile made = null;
+    StoreFile made;
     try {
-      made = begin(file.name.number());
-      copyAll(file, made);
-      if (context.settings.oldValues() == OldValues.SECRET) {
-        made.force(/* all= */ false);
-      }
-      made.state().complete(made.name.path());
+      made = make(file.name.number(), copy -> copyAll(file, copy));
     } catch (IOException | RuntimeException | Error e) {
       if (!context.isClosing && !context.isDiskRefused()) {
         context.faults.warn(e, "its file cannot be made anew for another limit: it stays as it is");
       }
-      if (made != null) {
-        discard(made);
-      }
       return file;
     }
     delete(file);
-    context.unmap(file);
     return made;
   }
 
@@ -139,6 +143,9 @@ record FileMaker(StoreContext context) {
         reader.dropPages();
       }
     }
+    if (context.settings.oldValues() == OldValues.SECRET) {
+      to.force(/* all= */ false);
+    }
   }
 
   private void copy(byte[] key, StoreFile from, StoreFile to) throws IOException {
@@ -155,7 +162,7 @@ record FileMaker(StoreContext context) {
     }
   }
 
-  /** Puts a value into a file that nobody else uses yet; returns false if it is left out. */
+  /** Puts a value into a copy; returns false if it is left out. */
   private boolean take(StoreFile made, byte[] key, StoredValue value) throws IOException {
     byte[] bytes = value.payload();
     if (made.values.isTooLarge(bytes)) {
@@ -171,18 +178,18 @@ record FileMaker(StoreContext context) {
   /** Creates a file that begins with a seed. */
   StoreFile filled(Seed seed) throws IOException {
     context.throwIfClosing();
-    Filling filling = new Filling(context, begin(/* before= */ 0));
     try {
-      fill(seed, filling);
-      context.endSeed();
-      filling.made.state().complete(filling.made.name.path());
-      return filling.made;
+      return make(
+          /* before= */ 0,
+          made -> {
+            fill(seed, new Filling(context, made));
+            context.endSeed();
+          });
     } catch (IOException | RuntimeException | Error e) {
       if (context.seed.isEmpty()) {
         // Nobody can tell later, as after a kill at this moment.
         context.faults.tell(e, "starts empty: H2's file is in taken-over, but was not imported");
       }
-      discard(filling.made);
       throw e;
     }
   }
@@ -206,7 +213,7 @@ record FileMaker(StoreContext context) {
 
   /** A file that is being filled, and that nobody else uses yet. */
   private static final class Filling implements Seed.Sink {
-    final StoreFile made;
+    private final StoreFile made;
     private final StoreContext context;
     private final long filling = System.nanoTime();
     private int withoutRoom;
@@ -236,25 +243,15 @@ record FileMaker(StoreContext context) {
     }
   }
 
-  /** Deletes a file that another one has replaced. */
+  /** Deletes a file that does not count: it was not completed, or a newer one is there. */
   private void delete(StoreFile old) {
     try {
       context.files.delete(old.name);
     } catch (IOException e) {
-      // The newer file counts while it is there, and the next start deletes this one.
-      context.faults.warn(e, "cannot delete a file whose values count no more:", old.name.path());
-    }
-  }
-
-  /** Unmaps and deletes a file that never came into use. */
-  private void discard(StoreFile made) {
-    try {
-      context.files.delete(made.name);
-    } catch (IOException e) {
-      // A file that is not complete is never used, and the next start deletes it.
-      context.faults.warn(e, "cannot delete", made.name.path());
+      // The next start deletes it.
+      context.faults.warn(e, "cannot delete a file that does not count:", old.name.path());
     }
     // Last: only now the system frees the disk, and the names need not wait for that.
-    context.unmap(made);
+    context.unmap(old);
   }
 }
