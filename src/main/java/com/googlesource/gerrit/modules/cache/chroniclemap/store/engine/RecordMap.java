@@ -39,7 +39,6 @@ import net.openhft.chronicle.core.OS;
 import net.openhft.chronicle.hash.Data;
 import net.openhft.chronicle.hash.impl.CompactOffHeapLinearHashTable;
 import net.openhft.chronicle.hash.impl.util.CanonicalRandomAccessFiles;
-import net.openhft.chronicle.map.ChronicleMap;
 import net.openhft.chronicle.map.ExternalMapQueryContext;
 import net.openhft.chronicle.map.VanillaChronicleMap;
 
@@ -76,8 +75,7 @@ public final class RecordMap {
    */
   private static final int MIN_WRITE_BYTES = 64 << 10;
 
-  private final ChronicleMap<byte[], byte[]> map;
-  private final VanillaChronicleMap<?, ?, ?> chronicle;
+  private final VanillaChronicleMap<byte[], byte[], ?> map;
 
   /** Chronicle-Map's hash tables, by the logarithm of their slots. For the writer. */
   private final CompactOffHeapLinearHashTable[] tables;
@@ -104,9 +102,6 @@ public final class RecordMap {
   private final Path path;
 
   private final LongAdder damaged;
-
-  /** The segments that were used since the file was opened. */
-  private final boolean[] used;
 
   /**
    * The layout of this file, and of any other of the same geometry. Made while the file is surely
@@ -156,7 +151,7 @@ public final class RecordMap {
    * @param damaged counts damaged records that are found in repairs
    */
   RecordMap(
-      ChronicleMap<byte[], byte[]> map,
+      VanillaChronicleMap<byte[], byte[], ?> map,
       Geometry geometry,
       FileState state,
       Disk disk,
@@ -168,20 +163,18 @@ public final class RecordMap {
     this.channel = channel;
     this.disk = disk;
     this.map = map;
-    VanillaChronicleMap<?, ?, ?> hash = (VanillaChronicleMap<?, ?, ?>) map;
-    this.chronicle = hash;
-    this.tables = RecordMapBuilder.tables(hash);
-    this.maxEntries = hash.maxEntriesPerHashLookup;
-    this.address = hash.bsAddress();
-    this.mappedBytes = hash.dataStoreSize();
+    this.tables = RecordMapBuilder.tables(map);
+    this.maxEntries = map.maxEntriesPerHashLookup;
+    this.address = map.bsAddress();
+    this.mappedBytes = map.dataStoreSize();
     this.state = state;
     this.counts = state.counts;
-    this.layout = new FileLayout(hash, geometry.maxPayload());
+    this.layout = new FileLayout(map, geometry.maxPayload());
     this.advice = new FullFileAdvice(address, mappedBytes, layout, counts);
-    this.headers = SegmentHeaders.takeOver(hash);
-    if (SegmentHeaders.isLocked(hash)) {
+    this.headers = SegmentHeaders.takeOver(map);
+    if (SegmentHeaders.isLocked(map)) {
       state.beforeWrite();
-      SegmentHeaders.unlock(hash);
+      SegmentHeaders.unlock(map);
     }
     for (int i = 0; i < layout.segments; i++) {
       if (counts.records(i) < 0 || counts.records(i) >= layout.slots) {
@@ -192,7 +185,6 @@ public final class RecordMap {
       }
       headers.setEntries(i, counts.isUnchecked(i) ? 0 : counts.records(i));
     }
-    this.used = new boolean[layout.segments];
     this.path = path;
     this.damaged = damaged;
     this.geometry = geometry;
@@ -249,25 +241,21 @@ public final class RecordMap {
     checkInside(segment);
   }
 
-  /** Begins a query by Chronicle-Map. */
-  private ExternalMapQueryContext<byte[], byte[], ?> query(byte[] storedKey, int segment) {
-    if (!used[segment]) {
-      checkTiers(segment);
+  /** Takes the lock that excludes other writers but no readers, for a change by Chronicle-Map. */
+  private void lockForUpdate(ExternalMapQueryContext<byte[], byte[], ?> query, int segment) {
+    SegmentHeaders.lockForUpdate(query);
+    if (counts.isUnchecked(segment)) {
+      // A reader has found damage since, and has not ended its repair.
+      throw new StoreBusyException();
     }
-    int slots = slots(segment);
-    chronicle.hashLookup = tables[Integer.numberOfTrailingZeros(slots)];
-    // A put for which there is no free slot has no room.
-    chronicle.maxEntriesPerHashLookup = slots == layout.slots ? maxEntries : slots * 2L / 3;
-    return map.queryContext(new NewRecord(storedKey));
-  }
-
-  /** A segment has one tier. Chronicle-Map would look for the next one where nothing is mapped. */
-  private void checkTiers(int segment) {
-    long next = addressOf(segment) + layout.countersOffset;
-    if (OS.memory().readLong(next) != 0) {
+    if (OS.memory().readLong(addressOf(segment) + layout.countersOffset) != 0) {
+      // A segment has one tier. Chronicle-Map would look for the next one where nothing is mapped.
       throw new IllegalStateException("damaged segment: it has a next tier");
     }
-    used[segment] = true;
+    int slots = slots(segment);
+    map.hashLookup = tables[Integer.numberOfTrailingZeros(slots)];
+    // A put for which there is no free slot has no room.
+    map.maxEntriesPerHashLookup = slots == layout.slots ? maxEntries : slots * 2L / 3;
   }
 
   /**
@@ -425,8 +413,9 @@ public final class RecordMap {
     if (isUnused(segment)) {
       return new Put(false, null);
     }
-    try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey, segment)) {
-      SegmentHeaders.lockForUpdate(query);
+    NewRecord key = new NewRecord(storedKey);
+    try (ExternalMapQueryContext<byte[], byte[], ?> query = map.queryContext(key)) {
+      lockForUpdate(query, segment);
       MappedRecord there = find(storedKey, hash, segment);
       if (there != null && !same && !there.isInvalidated() && !isSame(there, record)) {
         noteChange();
@@ -508,8 +497,9 @@ public final class RecordMap {
     if (isUnused(segment)) {
       return false;
     }
-    try (ExternalMapQueryContext<byte[], byte[], ?> query = query(storedKey, segment)) {
-      SegmentHeaders.lockForUpdate(query);
+    NewRecord key = new NewRecord(storedKey);
+    try (ExternalMapQueryContext<byte[], byte[], ?> query = map.queryContext(key)) {
+      lockForUpdate(query, segment);
       MappedRecord there = find(storedKey, hash, segment);
       if (there == null) {
         return false;

@@ -100,7 +100,7 @@ public final class RecordMapBuilder {
    *
    * @param path of an empty file
    */
-  private static ChronicleMap<byte[], byte[]> make(Geometry geometry, Path path)
+  private static VanillaChronicleMap<byte[], byte[], ?> make(Geometry geometry, Path path)
       throws IOException {
     ChronicleMapBuilder<byte[], byte[]> builder = builder(geometry);
     File file = path.toFile().getCanonicalFile();
@@ -206,7 +206,7 @@ public final class RecordMapBuilder {
   }
 
   private static RecordMap recordMap(
-      ChronicleMap<byte[], byte[]> map,
+      VanillaChronicleMap<byte[], byte[], ?> map,
       Disk disk,
       Path path,
       Geometry geometry,
@@ -217,7 +217,7 @@ public final class RecordMapBuilder {
     try {
       // Chronicle-Map rounds the size of the mapping up to whole pages.
       long size = disk.size(path);
-      if (size < ((VanillaChronicleHash<?, ?, ?, ?>) map).dataStoreSize()) {
+      if (size < map.dataStoreSize()) {
         // An access to memory beyond the end of the file would be a fault.
         throw new LostContentException("the store file was truncated to " + size + " bytes");
       }
@@ -252,8 +252,10 @@ public final class RecordMapBuilder {
     checkReady(disk, path);
     try {
       disk.mapping(path);
-      return recordMap(
-          builder(geometry).createPersistedTo(path.toFile()), disk, path, geometry, state, damaged);
+      VanillaChronicleMap<byte[], byte[], ?> map =
+          (VanillaChronicleMap<byte[], byte[], ?>)
+              builder(geometry).createPersistedTo(path.toFile());
+      return recordMap(map, disk, path, geometry, state, damaged);
     } catch (FileReplacedException e) {
       throw e;
     } catch (IOException | RuntimeException | Error e) {
