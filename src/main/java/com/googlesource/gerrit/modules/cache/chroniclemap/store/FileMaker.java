@@ -72,7 +72,7 @@ record FileMaker(StoreContext context) {
     StoreFile made = create(before, /* isComplete= */ false);
     try {
       filler.fill(made);
-      made.state().complete(made.name.path());
+      made.state().complete();
       return made;
     } catch (IOException | RuntimeException | Error e) {
       delete(made);
@@ -86,8 +86,7 @@ record FileMaker(StoreContext context) {
     context.files.delete(name);
     return storeFile(
         name,
-        RecordMapBuilder.create(
-            context.files.disk, name.path(), name.statePath(), name.geometry(), isComplete));
+        RecordMapBuilder.create(context.files.disk, name.path(), name.geometry(), isComplete));
   }
 
   private StoreFile storeFile(FileName name, RecordMap map) {

@@ -119,7 +119,7 @@ final class StoreOpener {
       deleteAllBut(found);
     }
     Optional<FileState> state =
-        FileState.open(files.disk, found.statePath(), found.geometry().segments());
+        FileState.open(files.disk, found.path(), found.geometry().segments());
     if (state.isEmpty()) {
       return replace(
           new LostContentException(
@@ -142,10 +142,10 @@ final class StoreOpener {
     boolean isCopy;
     StoreFile file;
     try {
-      verdict = state.judge(found.path());
-      isCopy = !state.isSameFile(found.path());
+      verdict = state.judge();
+      isCopy = !state.isSameFile();
       if (verdict == Verdict.LOST) {
-        boolean isDamaged = state.hasDamagedHeader(found.path());
+        boolean isDamaged = state.hasDamagedHeader();
         state.release();
         return replace(
             new LostContentException(
@@ -154,7 +154,7 @@ final class StoreOpener {
                     : "it may lack its last changes: the machine crashed before the file was closed"
                         + " and on disk, or the file is a copy"));
       }
-      state.takeOver(found.path(), verdict);
+      state.takeOver(verdict);
       file = maker.open(found, state);
     } catch (IOException | RuntimeException | Error e) {
       state.release();

@@ -188,7 +188,7 @@ final class StoreUpkeep {
   /** The values of another file may have been invalidated since. */
   private void discardIfReplaced(StoreFile file) {
     try {
-      file.state().checkInPlace(file.name.path());
+      file.state().checkInPlace();
     } catch (NoSuchFileException e) {
       // A file that was deleted, by a newer version of a plugin's cache, stays deleted.
       logger.atFine().withCause(e).log("Cache %s", context.settings.name());

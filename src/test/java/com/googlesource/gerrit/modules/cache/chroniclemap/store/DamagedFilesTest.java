@@ -263,9 +263,9 @@ class DamagedFilesTest extends FolderTest {
     }
 
     private static void replace(Path file, Geometry geometry) throws Exception {
-      Files.delete(file);
-      RecordMapBuilder.create(Disk.REAL, file, file.resolveSibling("other.state"), geometry, true)
-          .close();
+      Path other = file.resolveSibling("other");
+      RecordMapBuilder.create(Disk.REAL, other, geometry, true).close();
+      Files.move(other, file, StandardCopyOption.REPLACE_EXISTING);
     }
   }
 

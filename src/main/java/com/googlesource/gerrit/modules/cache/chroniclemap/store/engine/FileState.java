@@ -115,6 +115,11 @@ public final class FileState {
   private static final int TEXT_BYTES = 64;
 
   private final Disk disk;
+
+  /** The store's file. */
+  private final Path store;
+
+  /** The state file. */
   private final Path path;
 
   /** Null once released. Used under this object's lock, or while the store's file is in use. */
@@ -149,21 +154,24 @@ public final class FileState {
    */
   private volatile boolean unforced = true;
 
-  private FileState(Disk disk, Path path, ByteBuffer buffer) {
+  private FileState(Disk disk, Path store, ByteBuffer buffer) {
     this.disk = disk;
-    this.path = path;
+    this.store = store;
+    this.path = pathOf(store);
     this.buffer = buffer.order(ByteOrder.LITTLE_ENDIAN);
     this.counts = new SegmentCounts(buffer, buffer.getInt(SEGMENTS_AT));
     open = buffer.getInt(CLOSED_AT) == 0;
     changed = buffer.getInt(CHANGED_AT) != 0;
   }
 
+  /** The state file of a store's file. */
   public static Path pathOf(Path store) {
     return store.resolveSibling(store.getFileName() + ".state");
   }
 
   /** Creates the state of an empty file, in place of any other state file. */
-  static FileState create(Disk disk, Path path, int segments) throws IOException {
+  static FileState create(Disk disk, Path store, int segments) throws IOException {
+    Path path = pathOf(store);
     byte[] bytes = new byte[SegmentCounts.end(segments)];
     ByteBuffer content = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
     content.putInt(SEGMENTS_AT, segments);
@@ -173,7 +181,7 @@ public final class FileState {
     // All bytes are written, so that all disk is allocated.
     disk.write(path, bytes);
     String key = disk.fileKey(path);
-    return new FileState(disk, path, disk.map(path)).openChannel(key);
+    return new FileState(disk, store, disk.map(path)).openChannel(key);
   }
 
   /** Opens the state file that is mapped, to force it, if its key is still this one. */
@@ -190,8 +198,9 @@ public final class FileState {
     }
   }
 
-  /** Opens a state file; empty if there is none, or none that is valid. */
-  public static Optional<FileState> open(Disk disk, Path path, int segments) throws IOException {
+  /** Opens the state of a store's file; empty if there is none, or none that is valid. */
+  public static Optional<FileState> open(Disk disk, Path store, int segments) throws IOException {
+    Path path = pathOf(store);
     try {
       long size = disk.size(path);
       if (size == SegmentCounts.endBefore(segments)) {
@@ -210,7 +219,7 @@ public final class FileState {
     return buffer.getLong(0) == MAGIC
             && buffer.getInt(SEGMENTS_AT) == segments
             && buffer.getInt(CHECKSUM_AT) == fixedChecksum(buffer)
-        ? Optional.of(new FileState(disk, path, buffer).openChannel(key))
+        ? Optional.of(new FileState(disk, store, buffer).openChannel(key))
         : Optional.empty();
   }
 
@@ -223,7 +232,8 @@ public final class FileState {
   }
 
   /** Whether the store's file never came into use: see {@link #complete}. */
-  public static boolean isUnfinished(Disk disk, Path path) throws IOException {
+  public static boolean isUnfinished(Disk disk, Path store) throws IOException {
+    Path path = pathOf(store);
     if (!disk.exists(path) || disk.size(path) < Long.BYTES) {
       return disk.exists(path);
     }
@@ -248,7 +258,7 @@ public final class FileState {
    * @param layout of the file. What is before its segment headers does not change while the lock of
    *     the whole map is free
    */
-  void describe(Path store, long fileBytes, FileLayout layout) throws IOException {
+  void describe(long fileBytes, FileLayout layout) throws IOException {
     int headerBytes = Math.toIntExact(layout.headersOffset);
     int checksum;
     try (FileChannel channel = disk.open(store, Set.of(StandardOpenOption.READ))) {
@@ -270,8 +280,8 @@ public final class FileState {
    *
    * @throws IOException if the file does not count, as the folder may have another user
    */
-  public void complete(Path store) throws IOException {
-    checkInPlace(store);
+  public void complete() throws IOException {
+    checkInPlace();
     noted = false;
     VarHandle.releaseFence();
     disk.complete(store, () -> buffer.putLong(0, MAGIC));
@@ -286,7 +296,7 @@ public final class FileState {
   }
 
   /** Notes which file is about to be mapped. */
-  void noteMapping(Path store) throws IOException {
+  void noteMapping() throws IOException {
     storeKey = disk.fileKey(store);
   }
 
@@ -294,21 +304,20 @@ public final class FileState {
    * Ensures that the store's file and the state file have their names, and not other files that
    * were put in their place.
    *
-   * @param store the current name of the store's file
    * @throws FileReplacedException if a name leads to another file
    */
-  public void checkInPlace(Path store) throws IOException {
+  public void checkInPlace() throws IOException {
     checkKey(disk, store, storeKey);
     checkKey(disk, path, ownKey);
   }
 
   /** Determines what may be done with the store's file, which must not be mapped yet. */
-  public Verdict judge(Path store) throws IOException {
+  public Verdict judge() throws IOException {
     if (disk.size(store) != buffer.getLong(FILE_BYTES_AT)) {
       return Verdict.LOST;
     }
     bringToUpperLayer(disk, store);
-    noteMapping(store);
+    noteMapping();
     String boot = disk.boot(path);
     boolean sameBoot = !boot.isEmpty() && text(BOOT_AT).equals(boot);
     boolean sameFile = disk.hasKey(store, text(KEY_AT));
@@ -319,30 +328,30 @@ public final class FileState {
       if (sameFile
           && buffer.getLong(MODIFIED_AT) == disk.modified(store)
           && (sameBoot || buffer.getInt(ON_DISK_AT) != 0)
-          && hasHeader(store)) {
+          && hasHeader()) {
         return Verdict.CLEAN;
       }
       if (buffer.getInt(HAS_CHECKSUM_AT) != 0
-          && buffer.getInt(FILE_CHECKSUM_AT) == checksum(store)) {
+          && buffer.getInt(FILE_CHECKSUM_AT) == checksum()) {
         return Verdict.CLEAN;
       }
     }
     // A copy of an open file is not used, as it may lack a later change.
-    return (sameFile || !open) && !changed && buffer.getInt(FORCED_AT) != 0 && hasHeader(store)
+    return (sameFile || !open) && !changed && buffer.getInt(FORCED_AT) != 0 && hasHeader()
         ? Verdict.UNSURE
         : Verdict.LOST;
   }
 
   /** Whether the header of the store's file is the one that the file was created with. */
-  boolean hasHeader(Path store) throws IOException {
+  boolean hasHeader() throws IOException {
     try (FileChannel channel = disk.open(store, Set.of(StandardOpenOption.READ))) {
       return hasHeader(channel);
     }
   }
 
   /** Whether that is known not to be so, of a file that has its size. */
-  public boolean hasDamagedHeader(Path store) throws IOException {
-    return disk.size(store) == buffer.getLong(FILE_BYTES_AT) && !hasHeader(store);
+  public boolean hasDamagedHeader() throws IOException {
+    return disk.size(store) == buffer.getLong(FILE_BYTES_AT) && !hasHeader();
   }
 
   boolean hasHeader(FileChannel file) throws IOException {
@@ -351,13 +360,13 @@ public final class FileState {
   }
 
   /** Whether the store's file is the one that this state was written for, and not a copy. */
-  public boolean isSameFile(Path store) throws IOException {
+  public boolean isSameFile() throws IOException {
     return disk.hasKey(store, text(KEY_AT));
   }
 
   /** Prepares the use of the store's file by this process, according to the verdict. */
-  public void takeOver(Path store, Verdict verdict) throws IOException {
-    boolean isSame = isSameFile(store) && buffer.getInt(LACKS_DISK_AT) == 0;
+  public void takeOver(Verdict verdict) throws IOException {
+    boolean isSame = isSameFile() && buffer.getInt(LACKS_DISK_AT) == 0;
     if (verdict == Verdict.CLEAN && isSame) {
       // The file stays closed until the first write.
       return;
@@ -384,11 +393,15 @@ public final class FileState {
   }
 
   /**
-   * Forces an open file to disk.
+   * Forces the store's file to disk, which is open.
    *
    * @throws LostContentException if the disk did not take what was written
    */
-  void force(Path file, FileChannel open) throws IOException {
+  void forceStore(FileChannel open) throws IOException {
+    force(store, open);
+  }
+
+  private void force(Path file, FileChannel open) throws IOException {
     try {
       disk.force(file, open);
     } catch (FileSystemException | ClosedChannelException e) {
@@ -442,11 +455,11 @@ public final class FileState {
    *
    * @throws FileReplacedException if another file has its name, or that of the state file
    */
-  public synchronized void close(Path store) throws IOException {
+  public synchronized void close() throws IOException {
     checkMapped();
     long size = disk.size(store);
     long modified = disk.modified(store);
-    checkInPlace(store);
+    checkInPlace();
     if (!open) {
       return;
     }
@@ -518,7 +531,7 @@ public final class FileState {
     RecordMap.close(channel);
   }
 
-  private int checksum(Path store) throws IOException {
+  private int checksum() throws IOException {
     try (FileChannel open = disk.open(store, Set.of(StandardOpenOption.READ))) {
       return checksum(open);
     }

@@ -98,7 +98,6 @@ public final class RecordMap {
   /** Limits the repairs at a time in the whole process, as each takes a segment of heap. */
   private static final Striped<Lock> REPAIRS = Striped.lock(4);
 
-  /** For messages and tests. */
   private final Path path;
 
   private final LongAdder damaged;
@@ -146,7 +145,6 @@ public final class RecordMap {
   /**
    * Takes over a map that is not used yet.
    *
-   * @param path for messages and tests
    * @param channel to read, write and force the file, closed with this map
    * @param damaged counts damaged records that are found in repairs
    */
@@ -656,13 +654,9 @@ public final class RecordMap {
     }
   }
 
-  /**
-   * Returns a reader that bypasses Chronicle-Map, to be used while nothing is written.
-   *
-   * @param currentPath of the file
-   */
-  public SegmentReader reader(Path currentPath) {
-    return new SegmentReader(this, currentPath);
+  /** Returns a reader that bypasses Chronicle-Map, to be used while nothing is written. */
+  public SegmentReader reader() {
+    return new SegmentReader(this, path);
   }
 
   /** Whether the header of the mapped file is the one that it was created with. */
@@ -815,13 +809,9 @@ public final class RecordMap {
     gate.shut();
   }
 
-  /**
-   * Forces the file to disk, also after {@link #unmap}.
-   *
-   * @param currentPath of the file
-   */
-  public void force(Path currentPath) throws IOException {
-    state.force(currentPath, channel);
+  /** Forces the file to disk, also after {@link #unmap}. */
+  public void force() throws IOException {
+    state.forceStore(channel);
   }
 
   /** Computes the CRC32C of the whole file, also after {@link #unmap}. */

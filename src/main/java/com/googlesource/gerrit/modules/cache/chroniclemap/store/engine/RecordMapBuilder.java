@@ -51,24 +51,22 @@ public final class RecordMapBuilder {
   /**
    * Creates a file that only its owner can read. On failure no files are left that count.
    *
-   * @param statePath the path of the file's {@link FileState}
    * @param isComplete whether the file counts at once, or only after {@link FileState#complete}
    */
-  public static RecordMap create(
-      Disk disk, Path path, Path statePath, Geometry geometry, boolean isComplete)
+  public static RecordMap create(Disk disk, Path path, Geometry geometry, boolean isComplete)
       throws IOException {
     FileState state = null;
     RecordMap file = null;
     try {
-      state = FileState.create(disk, statePath, geometry.segments());
+      state = FileState.create(disk, path, geometry.segments());
       disk.create(path);
-      state.noteMapping(path);
+      state.noteMapping();
       disk.mapping(path);
       file = recordMap(make(geometry, path), disk, path, geometry, state, new LongAdder());
       file.expectRandomAccess();
-      state.describe(path, file.fileBytes, file.layout);
+      state.describe(file.fileBytes, file.layout);
       if (isComplete) {
-        state.complete(path);
+        state.complete();
       }
       return file;
     } catch (IOException | RuntimeException | Error e) {
@@ -81,7 +79,7 @@ public final class RecordMapBuilder {
       try {
         disk.delete(path);
         // Last: a file without a state would count as a newer one that has lost it.
-        disk.delete(statePath);
+        disk.delete(FileState.pathOf(path));
       } catch (IOException left) {
         e.addSuppressed(left);
       }
@@ -222,7 +220,7 @@ public final class RecordMapBuilder {
         throw new LostContentException("the store file was truncated to " + size + " bytes");
       }
       channel = disk.open(path, Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE));
-      state.checkInPlace(path);
+      state.checkInPlace();
       return new RecordMap(map, geometry, state, disk, path, channel, size, damaged);
     } catch (IOException | RuntimeException | Error e) {
       map.close();
@@ -259,7 +257,7 @@ public final class RecordMapBuilder {
     } catch (FileReplacedException e) {
       throw e;
     } catch (IOException | RuntimeException | Error e) {
-      if (!state.hasHeader(path)) {
+      if (!state.hasHeader()) {
         throw new LostContentException("the store file's header is damaged", e);
       }
       throw e;

@@ -53,7 +53,7 @@ public final class SegmentReader implements AutoCloseable {
    * Prepares to read.
    *
    * @param map whose file is read
-   * @param path the current name of that file
+   * @param path of that file
    */
   SegmentReader(RecordMap map, Path path) {
     this.channel = map.channel;

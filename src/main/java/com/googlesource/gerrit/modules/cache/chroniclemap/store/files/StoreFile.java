@@ -118,7 +118,7 @@ public final class StoreFile {
 
   /** A reader of the file that bypasses the mapping. */
   public SegmentReader reader() {
-    return values.map.reader(name.path());
+    return values.map.reader();
   }
 
   /** The state of the file. */
@@ -147,7 +147,7 @@ public final class StoreFile {
       if (state().takeUnforced()) {
         saved = false;
         try {
-          values.map.force(name.path());
+          values.map.force();
         } catch (IOException e) {
           refused = e;
           throw e;
@@ -187,7 +187,7 @@ public final class StoreFile {
     try {
       // A newer version of a plugin's cache may have deleted the file.
       if (disk.exists(name.path())) {
-        state().close(name.path());
+        state().close();
       }
     } catch (IOException | RuntimeException | Error e) {
       unmap();
@@ -231,7 +231,7 @@ public final class StoreFile {
       if (released || state().isNoted(FileState.ON_DISK_AT) || !disk.exists(name.path())) {
         return;
       }
-      values.map.force(name.path());
+      values.map.force();
       // The state file holds the counts of the segments.
       state().force();
       ifOurs(ours, state()::noteOnDisk);

@@ -257,7 +257,7 @@ public final class StoreFiles {
             .sorted(Comparator.comparingInt(FileName::number).reversed())
             .toList();
     for (FileName name : newestFirst) {
-      if (!FileState.isUnfinished(disk, name.statePath())) {
+      if (!FileState.isUnfinished(disk, name.path())) {
         return Optional.of(name);
       }
     }

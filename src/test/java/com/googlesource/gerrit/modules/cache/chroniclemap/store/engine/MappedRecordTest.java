@@ -78,9 +78,9 @@ class MappedRecordTest {
   static RecordMap open(Path path, Geometry geometry, FileState.Verdict verdict, LongAdder damaged)
       throws IOException {
     FileState state =
-        FileState.open(Disk.REAL, FileState.pathOf(path), geometry.segments()).orElseThrow();
-    state.noteMapping(path);
-    state.takeOver(path, verdict);
+        FileState.open(Disk.REAL, path, geometry.segments()).orElseThrow();
+    state.noteMapping();
+    state.takeOver(verdict);
     return RecordMapBuilder.open(Disk.REAL, path, geometry, state, damaged);
   }
 
@@ -383,10 +383,10 @@ class MappedRecordTest {
     // Nor is it deleted: it is as it was made.
     path = temp.resolve("other.chm");
     plainBuilder(geometry).checksumEntries(true).createPersistedTo(path.toFile()).close();
-    FileState state = FileState.create(Disk.REAL, FileState.pathOf(path), geometry.segments());
-    state.noteMapping(path);
-    state.describe(path, Disk.REAL.size(path), layout);
-    state.complete(path);
+    FileState state = FileState.create(Disk.REAL, path, geometry.segments());
+    state.noteMapping();
+    state.describe(Disk.REAL.size(path), layout);
+    state.complete();
     Throwable e =
         assertThrows(
             IllegalStateException.class,

@@ -246,7 +246,7 @@ class PageCacheTest {
   /** Reads some segments past the mapping; returns how many records they have. */
   private int readSegments(RecordMap file, int from, int end) throws IOException {
     int[] found = {0};
-    try (SegmentReader reader = file.reader(path)) {
+    try (SegmentReader reader = file.reader()) {
       for (int i = from; i < end; i++) {
         long damaged = reader.read(i, record -> found[0]++);
         assertThat(damaged).isEqualTo(0);

@@ -76,7 +76,7 @@ class RecordMapBuilderTest {
   }
 
   private RecordMap create() throws IOException {
-    return RecordMapBuilder.create(Disk.REAL, path, FileState.pathOf(path), GEOMETRY, true);
+    return RecordMapBuilder.create(Disk.REAL, path, GEOMETRY, true);
   }
 
   @Test

@@ -148,7 +148,7 @@ class RecordMapTest {
       for (int i = 0; i < 10; i++) {
         assertThrows(
             IOException.class,
-            () -> RecordMapBuilder.create(full, none, FileState.pathOf(none), geometry, true));
+            () -> RecordMapBuilder.create(full, none, geometry, true));
       }
     } finally {
       PosixAPIHolder.POSIX_API = null;
@@ -208,7 +208,6 @@ class RecordMapTest {
     return RecordMapBuilder.create(
         Disk.REAL,
         sparse,
-        FileState.pathOf(sparse),
         Geometry.forFileOf(8 << 20, Geometry.DEFAULT_BYTES_PER_SLOT),
         /* isComplete= */ true);
   }
@@ -308,7 +307,7 @@ class RecordMapTest {
         for (int i = 0; i < sparse.layout.segments; i++) {
           assertThat(sparse.takeDisk(i, 100_000, 0)).isTrue();
         }
-        sparse.force(temp.resolve("sparse.chm"));
+        sparse.force();
         assertThat(blocks(temp.resolve("sparse.chm"))).isAtLeast(sparse.diskBytes());
         assertThat(sparse.dropDamaged(0)).isEqualTo(0);
       } finally {

@@ -179,7 +179,7 @@ class SegmentRepairTest {
     byte[] before = new byte[2 * few * Integer.BYTES];
     byte[] after = new byte[before.length];
     RecordMap file =
-        RecordMapBuilder.create(Disk.REAL, path, FileState.pathOf(path), geometry, true);
+        RecordMapBuilder.create(Disk.REAL, path, geometry, true);
     try (FileChannel channel = FileChannel.open(path, READ)) {
       layout = file.layout;
       for (int i = 0; layout.slotsIn(file.counts.room(0)) <= few; i++) {
@@ -255,7 +255,7 @@ class SegmentRepairTest {
     assertThat(file.state.counts.records()).isEqualTo(model.size());
     assertThat(file.state.counts.values()).isEqualTo(model.size());
     Set<Integer> visited = new HashSet<>();
-    SegmentReader reader = file.reader(path);
+    SegmentReader reader = file.reader();
     for (int i = 0; i < file.geometry.segments(); i++) {
       assertThat(reader.read(i, record -> visited.add(number(record.storedKey())))).isEqualTo(0);
     }
