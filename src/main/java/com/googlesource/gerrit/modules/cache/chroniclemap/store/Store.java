@@ -87,6 +87,9 @@ public final class Store {
    */
   volatile Store successor;
 
+  /** How many users share it. Guarded by the {@link StoreDirectory}. */
+  int users;
+
   /** Creates a store whose file is not open yet. */
   Store(StoreContext context) {
     this.context = context;

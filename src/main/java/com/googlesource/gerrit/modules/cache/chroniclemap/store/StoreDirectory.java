@@ -105,8 +105,8 @@ public final class StoreDirectory implements AutoCloseable {
   /** Held by the one thread that runs the periodic upkeep; the others are for awaited work. */
   private final ReentrantLock sweeping = new ReentrantLock();
 
-  /** Open stores, each with the number of its users. Guarded by this. */
-  private final Map<StoreSettings, Shared> stores = new HashMap<>();
+  /** Open stores. Guarded by this. */
+  private final Map<StoreSettings, Store> stores = new HashMap<>();
 
   /**
    * The last store that was created, by {@link StoreFiles#storeOf}. Once it is closed, later
@@ -116,15 +116,6 @@ public final class StoreDirectory implements AutoCloseable {
 
   /** Guarded by this. */
   private boolean closed;
-
-  private static final class Shared {
-    final Store store;
-    int users;
-
-    Shared(Store store) {
-      this.store = store;
-    }
-  }
 
   /** What a folder's owner has to do once it is locked, and before any store opens its file. */
   public interface WhenLocked {
@@ -387,13 +378,13 @@ public final class StoreDirectory implements AutoCloseable {
               settings.name(), settings.maxBytes(), MIN_BYTES),
           User.NOBODY);
     }
-    Shared shared = stores.get(settings);
-    if (shared == null) {
-      shared = new Shared(begin(settings, seed, onOpened));
-      stores.put(settings, shared);
+    Store store = stores.get(settings);
+    if (store == null) {
+      store = begin(settings, seed, onOpened);
+      stores.put(settings, store);
     }
-    shared.users++;
-    return shared.store;
+    store.users++;
+    return store;
   }
 
   private StoreFiles files(String name, int version) {
@@ -441,7 +432,7 @@ public final class StoreDirectory implements AutoCloseable {
     return stores.keySet().stream()
         .filter(open -> open.name().equals(settings.name()) && open.version() == settings.version())
         .findAny()
-        .map(open -> stores.remove(open).store);
+        .map(stores::remove);
   }
 
   /**
@@ -449,13 +440,13 @@ public final class StoreDirectory implements AutoCloseable {
    * it cannot be opened again, so that its file is mapped only once.
    */
   public synchronized void closeStore(Store store) {
-    if (stores.values().removeIf(shared -> shared.store == store && --shared.users == 0)) {
+    if (stores.values().removeIf(open -> open == store && --open.users == 0)) {
       store.closeAndRelease();
     }
   }
 
   private synchronized List<Store> snapshot() {
-    return stores.values().stream().map(shared -> shared.store).toList();
+    return List.copyOf(stores.values());
   }
 
   /** Closes all stores and unlocks the folder. */
