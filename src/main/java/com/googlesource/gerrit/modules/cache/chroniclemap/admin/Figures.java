@@ -64,7 +64,7 @@ record Figures(ImmutableList<Metric<?>> metrics, long[] values) {
   }
 
   private int find(String name) {
-    return Iterables.indexOf(metrics, metric -> metric.isNamed(name));
+    return Iterables.indexOf(metrics, metric -> metric.shortName().equals(name));
   }
 
   /** Returns a figure, or {@link #NONE}. */

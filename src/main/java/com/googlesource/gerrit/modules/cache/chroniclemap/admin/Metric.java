@@ -30,39 +30,35 @@ import java.util.function.ToLongFunction;
  * A figure of a report that Gerrit publishes as a metric.
  *
  * @param <R> the type of the report
- * @param name the full name, such as {@code caches/chroniclemap/hits}
+ * @param prefix the beginning of its name, such as {@code caches/chroniclemap/}
+ * @param shortName the rest of its name, such as {@code hits}
  * @param cumulative whether the figure only ever rises while the server runs
- * @param meaning what the figure means, for people
+ * @param subject of which it is, for people, such as {@code Disk cache: }
+ * @param shortMeaning what the figure means, after that
  * @param unit the unit of the figure
  * @param value reads the figure from a report
  */
 record Metric<R>(
-    String name, boolean cumulative, String meaning, String unit, ToLongFunction<R> value) {
+    String prefix,
+    String shortName,
+    boolean cumulative,
+    String subject,
+    String shortMeaning,
+    String unit,
+    ToLongFunction<R> value) {
+
+  String name() {
+    return prefix + shortName;
+  }
 
   Description description() {
-    Description description = new Description(meaning).setUnit(unit);
+    Description description = new Description(subject + shortMeaning).setUnit(unit);
     return cumulative ? description.setCumulative() : description.setGauge();
-  }
-
-  /** The last part of the name. */
-  String shortName() {
-    return name.substring(name.lastIndexOf('/') + 1);
-  }
-
-  /** The meaning without its subject, such as {@code Disk cache: }. */
-  String shortMeaning() {
-    return meaning.substring(meaning.indexOf(": ") < 0 ? 0 : meaning.indexOf(": ") + 2);
-  }
-
-  /** Whether the last part of the name is this. */
-  boolean isNamed(String last) {
-    int start = name.length() - last.length();
-    return name.endsWith(last) && (start == 0 || name.charAt(start - 1) == '/');
   }
 
   /** Whether it is a figure of a {@link CacheMetrics.Percentile}. */
   boolean isLatency() {
-    return name.contains("_latency_");
+    return shortName.contains("_latency_");
   }
 
   long of(R report) {
@@ -98,12 +94,12 @@ record Metric<R>(
     }
 
     Table<R> gauge(String name, String meaning, String unit, ToLongFunction<R> value) {
-      metrics.add(new Metric<>(prefix + name, false, subject + meaning, unit, value));
+      metrics.add(new Metric<>(prefix, name, false, subject, meaning, unit, value));
       return this;
     }
 
     Table<R> count(String name, String meaning, String unit, ToLongFunction<R> value) {
-      metrics.add(new Metric<>(prefix + name, true, subject + meaning, unit, value));
+      metrics.add(new Metric<>(prefix, name, true, subject, meaning, unit, value));
       return this;
     }
 
@@ -126,7 +122,8 @@ record Metric<R>(
       for (Metric<P> m : others) {
         ToLongFunction<R> value = report -> m.of(part.apply(report));
         metrics.add(
-            new Metric<>(prefix + m.name, m.cumulative, subject + m.meaning, m.unit, value));
+            new Metric<>(
+                prefix, m.shortName, m.cumulative, subject, m.shortMeaning, m.unit, value));
       }
       return this;
     }
