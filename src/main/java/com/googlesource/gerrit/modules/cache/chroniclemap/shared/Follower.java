@@ -105,11 +105,8 @@ final class Follower implements Runnable {
   private final Map<String, Target> targets = new ConcurrentHashMap<>();
   private final long noteNanos;
 
-  /** Null until the first stores are open. */
-  @Nullable private volatile StreamId position;
-
-  /** How many records were appended up to the position; below 0 if that is not known. */
-  private volatile long index = -1;
+  /** How far the log was read; null until the first stores are open. */
+  @Nullable private volatile Checkpoint reached;
 
   /** Own records are needed up to here, as a store lacks them; null if that is not known yet. */
   @Nullable private StreamId rereadOwnUpTo = StreamId.START;
@@ -175,17 +172,19 @@ final class Follower implements Runnable {
 
   /** How many records there are to read; 0 if that is not known. */
   long behindRecords() {
-    long read = index;
-    return read < 0 ? 0 : Math.max(0, state.appended() - read);
+    Checkpoint place = reached;
+    boolean isKnown = place != null && place.index() >= 0;
+    return isKnown ? Math.max(0, state.appended() - place.index()) : 0;
   }
 
   /** How much newer the newest record of the log is than the last one read; 0 before the first. */
   long behindMillis() {
     StreamId last = state.last();
-    StreamId read = position;
-    return read == null || read.equals(StreamId.START) || last.compareTo(read) <= 0
+    Checkpoint now = reached;
+    StreamId place = now == null ? StreamId.START : now.position();
+    return place.equals(StreamId.START) || last.compareTo(place) <= 0
         ? 0
-        : Math.max(0, last.millis() - read.millis());
+        : Math.max(0, last.millis() - place.millis());
   }
 
   /** Whether a record had a wrong seal lately. */
@@ -226,7 +225,7 @@ final class Follower implements Runnable {
 
   private void step() throws IOException, InterruptedException {
     goBackForStores();
-    if (position == null) {
+    if (reached == null) {
       // No store has a file.
       var unused = stopped.await(TROUBLE_MILLIS, TimeUnit.MILLISECONDS);
       return;
@@ -271,7 +270,7 @@ final class Follower implements Runnable {
   private List<RecordLog.Entry> read(RecordLog open) throws IOException {
     int now = most;
     try {
-      List<RecordLog.Entry> entries = open.read(position, now);
+      List<RecordLog.Entry> entries = open.read(reached.position(), now);
       most = Math.min(RECORDS, 2 * now);
       unreadable = 0;
       passedMillis = FIRST_PASSED_MILLIS;
@@ -280,32 +279,43 @@ final class Follower implements Runnable {
       most = 1;
       unreadable += now == 1 ? 1 : 0;
       if (unreadable >= MAX_TRIES) {
-        StreamId from = position;
+        StreamId from = reached.position();
         StreamId end = new StreamId(from.millis() + passedMillis, 0);
         boolean isKnown = !from.equals(StreamId.START) && end.compareTo(from) > 0;
-        position = isKnown && end.compareTo(state.last()) < 0 ? end : state.last();
-        index = -1;
+        StreamId to = isKnown && end.compareTo(state.last()) < 0 ? end : state.last();
+        reached = new Checkpoint(to, -1);
         passedMillis *= 2;
-        ignore(counts.missed, from + " to " + position + " could not be read: " + e.getMessage());
+        ignore(counts.missed, from + " to " + to + " could not be read: " + e.getMessage());
       }
       throw e;
     }
   }
 
-  private void moveTo(StreamId read) {
+  private void moveTo(StreamId next) {
     tries = 0;
-    position = read;
-    long before = index;
-    index = before < 0 ? before : before + 1;
+    long before = reached.index();
+    reached = new Checkpoint(next, before < 0 ? before : before + 1);
+  }
+
+  /**
+   * Corrects the index.
+   *
+   * @param index at least what it is, unless that is not known; what is between them was missed
+   */
+  private void setIndex(long index) {
+    if (reached.index() >= 0) {
+      counts.missed.add(Math.max(0, index - reached.index()));
+    }
+    reached = new Checkpoint(reached.position(), index);
   }
 
   /** Corrects the place by a state from before a read that has found nothing. */
   private void allRead(RecordLog.State seen) {
-    if (seen.last().compareTo(position) > 0) {
+    if (seen.last().compareTo(reached.position()) > 0) {
       // The newest record was deleted.
-      position = seen.last();
+      reached = new Checkpoint(seen.last(), reached.index());
     }
-    count(seen, seen.last().equals(position));
+    count(seen, seen.last().equals(reached.position()));
   }
 
   /** Corrects the index by a state, once the records of that state were read. */
@@ -313,10 +323,7 @@ final class Follower implements Runnable {
   private void count(RecordLog.State seen, boolean areRead) {
     if (areRead && seen.isCounted() && seen != counted) {
       counted = seen;
-      if (index >= 0 && index < seen.appended()) {
-        counts.missed.add(seen.appended() - index);
-      }
-      index = seen.appended();
+      setIndex(seen.appended());
     }
   }
 
@@ -329,7 +336,8 @@ final class Follower implements Runnable {
     state = now;
     looked = open;
     nextLook = System.nanoTime() + LOOK_NANOS;
-    if (now.isCounted() && (now.last().compareTo(position) < 0 || now.appended() < index)) {
+    if (now.isCounted()
+        && (now.last().compareTo(reached.position()) < 0 || now.appended() < reached.index())) {
       // The server lost its data, or a copy that lagged took over. A read after a place that is not
       // there yet would find nothing for ever.
       goBackTo(Checkpoint.START);
@@ -337,13 +345,10 @@ final class Follower implements Runnable {
     if (rereadOwnUpTo == null) {
       rereadOwnUpTo = now.last();
     }
-    if (!now.isCounted()) {
-      index = -1;
-    } else if (position.equals(StreamId.START)) {
-      index = now.dropped();
-    } else if (index >= 0 && index < now.dropped()) {
-      counts.missed.add(now.dropped() - index);
-      index = now.dropped();
+    if (!now.isCounted() || reached.position().equals(StreamId.START)) {
+      reached = new Checkpoint(reached.position(), now.isCounted() ? now.dropped() : -1);
+    } else if (reached.index() >= 0 && reached.index() < now.dropped()) {
+      setIndex(now.dropped());
     }
   }
 
@@ -373,17 +378,15 @@ final class Follower implements Runnable {
   }
 
   private void goBackTo(Checkpoint place) {
-    StreamId from = position;
-    if (from != null && place.position().compareTo(from) >= 0) {
+    if (reached != null && place.position().compareTo(reached.position()) >= 0) {
       return;
     }
-    if (from != null) {
+    if (reached != null) {
       counts.rereads.increment();
       // Perhaps what this run has published itself is missing, too.
       rereadOwnUpTo = null;
     }
-    position = place.position();
-    index = place.index();
+    reached = place;
     minuteAgo = place;
     twoMinutesAgo = place;
     nextLook = System.nanoTime();
@@ -403,7 +406,7 @@ final class Follower implements Runnable {
       }
     }
     twoMinutesAgo = minuteAgo;
-    minuteAgo = new Checkpoint(position, index);
+    minuteAgo = reached;
   }
 
   // ---- a record
