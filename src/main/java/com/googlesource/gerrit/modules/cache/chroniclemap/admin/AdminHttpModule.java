@@ -14,49 +14,12 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
-import com.google.inject.Singleton;
 import com.google.inject.servlet.ServletModule;
-import java.io.IOException;
-import javax.servlet.Filter;
-import javax.servlet.FilterChain;
-import javax.servlet.FilterConfig;
-import javax.servlet.ServletException;
-import javax.servlet.ServletRequest;
-import javax.servlet.ServletResponse;
-import javax.servlet.http.HttpServletResponse;
-import javax.servlet.http.HttpServletResponseWrapper;
 
 /** The binding of the page. Gerrit itself serves the documentation and the files of the page. */
 final class AdminHttpModule extends ServletModule {
   @Override
   protected void configureServlets() {
-    filter("*.svg").through(Pictures.class);
     serveRegex("^/?$").with(PageServlet.class);
-  }
-
-  /**
-   * Names the type of the documentation's charts. Gerrit calls them XML, and no browser shows it.
-   */
-  @Singleton
-  private static final class Pictures implements Filter {
-    @Override
-    public void init(FilterConfig config) {}
-
-    @Override
-    public void doFilter(ServletRequest request, ServletResponse response, FilterChain chain)
-        throws IOException, ServletException {
-      chain.doFilter(
-          request,
-          new HttpServletResponseWrapper((HttpServletResponse) response) {
-            @Override
-            public void setContentType(String type) {
-              boolean isXml = type != null && type.startsWith("application/xml");
-              super.setContentType(isXml ? "image/svg+xml" : type);
-            }
-          });
-    }
-
-    @Override
-    public void destroy() {}
   }
 }

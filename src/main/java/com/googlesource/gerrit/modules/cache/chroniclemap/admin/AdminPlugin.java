@@ -22,6 +22,7 @@ import com.google.gerrit.server.config.GerritRuntime;
 import com.google.gerrit.server.config.SitePaths;
 import com.google.gerrit.server.plugins.InvalidPluginException;
 import com.google.gerrit.server.plugins.JarScanner;
+import com.google.gerrit.server.plugins.PluginEntry;
 import com.google.gerrit.server.plugins.PluginGuiceEnvironment;
 import com.google.gerrit.server.plugins.ServerPlugin;
 import com.google.inject.Inject;
@@ -30,6 +31,8 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.util.Map;
+import java.util.Optional;
 
 /**
  * A plugin that binds the SSH commands, the REST API and the page.
@@ -73,13 +76,29 @@ final class AdminPlugin extends ServerPlugin {
     try {
       Path copy = Files.createTempFile(NAME, ".jar");
       try {
-        return new JarScanner(
+        return new PictureScanner(
             Files.copy(RunningJar.path(), copy, StandardCopyOption.REPLACE_EXISTING));
       } finally {
         Files.delete(copy);
       }
     } catch (IOException e) {
       throw new InvalidPluginException("Cannot read " + RunningJar.path(), e);
+    }
+  }
+
+  /** Tells the type of the documentation's charts: Gerrit takes them for XML, not for pictures. */
+  private static final class PictureScanner extends JarScanner {
+    PictureScanner(Path jar) throws IOException {
+      super(jar);
+    }
+
+    @Override
+    public Optional<PluginEntry> getEntry(String path) throws IOException {
+      Map<Object, String> picture = Map.of(PluginEntry.ATTR_CONTENT_TYPE, "image/svg+xml");
+      Optional<PluginEntry> entry = super.getEntry(path);
+      return path.endsWith(".svg")
+          ? entry.map(e -> new PluginEntry(e.getName(), e.getTime(), e.getSize(), picture))
+          : entry;
     }
   }
 
