@@ -87,11 +87,6 @@ public final class RecordView {
     return Arrays.copyOfRange(bytes, keyAt, keyAt + keyLength);
   }
 
-  /** Returns a copy of the record. */
-  public byte[] record() {
-    return Arrays.copyOfRange(bytes, recordAt, recordAt + recordLength);
-  }
-
   /** Returns a copy of the record's payload. */
   public byte[] payload() {
     return Arrays.copyOfRange(bytes, recordAt + Envelope.HEADER_LENGTH, recordAt + recordLength);

@@ -283,11 +283,6 @@ public final class SegmentCounts {
     return get(segment, RECORDS);
   }
 
-  /** The bytes of keys and records in a segment. */
-  public int bytes(int segment) {
-    return get(segment, BYTES);
-  }
-
   /** The number of records in all segments, including parts of values. */
   public long records() {
     return records.get();

@@ -289,7 +289,7 @@ class RecordMapTest {
               sparse.put(key(i), Envelope.wrap(key(i), Envelope.WHOLE, 1, payload, 0, 1000), true);
         }
       }
-      assertThat(sparse.counts.bytes(segment)).isAtMost(sparse.counts.room(segment));
+      assertThat(sparse.counts.bytes()).isAtMost(sparse.counts.room(segment));
       assertThat(sparse.counts.records()).isLessThan(20);
     } finally {
       sparse.close();

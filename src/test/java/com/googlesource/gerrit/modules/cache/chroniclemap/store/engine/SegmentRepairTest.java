@@ -375,7 +375,7 @@ class SegmentRepairTest {
         case 0 -> {
           // Half written.
           RecordView record = corpse.record(at);
-          int recordAt = record.end() - record.record().length;
+          int recordAt = record.end() - (record.length() - record.keyLength);
           corpse.bytes[recordAt + Envelope.CREATED_OFFSET + random.nextInt(8)] ^= 1;
           model.remove(number);
           torn++;
@@ -388,7 +388,7 @@ class SegmentRepairTest {
         case 2 -> {
           // Made void, and not removed yet.
           RecordView record = corpse.record(at);
-          int recordAt = record.end() - record.record().length;
+          int recordAt = record.end() - (record.length() - record.keyLength);
           corpse.bytes[recordAt + Envelope.INVALIDATED_OFFSET] |= (byte) Envelope.INVALIDATED_BYTE;
           model.remove(number);
         }
