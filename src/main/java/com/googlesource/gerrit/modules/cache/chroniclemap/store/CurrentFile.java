@@ -174,7 +174,7 @@ final class CurrentFile {
       return Optional.empty();
     }
     try {
-      open(new StoreOpener(context, context.discarded, /* first= */ true), MIN_PAUSE_MILLIS);
+      open(new StoreOpener(context, Optional.empty(), /* first= */ true), MIN_PAUSE_MILLIS);
     } finally {
       opened.countDown();
     }

@@ -16,7 +16,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.FaultLog;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.files.StoreFiles;
@@ -49,12 +48,6 @@ final class StoreContext {
 
   final StoreSettings settings;
   final StoreFiles files;
-
-  /** The evidence that markers gave when this store was created. */
-  final Optional<LostContentException> discarded;
-
-  /** Whether the file system could tell if there are markers. */
-  final boolean isDiscardedKnown;
 
   final StoreThreads threads;
 
@@ -123,18 +116,6 @@ final class StoreContext {
     this.clock = folder.clock;
     this.folder = folder;
     this.faults = new FaultLog(settings.name(), counts.faults);
-    Optional<LostContentException> marked = Optional.empty();
-    boolean isKnown = false;
-    try {
-      marked = files.markers.evidence();
-      isKnown = true;
-    } catch (IOException e) {
-      if (folder.obstacle().isEmpty()) {
-        faults.warn(e, "cannot look for the marker of its file; looks again when it is opened");
-      }
-    }
-    this.discarded = marked;
-    this.isDiscardedKnown = isKnown;
     this.maxAgeMillis = settings.maxAge().map(Duration::toMillis).orElse(Long.MAX_VALUE);
     this.seed = seed;
     this.isSeedAwaited = settings.oldValues() == OldValues.SECRET && seed.isPresent();

@@ -94,8 +94,8 @@ final class StoreOpener {
   }
 
   private Opened openOrReplace() throws IOException {
-    if (first && lost.isEmpty() && !context.isDiscardedKnown) {
-      lost = files.markers.evidence();
+    if (first && lost.isEmpty()) {
+      lost = files.markers.evidenceOfOthers();
     }
     if (lost.isPresent()) {
       return replace(lost.get());

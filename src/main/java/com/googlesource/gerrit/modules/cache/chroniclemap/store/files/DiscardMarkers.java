@@ -98,9 +98,14 @@ public final class DiscardMarkers {
    * @throws IOException if that is not known
    */
   public Optional<LostContentException> evidence() throws IOException {
-    return isMarked() || notes.isNoted(store, /* except= */ null) || disk.exists(early)
+    return notes.isNoted(store, /* except= */ null)
         ? Optional.of(missedChange())
-        : Optional.empty();
+        : evidenceOfOthers();
+  }
+
+  /** The same without notes of changes that this store will bring into the files. */
+  public Optional<LostContentException> evidenceOfOthers() throws IOException {
+    return isMarked() || disk.exists(early) ? Optional.of(missedChange()) : Optional.empty();
   }
 
   /** The evidence that the files miss a change. */
