@@ -127,7 +127,7 @@ public final class RecordMap {
   /** The name by which {@link #file} was opened. */
   private final File opened;
 
-  /** Whether {@link #file} was given back, which must be done once: others may have it by then. */
+  /** Whether headers and {@link #file} were given back, once: others may have them by then. */
   private final AtomicBoolean released = new AtomicBoolean();
 
   /** Entered by whoever uses the mapping, but for the writer. */
@@ -834,8 +834,8 @@ public final class RecordMap {
     try {
       map.close();
     } finally {
-      headers.free();
       if (released.compareAndSet(false, true)) {
+        headers.free();
         CanonicalRandomAccessFiles.release(opened);
       }
     }

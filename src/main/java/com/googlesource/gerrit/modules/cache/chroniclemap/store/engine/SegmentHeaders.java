@@ -15,7 +15,6 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import net.openhft.chronicle.core.OS;
@@ -51,7 +50,6 @@ final class SegmentHeaders {
   private final long bytes;
   private final long first;
   private final int headerBytes;
-  private final AtomicBoolean freed = new AtomicBoolean();
 
   private SegmentHeaders(long memory, long bytes, long first, int headerBytes) {
     this.memory = memory;
@@ -132,11 +130,9 @@ final class SegmentHeaders {
     LOCKS.lowestPossiblyFreeChunk(header, 0);
   }
 
-  /** Frees the memory, once the map is closed. Further calls do nothing. */
+  /** Frees the memory; to be called once, after the map was closed. */
   void free() {
-    if (freed.compareAndSet(false, true)) {
-      OS.memory().freeMemory(memory, bytes);
-    }
+    OS.memory().freeMemory(memory, bytes);
   }
 
   /**
