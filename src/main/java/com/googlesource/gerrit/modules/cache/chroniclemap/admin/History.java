@@ -58,9 +58,6 @@ final class History implements LifecycleListener {
       Executors.newSingleThreadScheduledExecutor(
           Thread.ofPlatform().daemon().name(AdminPlugin.NAME + "-history").factory());
 
-  /** Held while figures are read and compared, as older ones after newer ones look like a rise. */
-  private final Object looking = new Object();
-
   // All guarded by this.
   @Nullable private Sample seen;
   private final EvictingQueue<Sample> samples = EvictingQueue.create(MAX_SAMPLES);
@@ -107,11 +104,8 @@ final class History implements LifecycleListener {
   }
 
   /** Takes a sample. */
-  void sample() {
-    Sample now = read();
-    synchronized (this) {
-      samples.add(now);
-    }
+  synchronized void sample() {
+    samples.add(read());
   }
 
   /** Finds the events until now, which otherwise have the time of the next sample. */
@@ -122,16 +116,13 @@ final class History implements LifecycleListener {
         });
   }
 
-  private Sample read() {
-    synchronized (looking) {
-      @Nullable List<CacheReport> reports = caches.get();
-      Sample now = Sample.of(clock.getAsLong(), reports, refs.get());
-      synchronized (this) {
-        events.find(seen, now, reports == null ? List.of() : reports);
-        seen = now;
-      }
-      return now;
-    }
+  /** Reads and compares the figures, one at a time: older ones after newer ones look like a rise. */
+  private synchronized Sample read() {
+    @Nullable List<CacheReport> reports = caches.get();
+    Sample now = Sample.of(clock.getAsLong(), reports, refs.get());
+    events.find(seen, now, reports == null ? List.of() : reports);
+    seen = now;
+    return now;
   }
 
   synchronized void add(Events.Event event) {

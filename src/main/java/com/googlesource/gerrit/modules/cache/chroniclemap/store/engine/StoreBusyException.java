@@ -18,12 +18,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 public final class StoreBusyException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
-  StoreBusyException() {
-    this("a lock within the file was not free in time");
-  }
-
   /** Makes an exception without a stack trace. */
-  public StoreBusyException(String message) {
-    super(message, null, false, false);
+  StoreBusyException() {
+    super("a lock within the file was not free in time", null, false, false);
   }
 }
