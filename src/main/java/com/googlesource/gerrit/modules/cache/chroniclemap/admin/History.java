@@ -116,7 +116,9 @@ final class History implements LifecycleListener {
         });
   }
 
-  /** Reads and compares the figures, one at a time: older ones after newer ones look like a rise. */
+  /**
+   * Reads and compares the figures, one at a time: older ones after newer ones look like a rise.
+   */
   private synchronized Sample read() {
     @Nullable List<CacheReport> reports = caches.get();
     Sample now = Sample.of(clock.getAsLong(), reports, refs.get());

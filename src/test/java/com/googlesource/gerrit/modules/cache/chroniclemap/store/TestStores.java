@@ -190,8 +190,7 @@ public final class TestStores {
 
   /** A file with what is known of it beside it. All of its segments have their disk. */
   public static RecordMap file(Path path, Geometry geometry) throws IOException {
-    RecordMap file =
-        RecordMapBuilder.create(Disk.REAL, path, geometry, true);
+    RecordMap file = RecordMapBuilder.create(Disk.REAL, path, geometry, true);
     for (int i = 0; i < geometry.segments(); i++) {
       boolean unused = file.takeDisk(i, file.geometry.maxPayload() * 16, 0);
       while (file.takeDisk(i, 1, 0)) {}

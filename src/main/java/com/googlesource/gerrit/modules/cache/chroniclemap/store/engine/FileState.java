@@ -331,8 +331,7 @@ public final class FileState {
           && hasHeader()) {
         return Verdict.CLEAN;
       }
-      if (buffer.getInt(HAS_CHECKSUM_AT) != 0
-          && buffer.getInt(FILE_CHECKSUM_AT) == checksum()) {
+      if (buffer.getInt(HAS_CHECKSUM_AT) != 0 && buffer.getInt(FILE_CHECKSUM_AT) == checksum()) {
         return Verdict.CLEAN;
       }
     }

@@ -77,8 +77,7 @@ class MappedRecordTest {
   /** Opens a file of which somebody has judged so. */
   static RecordMap open(Path path, Geometry geometry, FileState.Verdict verdict, LongAdder damaged)
       throws IOException {
-    FileState state =
-        FileState.open(Disk.REAL, path, geometry.segments()).orElseThrow();
+    FileState state = FileState.open(Disk.REAL, path, geometry.segments()).orElseThrow();
     state.noteMapping();
     state.takeOver(verdict);
     return RecordMapBuilder.open(Disk.REAL, path, geometry, state, damaged);

@@ -146,9 +146,7 @@ class RecordMapTest {
     }
     try {
       for (int i = 0; i < 10; i++) {
-        assertThrows(
-            IOException.class,
-            () -> RecordMapBuilder.create(full, none, geometry, true));
+        assertThrows(IOException.class, () -> RecordMapBuilder.create(full, none, geometry, true));
       }
     } finally {
       PosixAPIHolder.POSIX_API = null;

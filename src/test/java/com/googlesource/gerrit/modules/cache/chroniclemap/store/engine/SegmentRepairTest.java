@@ -178,8 +178,7 @@ class SegmentRepairTest {
     int few = 1024;
     byte[] before = new byte[2 * few * Integer.BYTES];
     byte[] after = new byte[before.length];
-    RecordMap file =
-        RecordMapBuilder.create(Disk.REAL, path, geometry, true);
+    RecordMap file = RecordMapBuilder.create(Disk.REAL, path, geometry, true);
     try (FileChannel channel = FileChannel.open(path, READ)) {
       layout = file.layout;
       for (int i = 0; layout.slotsIn(file.counts.room(0)) <= few; i++) {
