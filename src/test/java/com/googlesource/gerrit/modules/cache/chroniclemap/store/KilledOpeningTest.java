@@ -21,7 +21,9 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStore
 
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestDisk.Call;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestSeed.Step;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -226,6 +228,43 @@ class KilledOpeningTest extends FolderTest {
           Store store = open(next, OldValues.MUTABLE, left.seed);
           store.awaitOpened();
           assertThat(IntStream.range(0, COUNT).filter(i -> store.read(key(i)) != null).count())
+              .isEqualTo(COUNT);
+        }
+      }
+    }
+  }
+
+  /** The second time while it deleted what the first kill had left. */
+  @Test
+  void nothingIsLostIfItIsKilledTwice() throws Exception {
+    OldValues kind = OldValues.SECRET;
+    openWhileCopied(kind, seed(0));
+    List<Left> twice = new ArrayList<>();
+    for (Left once : disk.all) {
+      if (!once.seed.isMoved && TestStores.filesIn(once.folder).toString().contains(".chm")) {
+        Disk deleting =
+            new TestDisk()
+                .before(
+                    Call.DELETE,
+                    file ->
+                        twice.add(
+                            new Left(
+                                TestStores.copy(once.folder, temp.resolve("twice" + twice.size())),
+                                once.seed.copy())));
+        try (StoreDirectory next =
+            StoreDirectory.open(once.folder, deleting, System::currentTimeMillis)) {
+          open(next, kind, once.seed).awaitOpened();
+        }
+      }
+    }
+    for (Left left : twice) {
+      if (!left.seed.isMoved) {
+        List<Path> files = TestStores.filesIn(left.folder);
+        try (StoreDirectory next = StoreDirectory.open(left.folder)) {
+          Store store = open(next, kind, left.seed);
+          store.awaitOpened();
+          assertWithMessage("%s", files)
+              .that(IntStream.range(0, COUNT).filter(i -> store.read(key(i)) != null).count())
               .isEqualTo(COUNT);
         }
       }

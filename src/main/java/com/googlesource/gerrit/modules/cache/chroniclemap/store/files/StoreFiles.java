@@ -31,7 +31,6 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Comparator;
-import java.util.HashSet;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
@@ -89,9 +88,9 @@ public final class StoreFiles {
   private static final PercentEscaper ESCAPER =
       new PercentEscaper("-_.", /* plusForSpace= */ false);
 
-  /** Sorts markers last: a marker counts while any values are there. */
-  private static final Comparator<Path> MARKERS_LAST =
-      Comparator.comparing(file -> file.getFileName().toString().contains(Disk.MARKER));
+  /** Sorts last what tells of files that they must not be used: see {@link #evidence}. */
+  private static final Comparator<Path> EVIDENCE_LAST =
+      Comparator.comparingInt(StoreFiles::evidence);
 
   /** The number of the last file that was made. */
   private static final AtomicInteger MADE = new AtomicInteger();
@@ -201,9 +200,13 @@ public final class StoreFiles {
 
   private void markOthers() throws IOException {
     if (!isNotedByOthers()) {
-      Set<String> others = versions(disk, directory, prefix);
-      others.remove(versioned);
-      DiscardMarkers.mark(disk, directory, others);
+      DiscardMarkers.mark(
+          disk,
+          directory,
+          list().stream()
+              .map(StoreFiles::storeOf)
+              .filter(store -> !store.equals(versioned))
+              .collect(Collectors.toSet()));
       areOthersMarked = true;
     }
   }
@@ -211,12 +214,6 @@ public final class StoreFiles {
   /** Whether no file of another version misses a change that was noted. */
   public boolean isNotedByOthers() {
     return wasOpen || areOthersMarked;
-  }
-
-  private static Set<String> versions(Disk disk, Path directory, String prefix) throws IOException {
-    return list(disk, directory, prefix::equals).stream()
-        .map(StoreFiles::storeOf)
-        .collect(Collectors.toCollection(HashSet::new));
   }
 
   /** Like {@link #markMissed}, for this version until {@link DiscardMarkers#unmarkEarly}. */
@@ -314,7 +311,7 @@ public final class StoreFiles {
       throws IOException {
     return disk.list(directory).stream()
         .filter(file -> names(file).filter(names -> cache.test(names.group(2))).isPresent())
-        .sorted(MARKERS_LAST)
+        .sorted(EVIDENCE_LAST)
         .toList();
   }
 
@@ -329,14 +326,17 @@ public final class StoreFiles {
   public List<Path> deleteAllBut(FileName kept) throws IOException {
     Set<Path> staying = Set.of(kept.path(), kept.statePath(), usage());
     List<Path> others = list().stream().filter(file -> !staying.contains(file)).toList();
-    deleteEach(others.stream().filter(file -> !isState(file)).toList());
-    // Not before its file is gone: only the state says of a newer file that it never counted.
-    deleteEach(others.stream().filter(StoreFiles::isState).toList());
+    deleteEach(others);
     return others.stream().filter(file -> file.toString().endsWith(".chm")).toList();
   }
 
-  private static boolean isState(Path file) {
-    return file.toString().endsWith(".state");
+  /**
+   * Returns 0 for a file that tells of no other; 1 for a state, as only that says of a file that it
+   * never counted; 2 for a marker, which counts while any values are there.
+   */
+  private static int evidence(Path file) {
+    String name = file.getFileName().toString();
+    return name.contains(Disk.MARKER) ? 2 : name.endsWith(".state") ? 1 : 0;
   }
 
   /** Deletes a file, and then what would tell that it was never complete. */
@@ -390,9 +390,9 @@ public final class StoreFiles {
   }
 
   /**
-   * Deletes all but the markers, which go last: a marker counts while any values are there. Of the
-   * files of this version, the one that counts goes after those before it, and stays if one of them
-   * does, which the next start would take for it.
+   * Deletes all but the markers of this version; what is {@link #evidence} goes last, and stays if
+   * anything else does. Of the files of this version, the one that counts goes after those before
+   * it, and stays if one of them does, which the next start would take for it.
    */
   private void deleteEach(List<Path> doomed) throws IOException {
     IOException failed = null;
@@ -401,7 +401,7 @@ public final class StoreFiles {
       boolean isOfValues = parse(file).isPresent();
       if (markers.include(file)
           || (isOfValues && isOlderLeft)
-          || (failed != null && file.getFileName().toString().contains(Disk.MARKER))) {
+          || (failed != null && evidence(file) > 0)) {
         continue;
       }
       try {
@@ -422,7 +422,7 @@ public final class StoreFiles {
 
   private List<Path> newestLast(List<Path> files) {
     return files.stream()
-        .sorted(MARKERS_LAST.thenComparing(file -> parse(file).map(FileName::number).orElse(0)))
+        .sorted(EVIDENCE_LAST.thenComparing(file -> parse(file).map(FileName::number).orElse(0)))
         .toList();
   }
 }
