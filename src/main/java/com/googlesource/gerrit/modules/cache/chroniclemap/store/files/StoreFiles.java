@@ -204,7 +204,7 @@ public final class StoreFiles {
           disk,
           directory,
           list().stream()
-              .map(StoreFiles::storeOf)
+              .map(file -> names(file).orElseThrow().group(1))
               .filter(store -> !store.equals(versioned))
               .collect(Collectors.toSet()));
       areOthersMarked = true;
@@ -302,10 +302,6 @@ public final class StoreFiles {
     return matcher.matches() ? Optional.of(matcher) : Optional.empty();
   }
 
-  private static String storeOf(Path file) {
-    return names(file).orElseThrow().group(1);
-  }
-
   /** All files of some caches, of any version, with markers and what a crash left. */
   private static List<Path> list(Disk disk, Path directory, Predicate<String> cache)
       throws IOException {
@@ -397,7 +393,9 @@ public final class StoreFiles {
   private void deleteEach(List<Path> doomed) throws IOException {
     IOException failed = null;
     boolean isOlderLeft = false;
-    for (Path file : newestLast(doomed)) {
+    Comparator<Path> newestLast =
+        EVIDENCE_LAST.thenComparing(file -> parse(file).map(FileName::number).orElse(0));
+    for (Path file : doomed.stream().sorted(newestLast).toList()) {
       boolean isOfValues = parse(file).isPresent();
       if (markers.include(file)
           || (isOfValues && isOlderLeft)
@@ -408,21 +406,14 @@ public final class StoreFiles {
         disk.delete(file);
       } catch (IOException e) {
         isOlderLeft |= isOfValues;
-        if (failed == null) {
-          failed = e;
-        } else {
-          failed.addSuppressed(e);
+        if (failed != null) {
+          e.addSuppressed(failed);
         }
+        failed = e;
       }
     }
     if (failed != null) {
       throw failed;
     }
-  }
-
-  private List<Path> newestLast(List<Path> files) {
-    return files.stream()
-        .sorted(EVIDENCE_LAST.thenComparing(file -> parse(file).map(FileName::number).orElse(0)))
-        .toList();
   }
 }
