@@ -34,6 +34,7 @@ import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
@@ -181,6 +182,17 @@ class TakenDiskTest extends FolderTest {
     Path old = file.resolveSibling(name.replaceAll("[0-9a-f]{8}\\.chm", fingerprint + ".chm"));
     Files.move(file, old);
     Files.move(state, FileState.pathOf(old));
+    // The volume has room for a part of what the state file of this version has in addition.
+    Disk full =
+        new TestDisk()
+            .before(
+                Call.LENGTHEN_OPEN,
+                longer -> {
+                  Files.write(longer, new byte[10], StandardOpenOption.APPEND);
+                  throw new IOException("No space left on device (a test)");
+                });
+    open(full, limit * MB);
+    assertThat(store.stats().state()).isEqualTo(StoreState.FAILED);
     open(Disk.REAL, limit * MB);
     assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.CLEAN);
     assertThat(found(0, KEYS)).isEqualTo(KEYS);

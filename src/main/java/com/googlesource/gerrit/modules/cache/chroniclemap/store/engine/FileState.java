@@ -205,7 +205,13 @@ public final class FileState {
       long size = disk.size(path);
       if (size == SegmentCounts.endBefore(segments)) {
         try (FileChannel before = disk.open(path, Set.of(StandardOpenOption.WRITE))) {
-          SegmentReader.writeFully(before, size, SegmentCounts.fullRooms(segments));
+          try {
+            SegmentReader.writeFully(before, size, SegmentCounts.fullRooms(segments));
+          } catch (IOException e) {
+            // The volume may have had room for a part, of which the next start would know nothing.
+            var unused = before.truncate(size);
+            throw e;
+          }
         }
       } else if (size != SegmentCounts.end(segments)) {
         return Optional.empty();
