@@ -86,9 +86,10 @@ public final class ChronicleRuntime {
   }
 
   /**
-   * Allocates disk for what lacks it of a part of a file, and leaves the content as it is.
+   * Allocates disk for what lacks it of a part of a file, and leaves the content as it is. The rest
+   * of the first and the last page get disk, too: the system writes whole pages, which may be
+   * larger than the blocks of the file system.
    *
-   * @param end where the part ends; the rest of that page gets disk, too
    * @return false without native code: then the content has to be written
    */
   static boolean allocate(RandomAccessFile file, Path path, long from, long end)
@@ -96,9 +97,10 @@ public final class ChronicleRuntime {
     if (!OS.isLinux() || !allocatesDisk()) {
       return false;
     }
-    long length = Math.min(OS.pageAlign(end), file.length()) - from;
+    long first = from - from % OS.pageSize();
+    long length = Math.min(OS.pageAlign(end), file.length()) - first;
     try {
-      PosixFallocate.fallocate(file.getFD(), from, length);
+      PosixFallocate.fallocate(file.getFD(), first, length);
       return true;
     } catch (IOException e) {
       File folder = path.toAbsolutePath().getParent().toFile();

@@ -23,6 +23,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import java.io.IOException;
+import java.lang.reflect.Field;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
@@ -314,6 +315,38 @@ class RecordMapTest {
     } finally {
       PosixAPIHolder.POSIX_API = null;
       PosixAPIHolder.loadPosixApi();
+    }
+  }
+
+  /** As on many machines with ARM processors: the system writes, hence needs, whole pages. */
+  @Test
+  void wholePagesGetDisk() throws Exception {
+    int large = 64 << 10;
+    Field pageSize = OS.class.getDeclaredField("pageSize");
+    pageSize.setAccessible(true);
+    int small = OS.pageSize();
+    pageSize.setInt(null, large);
+    try {
+      RecordMap sparse = sparse();
+      try {
+        long before = blocks(temp.resolve("sparse.chm"));
+        assertThat(sparse.takeDisk(3, 1, 0)).isTrue();
+        FileLayout layout = sparse.layout;
+        long start = layout.offsetOf(3);
+        long list = start + layout.countersOffset;
+        Set<Long> pages = new HashSet<>();
+        for (long at = start; at < start + sparse.counts.room(3); at++) {
+          if (at < start + layout.slotsEnd(sparse.counts.room(3)) || at >= list) {
+            pages.add(at / large);
+          }
+        }
+        assertThat(blocks(temp.resolve("sparse.chm")) - before)
+            .isEqualTo((long) pages.size() * large);
+      } finally {
+        sparse.close();
+      }
+    } finally {
+      pageSize.setInt(null, small);
     }
   }
 
