@@ -73,7 +73,7 @@ public final class TestStores {
   }
 
   /** How many bytes of real disk a file takes; 0 if it was deleted meanwhile. */
-  static long blocks(Path file) throws Exception {
+  public static long blocks(Path file) throws Exception {
     Process stat =
         new ProcessBuilder("stat", "-c", "%b %B", file.toString())
             .redirectErrorStream(true)

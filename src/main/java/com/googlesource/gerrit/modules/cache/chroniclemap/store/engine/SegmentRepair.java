@@ -68,7 +68,7 @@ final class SegmentRepair {
       throw new LostContentException(
           "the store file was truncated to " + (offset + segment.position()) + " bytes");
     }
-    boolean isUnused = map.counts.room(index) == 0 && isZero(0, layout.chunksOffset);
+    boolean isUnused = map.counts.room(index) == 0 && endOfUsed(layout.chunksOffset) == 0;
     if (!isUnused) {
       repair(index, map);
     }
@@ -77,12 +77,13 @@ final class SegmentRepair {
     map.state.wrote();
   }
 
-  private boolean isZero(int from, int end) {
-    int i = from;
-    while (i < end && bytes[i] == 0) {
-      i++;
+  /** Returns where zeros begin that go on up to an offset. */
+  private int endOfUsed(int before) {
+    int end = before;
+    while (end > 0 && bytes[end - 1] == 0) {
+      end--;
     }
-    return i == end;
+    return end;
   }
 
   private void repair(int index, RecordMap map) throws IOException {
@@ -94,7 +95,8 @@ final class SegmentRepair {
       room = layout.roomFor(index, 2L * layout.chunksIn(room));
     }
     ByteBuffer table = layout.table(kept, layout.slotsIn(room));
-    int slotsEnd = isZero(table.capacity(), slots.capacity()) ? table.capacity() : slots.capacity();
+    // What is not zero has its disk. The slots behind it may have none, and there may be none left.
+    int slotsEnd = Math.max(table.capacity(), endOfUsed(slots.capacity()));
     boolean changed = !table.equals(segment.slice(0, slotsEnd));
     Arrays.fill(bytes, 0, slotsEnd, (byte) 0);
     segment.put(0, table, 0, table.capacity());
