@@ -28,6 +28,7 @@ import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.BitSet;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -604,13 +605,20 @@ public final class RecordMap {
       headers.setEntries(segment, 0);
       state.wrote();
       // While the writer waits for the lock: once the segment counts as emptied, it takes disk.
-      if (!punch(address + start, room)) {
+      if (!punch(address + start, room) && !isZero(slotsEnd, list)) {
         writeZeros(slotsEnd, list);
       }
     } catch (IOException e) {
       throw new IllegalStateException("cannot empty segment " + segment, e);
     }
     counts.emptied(segment);
+  }
+
+  /** Whether a part of the file is zeros, as where it lacks disk. */
+  private boolean isZero(long from, long end) throws IOException {
+    byte[] part = new byte[(int) (end - from)];
+    return SegmentReader.readFully(channel, from, ByteBuffer.wrap(part))
+        && Arrays.equals(part, new byte[part.length]);
   }
 
   /** Gives back the whole pages of a part of the file; returns false if the system cannot. */

@@ -68,8 +68,7 @@ final class SegmentRepair {
       throw new LostContentException(
           "the store file was truncated to " + (offset + segment.position()) + " bytes");
     }
-    boolean isUnused = map.counts.room(index) == 0 && endOfUsed(layout.chunksOffset) == 0;
-    if (!isUnused) {
+    if (map.counts.room(index) != 0 || endOfUsed(layout.chunksOffset) != 0) {
       repair(index, map);
     }
     map.headers.setEntries(index, entries);
@@ -151,7 +150,6 @@ final class SegmentRepair {
     entries = 0;
     values = 0;
     recordBytes = 0;
-    Arrays.fill(slots.array(), (byte) 0);
     used.clear();
   }
 
@@ -169,7 +167,6 @@ final class SegmentRepair {
     if (record.isInvalidated()) {
       return true;
     }
-    int step = layout.slotBytes;
     int at = layout.home(slot, layout.slots);
     for (long there = layout.slot(slots, at); there != 0; there = layout.slot(slots, at)) {
       if (there == slot) {
@@ -178,7 +175,7 @@ final class SegmentRepair {
       if (layout.keyOf(there) == layout.keyOf(slot) && isSameKey(there)) {
         return false; // two records of one key
       }
-      at = (at + step) & (slots.capacity() - 1);
+      at = (at + layout.slotBytes) & (slots.capacity() - 1);
     }
     if (!takeChunks(layout.chunkOf(slot)) || entries + 1 >= layout.slots) {
       return false;
