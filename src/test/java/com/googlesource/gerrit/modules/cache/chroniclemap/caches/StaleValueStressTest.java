@@ -22,6 +22,7 @@ import com.google.common.cache.CacheLoader;
 import com.google.common.cache.LoadingCache;
 import com.google.common.collect.ImmutableList;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -63,6 +64,7 @@ class StaleValueStressTest {
   private final ReentrantLock[] locks = new ReentrantLock[KEYS];
 
   private int maxPadding;
+  private boolean mayRefresh;
   private long deadline;
   private LoadingCache<String, String> cache;
 
@@ -81,21 +83,23 @@ class StaleValueStressTest {
 
   @ParameterizedTest
   @CsvSource({
-    // name, memoryLimit, diskLimit, largest value
-    "cache, 8, 4194304, 5000",
-    "cache, 1024, 4194304, 5000",
-    "cache, 0, 4194304, 5000",
-    "cache, 8, 65536, 5000",
-    "cache, 0, 65536, 5000",
-    "cache, 8, 33554432, 500000",
+    // name, memoryLimit, diskLimit, largest value, whether each value is too old when it is read
+    "cache, 8, 4194304, 5000, false",
+    "cache, 1024, 4194304, 5000, false",
+    "cache, 1024, 4194304, 5000, true",
+    "cache, 0, 4194304, 5000, false",
+    "cache, 8, 65536, 5000, false",
+    "cache, 0, 65536, 5000, false",
+    "cache, 8, 33554432, 500000, false",
     // Its values are written later than they are put.
-    "git_tags, 8, 4194304, 5000",
-    "git_tags, 0, 4194304, 5000",
-    "git_tags, 8, 65536, 5000"
+    "git_tags, 8, 4194304, 5000, false",
+    "git_tags, 0, 4194304, 5000, false",
+    "git_tags, 8, 65536, 5000, false"
   })
   void noReadIsOlderThanTheLastChangeBeforeIt(
-      String name, int memoryLimit, long diskLimit, int largest) throws Exception {
+      String name, int memoryLimit, long diskLimit, int largest, boolean ages) throws Exception {
     maxPadding = largest;
+    mayRefresh = memoryLimit > 0;
     for (int i = 0; i < KEYS; i++) {
       locks[i] = new ReentrantLock();
     }
@@ -103,6 +107,9 @@ class StaleValueStressTest {
     try (TestSite site = new TestSite(temp, TestSite.Backend.CHRONICLE)) {
       site.config().setInt("cache", name, "memoryLimit", memoryLimit);
       TestCacheDef def = new TestCacheDef(name).diskLimit(diskLimit).loader(loader());
+      if (ages) {
+        def.refreshAfterWrite(Duration.ofNanos(1));
+      }
       cache = site.loading(def);
       deadline = System.nanoTime() + RUN_NANOS;
       List<Callable<Void>> tasks = new ArrayList<>();
@@ -173,15 +180,16 @@ class StaleValueStressTest {
     String name = String.valueOf(key);
     long expected = floor.get(key);
     long expectedOther = floor.get(other);
-    switch (random.nextInt(4)) {
+    switch (random.nextInt(mayRefresh ? 5 : 4)) {
       case 0 -> check("get", key, expected, cache.get(name));
       case 1 -> check("getIfPresent", key, expected, cache.getIfPresent(name));
       case 2 -> check("callable", key, expected, cache.get(name, () -> value(key)));
-      default -> {
+      case 3 -> {
         Map<String, String> both = cache.getAll(ImmutableList.of(name, String.valueOf(other)));
         check("getAll", key, expected, both.get(name));
         check("getAll", other, expectedOther, both.get(String.valueOf(other)));
       }
+      default -> cache.refresh(name);
     }
   }
 
