@@ -20,7 +20,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritDaemon;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritSite;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GitUser;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GitWire;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.NativeGit;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.TestJar;
@@ -90,12 +89,11 @@ class NeighbourIT extends RefsFixture {
     assertThat(projectsShown()).contains(project);
     IOException refused = assertThrows(IOException.class, () -> createBranch(project, "vetoed/1"));
     assertThat(refused).hasMessageThat().contains("500");
-    try (GitUser user = gerrit.git(project)) {
-      assertThat(user.tryPush(user.fetch("refs/heads/master"), "refs/heads/vetoed/2").toString())
-          .contains(Neighbour.MESSAGE);
-    }
+    NativeGit git = gerrit.git();
+    String pushed = git.fetch(project, "refs/heads/master") + ":refs/heads/vetoed/2";
+    assertThat(git.tryRun("push", git.http(project), pushed).out()).contains(Neighbour.MESSAGE);
     assertThat(gerrit.branches(project)).contains("refs/heads/welcome/1");
-    assertThat(String.join(" ", refsOfGit(project))).doesNotContain("vetoed");
+    assertThat(refsOfGit(project).toString()).doesNotContain("vetoed");
     deleteBranch(project, "welcome/1");
     assertThat(gerrit.ssh().run("gerrit gc --show-progress " + project)).contains("done");
     assertSameRefs(project);
@@ -128,8 +126,7 @@ class NeighbourIT extends RefsFixture {
     }
     NativeGit git = new NativeGit(site, "admin", site.adminKey(), folders.resolve(project));
     git(project, "branch", "seen/1", "master");
-    git.run("fetch", "-q", git.http(project), "refs/heads/master");
-    String base = git.run("rev-parse", "FETCH_HEAD");
+    String base = git.fetch(project, "refs/heads/master");
     String hidden = git.commit("hidden", base);
     git.run("push", folder(project).toString(), hidden + ":" + Neighbour.VEILED + "one");
     for (String url : List.of(git.http(project), git.ssh(project))) {

@@ -19,7 +19,7 @@ import static com.google.common.truth.Truth.assertThat;
 import com.google.gson.JsonObject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Folders;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritDaemon;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GitUser;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.NativeGit;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SshKeys;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SshUser;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Workload;
@@ -28,8 +28,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyPair;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
-import org.eclipse.jgit.lib.ObjectId;
 import org.junit.jupiter.api.Test;
 
 /** Parsed ref lists and caches of this module in one Gerrit, while others change refs. */
@@ -52,7 +52,7 @@ class PackedRefsIT extends RefsFixture {
     createBranch("bad", "packed");
     createBranch("bad", "ok");
     git("bad", "pack-refs", "--all");
-    Set<String> before = refsOfGerrit("bad");
+    Map<String, String> before = refsOfGerrit("bad");
     Path ini = folder("bad").resolve("refs/heads/desktop.ini");
     Path change = folder("bad").resolve("refs/changes/99/99/1");
     Path user = folder("All-Users").resolve("refs/users/77/1000077");
@@ -61,14 +61,13 @@ class PackedRefsIT extends RefsFixture {
       Files.writeString(file, file.equals(ini) ? "[.ShellClassInfo]\r\n" : "");
     }
     assertThat(refsOfGerrit("bad")).isEqualTo(before);
-    try (GitUser mirror = gerrit.git("bad")) {
-      assertThat(lines(mirror.mirror())).isEqualTo(before);
-      ObjectId ok = mirror.fetch("refs/heads/ok");
-      ObjectId next =
-          mirror.commit(ok, "Beside bad files", List.of(new GitUser.Content("f", "f\n")));
-      assertThat(mirror.push(next, "refs/heads/ok")).isNotNull();
-      assertThat(mirror.fetch("refs/heads/ok")).isEqualTo(next);
-    }
+    NativeGit mirror = gerrit.git();
+    mirror.run("fetch", "-q", "--update-head-ok", mirror.http("bad"), "+refs/*:refs/*");
+    assertThat(NativeGit.refsIn(mirror.run("for-each-ref", "--format=%(objectname) %(refname)")))
+        .isEqualTo(before);
+    String next = mirror.commit("Beside bad files", "refs/heads/ok");
+    mirror.run("push", "-q", mirror.http("bad"), next + ":refs/heads/ok");
+    assertThat(mirror.fetch("bad", "refs/heads/ok")).isEqualTo(next);
     team.push(2);
     team.approve(team.changes().subList(0, 1));
     team.submit(team.changes().subList(0, 1));
@@ -106,7 +105,7 @@ class PackedRefsIT extends RefsFixture {
     gerrit.createProject("table");
     createBranch("table", "a");
     git("table", "pack-refs", "--all");
-    Set<String> before = refsOfGerrit("table");
+    Map<String, String> before = refsOfGerrit("table");
     gerrit.ssh().run("gerrit convert-ref-storage --project table --format reftable");
     assertThat(Files.isDirectory(folder("table").resolve("reftable"))).isTrue();
     assertThat(refsOfGerrit("table")).isEqualTo(before);
@@ -117,7 +116,7 @@ class PackedRefsIT extends RefsFixture {
     assertThat(totals.get("table_lookups").getAsLong()).isGreaterThan(0);
     assertThat(totals.get("failures").getAsLong()).isEqualTo(0);
     assertSameRefs("table");
-    Set<String> with = refsOfGerrit("table");
+    Map<String, String> with = refsOfGerrit("table");
     gerrit.ssh().run("gerrit convert-ref-storage --project table --format refdir --backup false");
     assertThat(refsOfGerrit("table")).isEqualTo(with);
     deleteBranch("table", "a");

@@ -23,7 +23,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.CacheFi
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Dashboard;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Deadline;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Folders;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GitUser;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.NativeGit;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Prometheus;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.ReporterPlugin;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.TinyPlugin;
@@ -46,7 +46,6 @@ import java.util.TreeSet;
 import java.util.function.Predicate;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
-import org.eclipse.jgit.lib.ObjectId;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -198,12 +197,10 @@ class PrometheusIT extends OneGerrit {
     team.approve(pushed);
     team.submit(pushed.subList(0, 1));
     assertThat(team.readAll(gerrit.rest())).isNotEmpty();
-    try (GitUser guest = gerrit.git(PROJECT, "guest")) {
-      ObjectId master = guest.fetch("refs/heads/master");
-      String subject = "By the guest, " + before;
-      GitUser.Content content = new GitUser.Content("by-guest", subject);
-      guest.push(guest.commit(master, subject, List.of(content)), "refs/for/master");
-    }
+    NativeGit guest = gerrit.git("guest");
+    String master = guest.fetch(PROJECT, "refs/heads/master");
+    String commit = guest.commit("By the guest, " + before, master, Map.of("by-guest", "text"));
+    guest.run("push", "-q", guest.http(PROJECT), commit + ":refs/for/master");
     gerrit.signOut(gerrit.signIn());
     site.git(PROJECT, "pack-refs", "--all");
   }

@@ -18,14 +18,13 @@ import static com.google.common.truth.Truth.assertThat;
 
 import com.google.gson.JsonObject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Deadline;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GitUser;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.NativeGit;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
-import org.eclipse.jgit.lib.ObjectId;
 
 /** A real Gerrit that answers for refs from parsed lists, and what an administrator asks of it. */
 abstract class RefsFixture extends OneGerrit {
@@ -37,25 +36,14 @@ abstract class RefsFixture extends OneGerrit {
     return site.git(project, args);
   }
 
-  /** What native git says. */
-  Set<String> refsOfGit(String project) throws Exception {
-    Set<String> refs = new TreeSet<>();
-    git(project, "for-each-ref", "--format=%(objectname) %(refname)").lines().forEach(refs::add);
-    return refs;
+  /** What native git says of the repository. */
+  Map<String, String> refsOfGit(String project) throws IOException {
+    return NativeGit.refsIn(git(project, "for-each-ref", "--format=%(objectname) %(refname)"));
   }
 
   /** What Gerrit says to an administrator who fetches. */
-  Set<String> refsOfGerrit(String project) throws Exception {
-    try (GitUser user = gerrit.git(project)) {
-      return lines(user.refs());
-    }
-  }
-
-  /** As {@link #refsOfGit} has them. */
-  static Set<String> lines(Map<String, ObjectId> refs) {
-    Set<String> lines = new TreeSet<>();
-    refs.forEach((name, id) -> lines.add(id.name() + " " + name));
-    return lines;
+  Map<String, String> refsOfGerrit(String project) throws IOException {
+    return gerrit.git().refs(project);
   }
 
   void assertSameRefs(String project) throws Exception {

@@ -23,7 +23,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.ErrorLo
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Gerrit;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritDaemon;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritSite;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GitUser;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.NativeGit;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.RestClient;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SiteTemplate;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.Threads;
@@ -46,8 +46,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Pattern;
-import org.eclipse.jgit.lib.ObjectId;
-import org.eclipse.jgit.transport.RemoteRefUpdate;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -126,21 +124,13 @@ class TwoGerritsIT {
   }
 
   private Map<String, String> refsOfGit(String project) throws Exception {
-    Map<String, String> refs = new TreeMap<>();
-    first
-        .git(project, "for-each-ref", "--format=%(objectname) %(refname)")
-        .lines()
-        .forEach(line -> refs.put(line.substring(41), line.substring(0, 40)));
-    return refs;
+    return NativeGit.refsIn(
+        first.git(project, "for-each-ref", "--format=%(objectname) %(refname)"));
   }
 
   /** What {@code git ls-remote} shows. */
   private static Map<String, String> refsOf(Server server, String project) throws IOException {
-    Map<String, String> refs = new TreeMap<>();
-    try (GitUser user = server.gerrit.git(project)) {
-      user.refs().forEach((name, id) -> refs.put(name, id.name()));
-    }
-    return refs;
+    return server.gerrit.git().refs(project);
   }
 
   private void assertAllAgree(String project) throws Exception {
@@ -172,16 +162,15 @@ class TwoGerritsIT {
           .put("/projects/seen/branches/b" + round, "{\"revision\": \"refs/heads/master\"}");
       assertThat(other.gerrit.branches("seen")).contains(branch);
 
-      try (GitUser user = one.gerrit.git("seen")) {
-        ObjectId master = user.fetch("refs/heads/master");
-        ObjectId commit = user.commit(master, "round " + round, List.of());
-        user.push(commit, branch);
-        assertThat(refsOf(other, "seen")).containsEntry(branch, commit.name());
+      NativeGit user = one.gerrit.git();
+      String master = user.fetch("seen", "refs/heads/master");
+      String commit = user.commit("round " + round, master);
+      user.run("push", "-q", user.http("seen"), commit + ":" + branch);
+      assertThat(refsOf(other, "seen")).containsEntry(branch, commit);
 
-        ObjectId change = user.commit(master, "change " + round, List.of());
-        user.push(change, "refs/for/master");
-        assertThat(refsOf(other, "seen").values()).contains(change.name());
-      }
+      String change = user.commit("change " + round, master);
+      user.run("push", "-q", user.http("seen"), change + ":refs/for/master");
+      assertThat(refsOf(other, "seen").values()).contains(change);
       if (round % 3 == 1) {
         first.git("seen", "pack-refs", "--all");
       } else if (round % 3 == 2) {
@@ -262,6 +251,7 @@ class TwoGerritsIT {
   /** Pushes to one server, and looks at each push through the other. */
   private static final class Pusher {
     private final Server one;
+    private final NativeGit user;
     private final Server other;
     private final Map<String, String> stable;
     private final Random random;
@@ -278,8 +268,9 @@ class TwoGerritsIT {
     final Map<String, Integer> refusals = new ConcurrentHashMap<>();
     int steps;
 
-    Pusher(Server one, Server other, Map<String, String> stable, int seed) {
+    Pusher(Server one, Server other, Map<String, String> stable, int seed) throws IOException {
       this.one = one;
+      this.user = one.gerrit.git();
       this.other = other;
       this.stable = stable;
       this.random = new Random(seed);
@@ -291,55 +282,40 @@ class TwoGerritsIT {
 
     void pushUntil(Deadline end) throws Exception {
       Duration limit = Duration.ofSeconds(SECONDS);
-      try (GitUser user = one.gerrit.git("busy")) {
-        ObjectId master = user.fetch("refs/heads/master");
-        Map<String, ObjectId> tips = new HashMap<>();
-        while (end.elapsed().compareTo(limit) < 0) {
-          steps++;
-          String branch = anyBranch();
-          switch (random.nextInt(4)) {
-            case 0, 1 -> {
-              // A new branch, or one commit more on it.
-              ObjectId commit = commit(user, tips.getOrDefault(branch, master));
-              push(user, commit, branch);
-              tips.put(branch, commit);
-              expected.put(branch, commit.name());
-              deleted.remove(branch);
-            }
-            case 2 -> {
-              if (expected.remove(branch) != null) {
-                delete(branch);
-                tips.remove(branch);
-                deleted.add(branch);
-              }
-            }
-            default -> {
-              ObjectId commit = commit(user, master);
-              push(user, commit, "refs/for/master");
-              changes.add(commit.name());
+      String master = user.fetch("busy", "refs/heads/master");
+      while (end.elapsed().compareTo(limit) < 0) {
+        steps++;
+        String branch = anyBranch();
+        switch (random.nextInt(4)) {
+          case 0, 1 -> {
+            // A new branch, or one commit more on it.
+            expected.put(branch, push(expected.getOrDefault(branch, master), branch));
+            deleted.remove(branch);
+          }
+          case 2 -> {
+            if (expected.remove(branch) != null) {
+              delete(branch);
+              deleted.add(branch);
             }
           }
-          assertSeen(refsOf(other, "busy"));
-          if (steps % 4 == 0) {
-            assertSeen(refsOf(one, "busy"));
-          }
+          default -> changes.add(push(master, "refs/for/master"));
+        }
+        assertSeen(refsOf(other, "busy"));
+        if (steps % 4 == 0) {
+          assertSeen(refsOf(one, "busy"));
         }
       }
     }
 
-    private ObjectId commit(GitUser user, ObjectId parent) throws IOException {
-      return user.commit(parent, one.name + " " + steps, List.of());
-    }
-
-    private void push(GitUser user, ObjectId commit, String ref) throws Exception {
+    /** Pushes a new commit on top of another, and returns it. */
+    private String push(String parent, String ref) throws Exception {
+      String commit = user.commit(one.name + " " + steps, parent);
       retry(
           () -> {
-            GitUser.Pushed pushed = user.tryPush(commit, ref);
-            return pushed.status() == RemoteRefUpdate.Status.OK
-                    || pushed.status() == RemoteRefUpdate.Status.UP_TO_DATE
-                ? null
-                : pushed.toString();
+            NativeGit.Result pushed = user.tryRun("push", user.http("busy"), commit + ":" + ref);
+            return pushed.isOk() ? null : pushed.out();
           });
+      return commit;
     }
 
     private void delete(String branch) throws Exception {
@@ -386,7 +362,7 @@ class TwoGerritsIT {
         if (!refusal.toLowerCase(Locale.ROOT).contains("lock")) {
           awaitLogOfLock(logged, refusal);
         }
-        refusals.merge(refusal.replaceAll("[0-9]+", "N"), 1, Integer::sum);
+        refusals.merge(refusal.replaceAll("[0-9a-f]{7,}|[0-9]+", "N"), 1, Integer::sum);
       }
       throw new AssertionError("refused " + TRIES + " times: " + refusals);
     }

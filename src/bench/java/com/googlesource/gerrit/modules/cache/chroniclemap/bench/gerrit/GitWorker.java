@@ -24,6 +24,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
@@ -296,40 +297,7 @@ final class GitWorker {
       throws IOException {
     String text = UUID.randomUUID().toString();
     String message = "Add " + text + "\n\nChange-Id: " + changeId + "\n";
-    String id =
-        git.runWith(
-            String.format(
-                Locale.ROOT,
-                """
-            reset %s
-            from %s
-
-            commit %s
-            mark :1
-            committer %s <%s@example.com> now
-            data %d
-            %s
-            M 100644 inline %s.txt
-            data %d
-            %s
-
-            get-mark :1
-            """,
-                branch,
-                parent,
-                branch,
-                git.user(),
-                git.user(),
-                message.length(),
-                message,
-                text,
-                text.length(),
-                text),
-            "--git-dir=" + repository,
-            "fast-import",
-            "--quiet",
-            "--force",
-            "--date-format=now");
+    String id = git.commit(repository, branch, parent, message, Map.of(text + ".txt", text));
     return new Commit(id, changeId);
   }
 
