@@ -73,10 +73,6 @@ final class Node implements AutoCloseable {
     return new Node(folder, config, GERRIT, kept);
   }
 
-  static Node start(Path folder, Config config, MemoryCache cache) {
-    return new Node(folder, config, GERRIT, cache);
-  }
-
   /** Computes a value. */
   void compute(String key, String value) {
     cache.values.put(key, value);

@@ -105,11 +105,6 @@ public final class ChildJvm implements AutoCloseable {
     return output.readLine();
   }
 
-  /** Whether it has written what was not read. */
-  public boolean hasOutput() throws IOException {
-    return output.ready();
-  }
-
   /** Sends it a line. */
   public void println(String line) throws IOException {
     process.getOutputStream().write((line + "\n").getBytes(UTF_8));

@@ -99,11 +99,15 @@ class FollowerTest {
 
   private void publish(int from, int to) {
     for (int i = from; i < to; i++) {
-      byte[] key = ("key" + i).getBytes(UTF_8);
-      byte[] bytes = ("value" + i).getBytes(UTF_8);
-      SharedValue value = new SharedValue(MemoryCache.NAME, 1, key, bytes, 1000L + i);
-      log.append(publisher.close(Batch.encode(List.of(value))));
+      publish(i, /* created= */ 1000L + i);
     }
+  }
+
+  private void publish(int number, long created) {
+    byte[] key = ("key" + number).getBytes(UTF_8);
+    byte[] bytes = ("value" + number).getBytes(UTF_8);
+    SharedValue value = new SharedValue(MemoryCache.NAME, 1, key, bytes, created);
+    log.append(publisher.close(Batch.encode(List.of(value))));
   }
 
   /** Starts a follower of a process that stops at the end of the test, or when it is told to. */
@@ -224,6 +228,17 @@ class FollowerTest {
     // Not from the start of the log.
     assertThat(log.reads).contains(new StreamId(10, 0));
     assertThat(log.reads).doesNotContain(StreamId.START);
+  }
+
+  @Test
+  void aFlushedCacheTakesInWhatIsNewAlsoInALaterProcess() {
+    publish(0, 10);
+    new Flushes(temp.resolve("flushes")).add(MemoryCache.NAME);
+    follow(cache, NAME);
+    await(() -> counts.skipped.sum() == 10);
+    publish(10, System.currentTimeMillis() + 1);
+    awaitAll(cache, 1);
+    assertThat(cache.values).containsExactly("key10", "value10");
   }
 
   @Test
