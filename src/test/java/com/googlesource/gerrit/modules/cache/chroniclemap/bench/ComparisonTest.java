@@ -42,17 +42,6 @@ final class ComparisonTest {
   }
 
   @Test
-  void latencyOfPutsIsThatOfTheCall() {
-    assertThat(figures(CacheOperation.PUT, 2).stream().map(Figure::name))
-        .containsExactly(
-            "put, 10 KB, 2 threads, vs H2",
-            "put call p50, 10 KB, 2 threads, vs H2",
-            "put call p99, 10 KB, 2 threads, vs H2",
-            "put call p99.9, 10 KB, 2 threads, vs H2")
-        .inOrder();
-  }
-
-  @Test
   void roundsCountTogether() {
     Samples samples = samples(1000, 2_000, 4_000);
     samples.add(2000, buffer(8_000, 16_000).getStatistics(1));
@@ -117,24 +106,6 @@ final class ComparisonTest {
               new Comparison<>(scenario, both.get(0), CachePeer.H2, both.get(1)).figures().get(0))
           .isEqualTo(new Figure.Alone("get, 10 KB, 8 threads, vs H2", "ops/s", 3000));
     }
-  }
-
-  @Test
-  void updatesAreNamedWithWhatIsDurable() {
-    UpdatesCase scenario = new UpdatesCase(UpdatesOperation.ATOMIC_2, 500_000, true, 8);
-    Samples samples = samples(1000, 2_000_000, 4_000_000);
-
-    assertThat(
-            scenario
-                .figures(new Comparison<>(scenario, samples, UpdatesPeer.JGIT_7_4, samples))
-                .stream()
-                .map(Figure::name))
-        .containsExactly(
-            "atomic batch of 2 per second, durable, 8 writers, 500k refs, vs JGit 7.4",
-            "atomic batch of 2 p50, durable, 8 writers, 500k refs, vs JGit 7.4",
-            "atomic batch of 2 p95, durable, 8 writers, 500k refs, vs JGit 7.4",
-            "atomic batch of 2 p99, durable, 8 writers, 500k refs, vs JGit 7.4")
-        .inOrder();
   }
 
   @Test

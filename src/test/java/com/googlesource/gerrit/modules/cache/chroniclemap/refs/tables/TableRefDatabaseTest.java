@@ -165,16 +165,13 @@ class TableRefDatabaseTest {
     "JGit, 256, false, true, 16, 4000",
     "JGit, 4096, true, true, 16, 4000",
     "JGit, 4096, false, false, 16, 4000",
-    "JGit, 65536, true, true, 64, 4000",
     "JGit, 16777215, true, true, 128, 4000",
     "JGit, 0, true, true, 16, 4000",
     "git, 4096, true, true, 16, 500",
     "git, 4096, true, true, 16, 12000",
     "git, 4096, true, false, 4, 30000",
     "git, 256, true, true, 16, 5000",
-    "git, 1024, true, true, 64, 20000",
-    "git, 65536, true, true, 16, 30000",
-    "git, 16777215, true, true, 128, 30000",
+    "git, 16777215, true, true, 128, 4000",
   })
   void manyRefs(
       String by, int blockSize, boolean isAligned, boolean hasObjects, int restarts, int count)
