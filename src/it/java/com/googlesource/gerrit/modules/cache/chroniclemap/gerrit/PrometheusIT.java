@@ -199,7 +199,8 @@ class PrometheusIT extends OneGerrit {
     assertThat(team.readAll(gerrit.rest())).isNotEmpty();
     NativeGit guest = gerrit.git("guest");
     String master = guest.fetch(PROJECT, "refs/heads/master");
-    String commit = guest.commit("By the guest, " + before, master, Map.of("by-guest", "text"));
+    String subject = "By the guest, " + before;
+    String commit = guest.commit(subject, master, Map.of("by-guest", subject));
     guest.run("push", "-q", guest.http(PROJECT), commit + ":refs/for/master");
     gerrit.signOut(gerrit.signIn());
     site.git(PROJECT, "pack-refs", "--all");
