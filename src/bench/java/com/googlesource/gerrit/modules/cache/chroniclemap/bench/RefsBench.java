@@ -18,9 +18,11 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import org.eclipse.jgit.lib.Constants;
 import org.openjdk.jmh.annotations.Mode;
 import org.openjdk.jmh.results.RunResult;
 import org.openjdk.jmh.runner.RunnerException;
@@ -37,8 +39,12 @@ public final class RefsBench extends Bench<RefsCase, RefsPeer> {
   private final int refs;
   private final List<Memory> memory = new ArrayList<>();
 
-  /** What the refs of a repository take while it is open, bytes a ref. */
-  private record Memory(RefsPeer peer, double heap, double direct) {}
+  /**
+   * What the refs of a repository take while it is open, bytes a ref.
+   *
+   * @param share of the size of packed-refs
+   */
+  private record Memory(RefsPeer peer, double heap, double direct, double share) {}
 
   private RefsBench(Session session) {
     super(session);
@@ -126,6 +132,8 @@ public final class RefsBench extends Bench<RefsCase, RefsPeer> {
   @Override
   protected void prepare() throws RunnerException, IOException {
     RefsRepositories.make(session.folder(), refs);
+    double packedBytes =
+        Files.size(session.folder().resolve(RefsRepositories.FILES).resolve(Constants.PACKED_REFS));
     for (RefsPeer peer : List.of(RefsPeer.OURS, RefsPeer.REF_DIRECTORY)) {
       System.out.println("memory, " + peer.title());
       RunResult result =
@@ -136,11 +144,9 @@ public final class RefsBench extends Bench<RefsCase, RefsPeer> {
                       .include(RefsMemoryBenchmark.class.getName())
                       .warmupIterations(1)
                       .measurementIterations(2));
-      memory.add(
-          new Memory(
-              peer,
-              Fork.further(result, FurtherFigures.HEAP).orElseThrow() / refs,
-              Fork.further(result, FurtherFigures.DIRECT).orElseThrow() / refs));
+      double heap = Fork.further(result, FurtherFigures.HEAP).orElseThrow();
+      double direct = Fork.further(result, FurtherFigures.DIRECT).orElseThrow();
+      memory.add(new Memory(peer, heap / refs, direct / refs, (heap + direct) / packedBytes));
     }
   }
 
@@ -188,14 +194,17 @@ public final class RefsBench extends Bench<RefsCase, RefsPeer> {
     for (Memory one : memory) {
       System.out.printf(
           Locale.ROOT,
-          "Memory, %s: %.2f bytes of heap a ref, %.1f outside%n",
+          "Memory, %s: %.2f bytes of heap a ref, %.1f outside, %.2f of packed-refs in all%n",
           one.peer.title(),
           one.heap,
-          one.direct);
+          one.direct,
+          one.share);
       if (one.peer != RefsPeer.OURS) {
         String where = ", " + refs(refs) + ", vs " + one.peer.title();
         figures.add(Figure.lessIsBetter("heap a ref" + where, "B", ours.heap, one.heap));
-        figures.add(Figure.lessIsBetter("off-heap a ref" + where, "B", ours.direct, one.direct));
+        figures.add(
+            Figure.lessIsBetter(
+                "memory for each byte of packed-refs" + where, "B", ours.share, one.share));
       }
     }
     return figures;

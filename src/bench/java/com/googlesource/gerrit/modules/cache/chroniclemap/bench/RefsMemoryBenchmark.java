@@ -23,7 +23,7 @@ import org.openjdk.jmh.annotations.BenchmarkMode;
 import org.openjdk.jmh.annotations.Mode;
 import org.openjdk.jmh.annotations.OutputTimeUnit;
 
-/** What a repository whose refs were read takes of memory until it is closed. */
+/** What a repository whose refs were found by name and id takes of memory until it is closed. */
 @BenchmarkMode(Mode.SingleShotTime)
 @OutputTimeUnit(TimeUnit.MILLISECONDS)
 public class RefsMemoryBenchmark {
@@ -37,7 +37,7 @@ public class RefsMemoryBenchmark {
     long heapBefore = heapUsed();
     long directBefore = directUsed();
     try (RefReader reader = fixture.open()) {
-      reader.exactRef(fixture.existing[0]);
+      ask(reader, fixture);
       fixture.ours.awaitWritten();
       collect();
       FurtherFigures.set(FurtherFigures.HEAP, (double) (heapUsed() - heapBefore));
@@ -49,8 +49,13 @@ public class RefsMemoryBenchmark {
   /** Apart, so that no frame holds what was read. */
   private static void readAndClose(RefsFixture fixture) throws IOException {
     try (RefReader reader = fixture.open()) {
-      reader.exactRef(fixture.existing[0]);
+      ask(reader, fixture);
     }
+  }
+
+  private static void ask(RefReader reader, RefsFixture fixture) throws IOException {
+    reader.exactRef(fixture.existing[0]);
+    reader.tips(fixture.tips[0]);
   }
 
   /** Direct memory is given back by a thread some time after a collection. */

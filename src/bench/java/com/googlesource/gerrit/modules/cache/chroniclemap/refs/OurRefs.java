@@ -79,7 +79,7 @@ public final class OurRefs implements AutoCloseable {
   }
 
   /**
-   * Returns when all blocks and roots in memory are on disk: what waits for that is on the heap.
+   * Returns when all blocks in memory are on disk: what waits for that is on the heap.
    *
    * @throws IllegalStateException if that takes longer than a minute
    */
@@ -87,7 +87,7 @@ public final class OurRefs implements AutoCloseable {
     long begun = System.nanoTime();
     RefsTotals now = cache.totals();
     while (now.disk().orElseThrow().queued() > 0
-        || now.disk().orElseThrow().entries() < now.memory().blocks() + now.lists().size()) {
+        || now.disk().orElseThrow().entries() < now.memory().blocks()) {
       if (System.nanoTime() - begun > MAX_WAIT_NANOS) {
         throw new IllegalStateException("not all lists come to disk: " + now);
       }
