@@ -50,15 +50,28 @@ public final class ChildJvm implements AutoCloseable {
    * @param folder where it works and leaves what it says on standard error
    */
   public static ChildJvm start(Path folder, Class<?> main, Object... arguments) throws IOException {
-    return start(folder, List.of(), main, arguments);
+    return start(folder, List.of(), List.of("-Xmx512m"), main, arguments);
+  }
+
+  /**
+   * Starts it within a limit of its memory.
+   *
+   * @param flags of the JVM, which say how it may use that
+   */
+  public static ChildJvm startWithin(
+      MemoryLimit limit, List<String> flags, Path folder, Class<?> main, Object... arguments)
+      throws IOException {
+    return start(folder, limit.around(List.of()), flags, main, arguments);
   }
 
   private static ChildJvm start(
-      Path folder, List<String> prefix, Class<?> main, Object... arguments) throws IOException {
+      Path folder, List<String> prefix, List<String> memory, Class<?> main, Object... arguments)
+      throws IOException {
     List<String> command = new ArrayList<>(prefix);
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(Splitter.on(' ').splitToList(System.getProperty("module.jvm.flags")));
-    command.addAll(List.of("-Xmx512m", "-XX:-CreateCoredumpOnCrash", "-cp"));
+    command.addAll(memory);
+    command.addAll(List.of("-XX:-CreateCoredumpOnCrash", "-cp"));
     command.add(System.getProperty("java.class.path"));
     command.add(main.getName());
     for (Object argument : arguments) {
@@ -89,7 +102,7 @@ public final class ChildJvm implements AutoCloseable {
       prefix.add("--map-root-user");
     }
     prefix.addAll(List.of("sh", "-c", script, disk.toString()));
-    return start(folder, prefix, main, arguments);
+    return start(folder, prefix, List.of("-Xmx512m"), main, arguments);
   }
 
   private static boolean isRoot() {

@@ -21,7 +21,7 @@ import java.util.Random;
 import java.util.zip.CRC32C;
 
 /** Values that say in their bytes which they are, with a checksum. */
-final class SoakValues {
+public final class SoakValues {
   /** Stands for the bytes of no value, or of a broken one. */
   static final int BROKEN = -1;
 
@@ -35,13 +35,13 @@ final class SoakValues {
 
   private SoakValues() {}
 
-  static byte[] key(int store, int number) {
+  public static byte[] key(int store, int number) {
     // Of different lengths.
     return ("key " + number + "/" + store + "x".repeat(number % 64)).getBytes(UTF_8);
   }
 
   /** A value of that many bytes, or a few more. */
-  static byte[] of(int store, int key, int version, long created, int length) {
+  public static byte[] of(int store, int key, int version, long created, int length) {
     byte[] out = new byte[Math.max(HEADER, length)];
     int from = (version * 0x9E3779B9) >>> 12;
     System.arraycopy(noise, from, out, HEADER, out.length - HEADER);
@@ -61,7 +61,7 @@ final class SoakValues {
   }
 
   /** The version of a value that has bytes; BROKEN if it is not one of this key, whole. */
-  static int versionOf(int store, int key, Value value) {
+  public static int versionOf(int store, int key, Value value) {
     byte[] bytes = value.bytes();
     if (bytes.length < HEADER) {
       return BROKEN;

@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.bench.scale;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.CachePeer;
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.WorkerProcess;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.MemoryLimit;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;

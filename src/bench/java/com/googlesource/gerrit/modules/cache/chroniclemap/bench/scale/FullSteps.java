@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.bench.scale;
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.CachePeer;
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.PageCache;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Folders;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.MemoryLimit;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;

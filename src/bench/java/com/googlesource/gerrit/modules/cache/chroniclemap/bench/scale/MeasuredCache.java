@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.bench.scale;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.CachePeer;
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.PageCache;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.MemoryLimit;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -136,8 +137,8 @@ final class MeasuredCache {
   }
 
   /** Has it begin to write, and returns when it is in the middle of that. */
-  static void write(Child child, String what) throws IOException {
-    var unused = child.ask(what);
+  static void write(Child child) throws IOException {
+    var unused = child.ask("replace");
     try {
       Thread.sleep(WRITE_MILLIS);
     } catch (InterruptedException e) {
@@ -146,10 +147,10 @@ final class MeasuredCache {
     }
   }
 
-  void writeAndKill(String writes) throws IOException {
+  void writeAndKill() throws IOException {
     try (Child child = child()) {
       var unused = child.ask("open");
-      write(child, writes);
+      write(child);
       child.kill();
     }
   }

@@ -39,8 +39,6 @@ final class ScaleSteps {
     }
   }
 
-  private static final int IDLE_SECONDS = 10;
-
   private final MeasuredCache cache;
 
   ScaleSteps(MeasuredCache cache) {
@@ -53,11 +51,7 @@ final class ScaleSteps {
     add(steps, "stop, idle", false, this::stopIdle);
     add(steps, "start after a clean stop", false, this::startAfterCleanStop);
     add(steps, "stop in the middle of writes", false, this::stopInTheMiddleOfWrites);
-    if (cache.peer() == CachePeer.OURS) {
-      add(steps, "start after a crash of the machine", false, this::startAfterMachineCrash);
-    }
     add(steps, "start after SIGKILL", false, this::startAfterSigkill);
-    add(steps, "requests while nothing else happens", false, this::requestsWhileIdle);
     if (cache.peer() == CachePeer.OURS) {
       add(steps, "page cache after verify", false, this::pageCacheAfterVerify);
       add(steps, "requests during verify", false, this::requestsDuringVerify);
@@ -103,44 +97,13 @@ final class ScaleSteps {
   private void stopInTheMiddleOfWrites() throws IOException {
     try (Child child = cache.child()) {
       var unused = child.ask("open");
-      MeasuredCache.write(child, "again");
+      MeasuredCache.write(child);
       cache.stop(child, "stop in the middle of writes");
     }
   }
 
-  private void startAfterMachineCrash() throws IOException {
-    if (!OtherBoot.canBeShown()) {
-      cache.remark("Crash of the machine: not measured, as the system has no boot id.");
-      return;
-    }
-    cache.starts(
-        "a crash of the machine",
-        () -> {
-          cache.writeAndKill("again");
-          OtherBoot.show(cache.folder());
-        });
-    putInOrder();
-  }
-
-  /** What is not checked yet must not disturb the steps after this. */
-  private void putInOrder() throws IOException {
-    try (Child child = cache.child()) {
-      var unused = child.ask("open");
-      unused = child.ask("verify");
-      unused = child.ask("close");
-    }
-  }
-
   private void startAfterSigkill() throws IOException {
-    cache.starts("SIGKILL", () -> cache.writeAndKill("replace"));
-  }
-
-  private void requestsWhileIdle() throws IOException {
-    try (Child child = cache.child()) {
-      var unused = child.ask("open");
-      cache.waits("nothing else", child.ask("idle " + IDLE_SECONDS));
-      unused = child.ask("close");
-    }
+    cache.starts("SIGKILL", cache::writeAndKill);
   }
 
   /** Of a cold file: who checks all of it must not push out what others read. */

@@ -70,9 +70,7 @@ final class ScaleWorker {
       case "open" -> open();
       case "fill" -> fill();
       case "read" -> read(Integer.parseInt(request.get(1)));
-      case "idle" -> idle(Integer.parseInt(request.get(1)));
-      case "replace" -> begin(Load.Kind.REPLACE);
-      case "again" -> begin(Load.Kind.AGAIN);
+      case "replace" -> replace();
       case "overfill" -> overfill();
       case "mix" -> new SteadyState(cache, values, count).mix(Integer.parseInt(request.get(1)));
       case "flood" -> new SteadyState(cache, values, count).flood(Integer.parseInt(request.get(1)));
@@ -150,21 +148,12 @@ final class ScaleWorker {
     return new Answer().add("read", waits).add("hits", hits);
   }
 
-  /** Requests while nothing else is done. */
-  private Answer idle(int seconds) throws Exception {
-    return meanwhile(() -> Thread.sleep(seconds * 1000L));
-  }
-
-  private interface Work {
-    void run() throws Exception;
-  }
-
-  private Answer meanwhile(Work work) throws Exception {
+  private Answer verify() throws Exception {
     Requests requests = Requests.begin(cache, values, () -> count, Requests.Changes.PUTS);
     Answer answer = new Answer();
     try {
       long begun = System.nanoTime();
-      work.run();
+      verifyAll();
       answer.add("took", (System.nanoTime() - begun) / NANOS_PER_MILLI);
     } finally {
       requests.end(answer);
@@ -173,8 +162,8 @@ final class ScaleWorker {
   }
 
   /** Begins to write, and goes on with that until it is killed or told to close. */
-  private Answer begin(Load.Kind kind) throws InterruptedException {
-    load.begin(kind);
+  private Answer replace() throws InterruptedException {
+    load.beginReplacing();
     return new Answer();
   }
 
@@ -193,10 +182,6 @@ final class ScaleWorker {
 
   private OurCache ours() {
     return (OurCache) cache;
-  }
-
-  private Answer verify() throws Exception {
-    return meanwhile(this::verifyAll);
   }
 
   private void verifyAll() throws InterruptedException {
