@@ -146,8 +146,9 @@ final class MemorySoakMain {
           number -> step(number, cacheUsers, listUsers),
           () -> reportUntil(System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis), lists));
       checkAtEnd(container);
+    } finally {
+      Reference.reachabilityFence(rest);
     }
-    Reference.reachabilityFence(rest);
   }
 
   private static void step(int number, List<CacheUser> cacheUsers, List<ListUser> listUsers) {
