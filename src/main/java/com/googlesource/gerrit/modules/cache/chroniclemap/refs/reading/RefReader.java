@@ -29,7 +29,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
-import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.IntConsumer;
@@ -98,9 +97,30 @@ public record RefReader(
 
   @Nullable
   public Ref exactRef(RefName name) throws IOException, LeftToJGit {
-    Transactions.Moment moment = transactions.now();
+    return exactRef(name, transactions.now());
+  }
+
+  /** The same, without what transactions have changed since a moment. */
+  @Nullable
+  private Ref exactRef(RefName name, Transactions.Moment moment) throws IOException, LeftToJGit {
     ResolvedName found = follow(name);
     return BadRef.check(found.resolve(found.isLoose() ? null : packed(), moment.changesSince()));
+  }
+
+  /**
+   * Returns the first of some refs that is there, without reading the later ones. Costs a lookup
+   * for each name up to that one, which nearly always is the first.
+   */
+  @Nullable
+  public Ref firstExactRef(RefName... names) throws IOException, LeftToJGit {
+    Transactions.Moment moment = transactions.now();
+    for (RefName name : names) {
+      Ref ref = exactRef(name, moment);
+      if (ref != null) {
+        return ref;
+      }
+    }
+    return null;
   }
 
   /** Returns those of some refs that are there. As in a list, a {@link BadRef} is left out. */
@@ -120,44 +140,6 @@ public record RefReader(
       }
     }
     return refs;
-  }
-
-  @Nullable
-  public Ref firstExactRef(RefName... names) throws IOException, LeftToJGit {
-    Transactions.Moment moment = transactions.now();
-    List<ResolvedName> found = new ArrayList<>();
-    IOException failure = null;
-    for (int i = 0; i < names.length && failure == null; i++) {
-      try {
-        found.add(follow(names[i]));
-        if (found.get(i).isRef()) {
-          break; // the later names are not needed
-        }
-      } catch (IOException e) {
-        failure = e; // an earlier name may be packed
-      }
-    }
-    ParsedRefs packed = packed();
-    Transactions.Changes changes = moment.changesSince();
-    for (ResolvedName each : found) {
-      Ref ref = BadRef.check(each.resolve(packed, changes));
-      if (ref != null) {
-        return ref;
-      }
-    }
-    if (failure != null) {
-      throw failure;
-    }
-    if (found.size() == names.length) {
-      return null;
-    }
-    // The search stopped at a ref that a concurrent transaction has created.
-    Map<String, Ref> all = exactRef(names);
-    return Arrays.stream(names)
-        .map(name -> all.get(name.text()))
-        .filter(Objects::nonNull)
-        .findFirst()
-        .orElse(null);
   }
 
   private ResolvedName follow(RefName name) throws IOException {
