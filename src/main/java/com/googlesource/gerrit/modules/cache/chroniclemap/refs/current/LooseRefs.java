@@ -95,14 +95,14 @@ public record LooseRefs(
       return null;
     }
     String name = checked.text();
-    LooseMemory.Known known = isRemembered(name) ? memory.get(name) : null;
+    LooseMemory.Known known = isListed(name) ? memory.get(name) : null;
     File file = paths.loose(name);
     Ref ref = null;
     if (paths.mayBeLoose(name)
         && (trust == TrustStat.ALWAYS || refreshFolders(name, known != null))
         // A stat is cheaper than an exception.
         && (known != null || LooseFile.isThere(file))) {
-      ref = isRemembered(name) ? read(name, file, known) : readNow(name, file);
+      ref = isListed(name) ? read(name, file, known) : readNow(name, file);
     }
     if (ref == null) {
       memory.sound(name, null);
@@ -163,7 +163,7 @@ public record LooseRefs(
 
   private void noteBad(String name, String why) {
     // Anybody may ask for another file in the repository, such as "config".
-    if (isRemembered(name)) {
+    if (isListed(name)) {
       memory.bad(name, why, null);
     }
   }
@@ -187,10 +187,10 @@ public record LooseRefs(
   }
 
   /**
-   * Refs outside of refs/ are not remembered, except the peeled HEAD, by which JGit finds a
-   * detached HEAD.
+   * Whether a ref can be in a list. No other ref is remembered. (HEAD is, as JGit finds a detached
+   * HEAD by its peeled value.)
    */
-  private static boolean isRemembered(String name) {
+  public static boolean isListed(String name) {
     return name.startsWith(Constants.R_REFS) || name.equals(Constants.HEAD);
   }
 
@@ -275,7 +275,7 @@ public record LooseRefs(
    */
   @Nullable
   public Ref readListed(String name) throws IOException {
-    return isRemembered(name) ? find(RefName.of(name)) : null;
+    return isListed(name) ? find(RefName.of(name)) : null;
   }
 
   /**

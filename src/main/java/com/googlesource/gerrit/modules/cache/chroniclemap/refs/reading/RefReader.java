@@ -150,7 +150,7 @@ public record RefReader(
 
   public List<Ref> refs(String prefix) throws IOException, LeftToJGit {
     Transactions.Moment moment = transactions.now();
-    ScannedRefs found = ScannedRefs.of(loose, prefix);
+    ScannedRefs found = ScannedRefs.of(loose, List.of(prefix));
     if (prefix.isEmpty() || prefix.equals(Constants.R_REFS)) {
       counted.accept(found.scanned.size());
     }
@@ -171,7 +171,7 @@ public record RefReader(
       return refs(apart.get(0));
     }
     Transactions.Moment moment = transactions.now();
-    ScannedRefs found = ScannedRefs.of(loose, List.of(), apart);
+    ScannedRefs found = ScannedRefs.of(loose, apart);
     ParsedRefs packed = packed();
     Transactions.Changes changes = moment.changesSince();
     List<Ref> refs = new ArrayList<>();
@@ -223,7 +223,7 @@ public record RefReader(
   /** Returns all refs, to be looked up by id. */
   RefsById refsById() throws IOException, LeftToJGit {
     Transactions.Moment moment = transactions.now();
-    ScannedRefs found = ScannedRefs.of(loose, RefDatabase.ALL);
+    ScannedRefs found = ScannedRefs.of(loose, List.of(RefDatabase.ALL));
     ParsedRefs packed = packed();
     return new RefsById(packed, overPacked(RefDatabase.ALL, found, packed, moment.changesSince()));
   }
@@ -233,7 +233,7 @@ public record RefReader(
    * of garbage would delete its objects.
    */
   public boolean hidesNone() throws IOException, LeftToJGit {
-    ScannedRefs found = ScannedRefs.of(loose, RefDatabase.ALL);
+    ScannedRefs found = ScannedRefs.of(loose, List.of(RefDatabase.ALL));
     ParsedRefs packed = packed();
     for (Ref ref : found.resolve(RefDatabase.ALL, packed, Transactions.Changes.NONE)) {
       if (packed.contains(ref.getName())) {
@@ -258,42 +258,49 @@ public record RefReader(
     return parents;
   }
 
-  /** Like {@link RefDatabase#isNameConflicting}, with a single read of {@code packed-refs}. */
+  /** Like {@link RefDatabase#isNameConflicting}. */
   public boolean isNameConflicting(String name) throws IOException, LeftToJGit {
+    return !conflicting(name, /* evenUnlisted= */ true).isEmpty();
+  }
+
+  /** Like {@link RefDatabase#getConflictingNames}. */
+  public Collection<String> conflictingNames(String name) throws IOException, LeftToJGit {
+    return conflicting(name, /* evenUnlisted= */ false);
+  }
+
+  /**
+   * Returns the longest folder of a name that is a ref, or else all refs below the name.
+   *
+   * @param evenUnlisted whether a folder may be a dangling symbolic ref or a ref outside of refs/,
+   *     which JGit takes for a conflict and does not list
+   */
+  private Collection<String> conflicting(String name, boolean evenUnlisted)
+      throws IOException, LeftToJGit {
+    List<String> parents = parents(name).reversed();
     String prefix = name + '/';
     Transactions.Moment moment = transactions.now();
     List<ResolvedName> above = new ArrayList<>();
-    for (String parent : parents(name)) {
+    for (String parent : parents) {
       above.add(follow(RefName.of(parent)));
     }
-    ScannedRefs below = ScannedRefs.of(loose, prefix);
+    ScannedRefs below = ScannedRefs.of(loose, List.of(prefix));
     ParsedRefs packed = packed();
     Transactions.Changes changes = moment.changesSince();
-    return above.stream().anyMatch(parent -> parent.resolve(packed, changes) != null)
-        || !merge(prefix, below, packed, changes).isEmpty();
-  }
-
-  public Collection<String> conflictingNames(String name) throws IOException, LeftToJGit {
-    List<String> parents = parents(name);
-    String prefix = name + '/';
-    Transactions.Moment moment = transactions.now();
-    ScannedRefs found = ScannedRefs.of(loose, parents, List.of(prefix));
-    ParsedRefs packed = packed();
-    Transactions.Changes changes = moment.changesSince();
-    Map<String, Ref> over = new HashMap<>();
-    overPacked(RefDatabase.ALL, found, packed, changes)
-        .forEach(ref -> over.put(ref.getName(), ref));
-    // JGit returns the longest parent.
-    for (String parent : parents.reversed()) {
-      Ref ref = over.get(parent);
-      if (ref == null
-          ? packed.contains(parent)
-          : ref.getObjectId() != null || ref.getLeaf() instanceof BadRef) {
-        return Collections.singletonList(parent);
+    for (int i = 0; i < parents.size(); i++) {
+      String parent = parents.get(i);
+      Ref ref = above.get(i).resolve(packed, changes);
+      boolean isListed =
+          ref != null
+              && LooseRefs.isListed(parent)
+              && (ref.getObjectId() != null
+                  || ref.getLeaf() instanceof BadRef
+                  || packed.contains(parent));
+      if (isListed || (evenUnlisted && ref != null)) {
+        return List.of(parent);
       }
     }
     // Read as the caller takes them, as there may be very many.
-    return Lists.transform(merge(prefix, found, packed, changes), Ref::getName);
+    return Lists.transform(merge(prefix, below, packed, changes), Ref::getName);
   }
 
   // ---- for writers

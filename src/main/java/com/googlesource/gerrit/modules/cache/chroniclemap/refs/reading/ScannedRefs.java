@@ -27,6 +27,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.Stream;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
@@ -65,23 +66,12 @@ final class ScannedRefs {
     }
   }
 
-  /** Reads the loose refs with a prefix. */
-  static ScannedRefs of(LooseRefs loose, String prefix) throws IOException {
-    return of(loose, List.of(), List.of(prefix));
-  }
-
-  /**
-   * Reads some loose refs.
-   *
-   * @param names names of single refs, in order and before all names with a prefix
-   * @param prefixes prefixes of other names
-   */
-  static ScannedRefs of(LooseRefs loose, List<String> names, Collection<String> prefixes)
-      throws IOException {
+  /** Reads the loose refs with some prefixes. */
+  static ScannedRefs of(LooseRefs loose, Collection<String> prefixes) throws IOException {
     boolean withHead = false;
     Set<String> wanted = new TreeSet<>();
     for (String prefix : prefixes) {
-      String folder = folder(prefix);
+      String folder = prefix.substring(0, prefix.lastIndexOf('/') + 1); // which JGit scans
       if (!folder.isEmpty() || Constants.R_REFS.startsWith(prefix)) {
         if (loose.paths().mayBeLoose(prefix)) {
           wanted.add(folder);
@@ -90,16 +80,9 @@ final class ScannedRefs {
         withHead |= Constants.HEAD.startsWith(prefix);
       }
     }
-    List<String> single = new ArrayList<>(names);
-    if (withHead && !wanted.contains(RefDatabase.ALL)) {
-      single.add(0, Constants.HEAD);
-    }
     List<Ref> refs = new ArrayList<>();
-    for (String name : single) {
-      Ref ref = loose.readListed(name);
-      if (ref != null) {
-        refs.add(ref);
-      }
+    if (withHead && !wanted.contains(RefDatabase.ALL)) {
+      Stream.ofNullable(loose.readListed(Constants.HEAD)).forEach(refs::add);
     }
     List<String> folders = new ArrayList<>();
     for (String folder : wanted) {
@@ -109,11 +92,6 @@ final class ScannedRefs {
       }
     }
     return new ScannedRefs(loose, refs, folders);
-  }
-
-  /** Returns the folder that JGit scans for a prefix. */
-  private static String folder(String prefix) {
-    return prefix.substring(0, prefix.lastIndexOf('/') + 1);
   }
 
   /**
