@@ -94,8 +94,8 @@ public final class ListMemory {
   private volatile long noSpareUntil = System.nanoTime();
 
   /**
-   * The Ref objects of blocks that were read as a whole, so that lists which are read again and
-   * again are made once. All lists with a block share them.
+   * The Ref objects of blocks that were read in an iteration, so that lists which are read again
+   * and again are made once. All lists with a block share them.
    */
   private final Cache<Block, Ref[]> refObjects;
 
@@ -176,11 +176,14 @@ public final class ListMemory {
     return refObjects.getIfPresent(block);
   }
 
-  /** Keeps the refs of a block of a list, unless those of the whole list have no room. */
-  void keep(Block block, Ref[] refs, int inList) {
-    if ((long) inList * BYTES_A_REF <= MAX_REF_OBJECT_BYTES) {
-      refObjects.put(block, refs);
-    }
+  /** Whether there is room for the refs of a whole list. */
+  boolean mayKeepRefs(int inList) {
+    return (long) inList * BYTES_A_REF <= MAX_REF_OBJECT_BYTES;
+  }
+
+  /** Keeps the refs of a block of such a list. */
+  void keep(Block block, Ref[] refs) {
+    refObjects.put(block, refs);
   }
 
   /** The heap of all Ref objects that are kept, in bytes, about. */

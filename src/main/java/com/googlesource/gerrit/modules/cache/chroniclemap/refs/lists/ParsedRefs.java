@@ -429,16 +429,12 @@ public final class ParsedRefs {
       int count = Math.min(end - first, inBlock) - index;
       next += count;
       Ref[] known = memory.refObjects(blocks[block]);
-      if (known != null) {
-        refs = known;
-        at = index;
-      } else {
-        refs = make(block, index, count);
-        at = 0;
-        if (count == inBlock) {
-          memory.keep(blocks[block], refs, size());
-        }
+      if (known == null && memory.mayKeepRefs(size())) {
+        known = make(block, 0, inBlock);
+        memory.keep(blocks[block], known);
       }
+      refs = known != null ? known : make(block, index, count);
+      at = known != null ? index : 0;
       to = at + count;
     }
   }

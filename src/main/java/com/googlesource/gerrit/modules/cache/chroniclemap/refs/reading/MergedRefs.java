@@ -14,37 +14,30 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading;
 
+import com.google.common.collect.Iterables;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.BinarySearch;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import java.util.AbstractList;
+import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
-import java.util.NoSuchElementException;
 import java.util.Objects;
 import org.eclipse.jgit.lib.Ref;
 
 /**
- * A list of some refs merged over the packed refs of a prefix, in the order of names. Each upper
- * ref hides the packed ref of its name. An upper ref without an object is not in the list itself.
- * Packed refs are read on demand.
+ * A list of some refs merged over the packed refs of a prefix, in the order of names: parts of the
+ * packed refs, which are read on demand, and the other refs between them. Each upper ref hides the
+ * packed ref of its name. An upper ref without an object is not in the list itself.
  *
  * <p>Construction costs a search in the packed refs for each upper ref. An iteration costs a step
- * for each ref. Immutable.
+ * for each ref, and the lookup of a place a binary search. Immutable.
  */
 final class MergedRefs extends AbstractList<Ref> {
-  final List<Ref> under;
-  private final Ref[] over;
+  /** None is empty. */
+  final List<List<Ref>> parts = new ArrayList<>();
 
-  /** Whether each of {@link #over} hides a packed ref. */
-  private final boolean[] hides;
-
-  /** The position of each of {@link #over} in this list, or of the next ref if it is not in it. */
-  private final int[] positions;
-
-  /** The difference of positions in {@link #under} and in this list, behind each upper ref. */
-  private final int[] shifts;
-
-  private int count;
+  /** The place in this list behind each part. */
+  private final List<Integer> ends = new ArrayList<>();
 
   /**
    * Merges refs over packed ones.
@@ -52,108 +45,72 @@ final class MergedRefs extends AbstractList<Ref> {
    * @param upper refs with distinct names, sorted, that start with the prefix
    */
   MergedRefs(List<Ref> upper, ParsedRefs packed, String prefix) {
-    under = packed.refs(prefix);
-    over = new Ref[upper.size()];
-    hides = new boolean[over.length];
-    positions = new int[over.length];
-    shifts = new int[over.length];
+    List<Ref> under = packed.refs(prefix);
     int first = packed.rank(prefix);
-    int shift = 0;
+    int next = 0;
+    List<Ref> between = new ArrayList<>();
     for (Ref ref : upper) {
       int found = packed.search(ref.getName());
       int place = (found < 0 ? -1 - found : found) - first;
-      boolean shows = ref.getObjectId() != null;
-      if (shows || found >= 0) {
-        over[count] = ref;
-        hides[count] = found >= 0;
-        positions[count] = place - shift;
-        shift += (found >= 0 ? 1 : 0) - (shows ? 1 : 0);
-        shifts[count++] = shift;
+      if (place > next) {
+        add(between);
+        add(under.subList(next, place));
+        between = new ArrayList<>();
       }
+      if (ref.getObjectId() != null) {
+        between.add(ref);
+      }
+      next = found < 0 ? place : place + 1;
     }
+    add(between);
+    add(under.subList(next, under.size()));
+  }
+
+  /** Makes a list of parts of another one. */
+  private MergedRefs(MergedRefs whole, int from, int to) {
+    for (int i = whole.partAt(from); i < whole.parts.size() && whole.start(i) < to; i++) {
+      List<Ref> part = whole.parts.get(i);
+      int start = whole.start(i);
+      add(part.subList(Math.max(0, from - start), Math.min(part.size(), to - start)));
+    }
+  }
+
+  private void add(List<Ref> part) {
+    if (!part.isEmpty()) {
+      ends.add(size() + part.size());
+      parts.add(part);
+    }
+  }
+
+  private int start(int part) {
+    return part == 0 ? 0 : ends.get(part - 1);
+  }
+
+  /** Returns the number of the part with a place. */
+  private int partAt(int place) {
+    return BinarySearch.first(0, parts.size(), i -> ends.get(i) > place);
   }
 
   @Override
   public int size() {
-    return under.size() - (count == 0 ? 0 : shifts[count - 1]);
+    return start(parts.size());
   }
 
   @Override
   public Ref get(int index) {
-    Objects.checkIndex(index, size());
-    // The last upper ref at or before the index.
-    int at = upperBefore(index + 1) - 1;
-    if (at < 0) {
-      return under.get(index);
-    }
-    return positions[at] == index && over[at].getObjectId() != null
-        ? over[at]
-        : under.get(index + shifts[at]);
-  }
-
-  /** Returns how many upper refs have a position before an index. */
-  private int upperBefore(int index) {
-    return BinarySearch.first(0, count, i -> positions[i] >= index);
-  }
-
-  @Override
-  public Iterator<Ref> iterator() {
-    return iterator(0, size());
+    int part = partAt(Objects.checkIndex(index, size()));
+    return parts.get(part).get(index - start(part));
   }
 
   /** Returns a part, whose iteration reads packed refs by blocks as that of the whole does. */
   @Override
   public List<Ref> subList(int from, int to) {
     Objects.checkFromToIndex(from, to, size());
-    return new AbstractList<>() {
-      @Override
-      public int size() {
-        return to - from;
-      }
-
-      @Override
-      public Ref get(int index) {
-        return MergedRefs.this.get(from + Objects.checkIndex(index, size()));
-      }
-
-      @Override
-      public Iterator<Ref> iterator() {
-        return MergedRefs.this.iterator(from, to);
-      }
-    };
+    return new MergedRefs(this, from, to);
   }
 
-  private Iterator<Ref> iterator(int from, int end) {
-    int first = upperBefore(from);
-    int start = from + (first == 0 ? 0 : shifts[first - 1]);
-    return new Iterator<>() {
-      private final Iterator<Ref> below = under.subList(start, under.size()).iterator();
-      private int index = from;
-      private int next = first;
-
-      @Override
-      public boolean hasNext() {
-        return index < end;
-      }
-
-      @Override
-      public Ref next() {
-        if (index >= end) {
-          throw new NoSuchElementException();
-        }
-        while (next < count && positions[next] == index) {
-          int at = next++;
-          if (hides[at]) {
-            below.next();
-          }
-          if (over[at].getObjectId() != null) {
-            index++;
-            return over[at];
-          }
-        }
-        index++;
-        return below.next();
-      }
-    };
+  @Override
+  public Iterator<Ref> iterator() {
+    return Iterables.concat(parts).iterator();
   }
 }

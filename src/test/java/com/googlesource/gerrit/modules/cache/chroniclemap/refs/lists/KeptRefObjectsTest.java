@@ -76,13 +76,26 @@ class KeptRefObjectsTest {
     assertThat(Arrays.asList(list.refs().toArray())).isEqualTo(looped);
   }
 
-  /** A part of a block is not kept, so that a few refs do not cost the heap of their neighbours. */
+  /** Or they would cost the heap of their neighbours. */
   @Test
   void fewRefsAreNotKept() {
     ParsedRefs list = hold(lists.parse(memory, Lists.text(1, REFS), null));
-    List<Ref> some = new ArrayList<>(list.refs().subList(5, 10));
-    assertThat(some).hasSize(5);
+    Ref ref = list.get(77);
+    assertThat(list.refs(ref.getName())).isNotEmpty();
+    assertThat(list.exactRef(ref.getName())).isNotNull();
     assertThat(memory.refObjectBytes()).isEqualTo(0);
+  }
+
+  /** Between two loose refs of a block, for example. */
+  @Test
+  void partsOfABlockShareItsRefs() {
+    ParsedRefs list = hold(lists.parse(memory, Lists.text(1, REFS), null));
+    Set<Ref> first = objects(list.refs().subList(5, 10));
+    long bytes = memory.refObjectBytes();
+    assertThat(bytes).isLessThan(500L * ListMemory.BYTES_A_REF);
+    assertThat(objects(list.refs().subList(20, 30))).hasSize(10);
+    assertThat(memory.refObjectBytes()).isEqualTo(bytes);
+    assertThat(objects(list.refs())).containsAtLeastElementsIn(first);
   }
 
   @Test
@@ -119,10 +132,8 @@ class KeptRefObjectsTest {
   void thoseOfAListThatIsTooLargeAreNotKept() {
     ParsedRefs list = hold(lists.parse(memory, Lists.text(1, REFS), null));
     int most = (int) (Runtime.getRuntime().maxMemory() / 8 / ListMemory.BYTES_A_REF);
-    Ref[] some = {list.get(0)};
-    memory.keep(list.blocks[0], some, most + 1);
-    assertThat(memory.refObjects(list.blocks[0])).isNull();
-    memory.keep(list.blocks[0], some, most);
-    assertThat(memory.refObjects(list.blocks[0])).isSameInstanceAs(some);
+    assertThat(memory.mayKeepRefs(list.size())).isTrue();
+    assertThat(memory.mayKeepRefs(most)).isTrue();
+    assertThat(memory.mayKeepRefs(most + 1)).isFalse();
   }
 }

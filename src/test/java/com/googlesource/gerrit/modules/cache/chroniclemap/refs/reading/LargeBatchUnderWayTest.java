@@ -111,8 +111,9 @@ class LargeBatchUnderWayTest {
     Transactions.Link link = transactions.begin(made);
     List<Ref> refs = reader.refs("refs/changes/");
     // Each layer would be one more step to each ref.
-    assertThat(refs).isInstanceOf(MergedRefs.class);
-    assertThat(((MergedRefs) refs).under).isNotInstanceOf(MergedRefs.class);
+    for (List<Ref> part : ((MergedRefs) refs).parts) {
+      assertThat(part).isNotInstanceOf(MergedRefs.class);
+    }
     assertThat(refs).hasSize(MANY);
     all.keySet().removeAll(made.keySet());
     assertThat(ids(refs)).isEqualTo(all);
