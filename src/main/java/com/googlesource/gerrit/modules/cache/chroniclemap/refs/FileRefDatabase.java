@@ -59,7 +59,7 @@ import org.eclipse.jgit.lib.ReflogReader;
  * <p>A {@link RefReader} answers lookups, and a {@link UpdateContext} makes updates. JGit's own
  * RefDirectory does both if the content of {@code packed-refs} is not parsed or this package fails.
  * So this package makes no operation fail that would succeed with JGit alone. This class decides
- * who answers, and fires JGit's events.
+ * who answers.
  *
  * <p>The shared database of a repository reads {@code packed-refs} as {@code
  * core.trustPackedRefsStat} says, and that of one request reads its content less often ({@link
@@ -184,25 +184,6 @@ public final class FileRefDatabase extends RefDatabase {
     return view == null ? common.jgit : view.jgit();
   }
 
-  // ---- events
-
-  /** Notes a ref that was read. JGit does not notice refs outside of refs/, such as HEAD. */
-  @Nullable
-  private Ref noteSeen(@Nullable Ref ref) {
-    if (ref != null && ref.getStorage().isLoose() && ref.getName().startsWith(Constants.R_REFS)) {
-      common.sawRefs();
-    }
-    return ref;
-  }
-
-  /** Notes refs that were listed. If all are listed, JGit notices HEAD even without a target. */
-  private List<Ref> noteSeen(String prefix, List<Ref> refs) {
-    if (prefix.isEmpty() || !refs.isEmpty()) {
-      common.sawRefs();
-    }
-    return refs;
-  }
-
   // ---- single refs
 
   @Override
@@ -210,7 +191,7 @@ public final class FileRefDatabase extends RefDatabase {
   public Ref exactRef(String name) throws IOException {
     RefName checked = RefName.of(name);
     return checked.isSafe()
-        ? noteSeen(ask(refs -> refs.exactRef(checked), refs -> refs.exactRef(name)))
+        ? ask(refs -> refs.exactRef(checked), refs -> refs.exactRef(name))
         : null;
   }
 
@@ -262,11 +243,9 @@ public final class FileRefDatabase extends RefDatabase {
 
   @Override
   public List<Ref> getRefsByPrefix(String prefix) throws IOException {
-    if (!RefName.isSafePrefix(prefix)) {
-      return List.of();
-    }
-    return noteSeen(
-        prefix, askForMany(refs -> refs.refs(prefix), refs -> refs.getRefsByPrefix(prefix)));
+    return RefName.isSafePrefix(prefix)
+        ? askForMany(refs -> refs.refs(prefix), refs -> refs.getRefsByPrefix(prefix))
+        : List.of();
   }
 
   @Override

@@ -21,6 +21,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
@@ -112,5 +113,20 @@ class FileRefDatabaseTest {
                 .isNotEqualTo(RefUpdate.Result.LOCK_FAILURE);
           }
         });
+  }
+
+  /** JGit tells of no change that is the first one it sees. */
+  @Test
+  void listenersAreToldOfTheFirstChangeAndOfNoReading() throws Exception {
+    open(null);
+    testRefs.writePacked(commits.get(0), "refs/heads/a");
+    AtomicInteger told = new AtomicInteger();
+    var unused =
+        repository.getListenerList().addRefsChangedListener(event -> told.incrementAndGet());
+    assertThat(refs.exactRef("refs/heads/a")).isNotNull();
+    assertThat(told.get()).isEqualTo(0);
+    assertThat(TestRefs.update(refs, "refs/heads/b", commits.get(0)))
+        .isEqualTo(RefUpdate.Result.NEW);
+    assertThat(told.get()).isEqualTo(1);
   }
 }

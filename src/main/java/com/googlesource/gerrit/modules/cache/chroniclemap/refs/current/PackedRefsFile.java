@@ -221,12 +221,6 @@ public final class PackedRefsFile implements ListMemory.Holder {
     return isModified(now) ? readAfterNow().content.list() : now.content.list();
   }
 
-  /** Whether the file existed and was not empty at the last reading. */
-  public boolean hasContent() {
-    Content last = state.content;
-    return last.list() == null ? last.isAnswer() : last.list().textBytes() > 0;
-  }
-
   /** Has the next lookup read the content, whatever the attributes are. */
   public synchronized void refresh() {
     stampsFrom = begun + 1;

@@ -62,10 +62,8 @@ public final class RepositoryFiles {
   /** The number of updates by this process until now. */
   final AtomicLong writes = new AtomicLong();
 
+  /** The version of {@code packed-refs} that listeners know of; 0 before the first reading. */
   private final AtomicLong seenVersion = new AtomicLong();
-
-  /** Whether any ref or change was noticed: JGit fires no event for the first one. */
-  private volatile boolean hasNoticed;
 
   /**
    * Takes the files and settings from a repository, without touching the disk.
@@ -115,38 +113,19 @@ public final class RepositoryFiles {
 
   // ---- events
 
-  /** Notes that refs were seen, which is no change. */
-  public void sawRefs() {
-    if (!hasNoticed) {
-      hasNoticed = true;
-    }
-  }
-
-  /** Notes a change, of which listeners are told once. */
+  /** Tells listeners of a change by this process. */
   public void wrote() {
     // The write's own change of packed-refs is no change by others.
     seenVersion.set(packedFile.version());
     writes.incrementAndGet();
-    noticedChange();
+    repository.fireEvent(new RefsChangedEvent());
   }
 
   /** Tells listeners if {@code packed-refs} was found to have been changed by others. */
   public void fireIfOthersChanged() {
     long version = packedFile.version();
     long seen = seenVersion.get();
-    if (version != seen && seenVersion.compareAndSet(seen, version)) {
-      if (seen != 0) {
-        noticedChange();
-      } else if (packedFile.hasContent()) {
-        sawRefs();
-      }
-    }
-  }
-
-  private void noticedChange() {
-    boolean isFirst = !hasNoticed;
-    hasNoticed = true;
-    if (!isFirst) {
+    if (version != seen && seenVersion.compareAndSet(seen, version) && seen != 0) {
       repository.fireEvent(new RefsChangedEvent());
     }
   }

@@ -118,7 +118,6 @@ final class FileBatchUpdate extends BatchRefUpdate {
     if (!pending.stream().allMatch(c -> Journal.canName(c.getRefName()))) {
       throw new RefReader.LeftToJGit();
     }
-    refs.sawRefs(); // JGit lists all refs to look for conflicts, HEAD among them
     if (isRefused(walk, pending)) {
       return;
     }

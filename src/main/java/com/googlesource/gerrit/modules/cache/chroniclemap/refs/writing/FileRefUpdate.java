@@ -141,11 +141,8 @@ final class FileRefUpdate extends RefUpdate {
     transaction = new RefTransaction(context, List.of(command()));
     try {
       // JGit refuses even to delete a ref that is missing if there could be none.
-      if (getRef().getObjectId() == null) {
-        if (deletes && database.isNameConflicting(name)) {
-          return false;
-        }
-        refs.fireIfOthersChanged(); // as JGit does when it has read packed-refs
+      if (deletes && getRef().getObjectId() == null && database.isNameConflicting(name)) {
+        return false;
       }
       transaction.lock(0);
     } catch (RefusedException e) {

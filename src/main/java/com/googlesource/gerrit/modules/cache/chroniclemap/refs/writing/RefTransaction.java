@@ -168,9 +168,7 @@ final class RefTransaction implements PackedRefsQueue.Request, RefReader.NotLoos
     oldValues = read.refs();
     for (Change change : changes) {
       change.old = oldValues.get(change.name);
-      if (change.old != null) {
-        refs.sawRefs();
-      } else if (!change.deletes) {
+      if (change.old == null && !change.deletes) {
         created.add(change.name);
       }
     }
