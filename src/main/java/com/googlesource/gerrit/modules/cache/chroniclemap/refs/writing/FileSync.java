@@ -52,7 +52,6 @@ final class FileSync {
 
   private FileSync() {}
 
-  /** Syncs a file without a channel, as an interrupt of the calling thread would close that. */
   private static void file(Path file) throws IOException {
     try (FileInputStream open = new FileInputStream(file.toFile())) {
       open.getFD().sync();
@@ -61,21 +60,15 @@ final class FileSync {
 
   /** Syncs the contents of files and, at the same time, the entries of folders. */
   static void sync(Collection<Path> files, Collection<Path> folders) throws IOException {
-    List<Path> others = new ArrayList<>(files);
-    Path last = others.isEmpty() ? null : others.removeLast();
     List<Future<?>> running = new ArrayList<>();
     for (Path folder : folders) {
       running.add(begin(folder, AtomicFile::syncFolder));
     }
-    for (Path file : others) {
+    for (Path file : files) {
       running.add(begin(file, FileSync::file));
     }
     try {
-      if (last != null) {
-        file(last);
-      }
       for (Future<?> each : running) {
-        // A sync on the calling thread could not be interrupted either.
         Uninterruptibles.getUninterruptibly(each);
       }
     } catch (ExecutionException e) {

@@ -583,11 +583,11 @@ final class HeldLocks implements Closeable {
       deleteValues();
       unlockPackedRefs();
       unlockFiles();
-      deleteEmptyFolders();
       journals.end(journal, isUnlocked);
       if (!isUnlocked) {
         journals.addLeft(this);
       }
+      deleteEmptyFolders(); // last, as it may run out of memory
     } finally {
       journals.held.release(names);
     }
