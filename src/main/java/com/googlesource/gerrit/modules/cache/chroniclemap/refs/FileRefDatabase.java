@@ -16,7 +16,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.BadRef;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.EmptyRefFolders;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefName;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
@@ -285,15 +284,11 @@ public final class FileRefDatabase extends RefDatabase {
     return BinarySearch.first(from, refs.size(), i -> isSo.test(refs.get(i).getName()));
   }
 
+  /** Unlike JGit's, has loose refs of a prefix that is no folder, too. */
   @Override
   @Deprecated
   public Map<String, Ref> getRefs(String prefix) throws IOException {
-    return LooseRefs.isFolder(prefix)
-        ? JGitFallbacks.map(prefix, getRefsByPrefix(prefix))
-        // In this case, JGit looks for loose refs only in folders.
-        : askForMany(
-            refs -> JGitFallbacks.map(prefix, refs.packed().refs(prefix)),
-            refs -> refs.getRefs(prefix));
+    return JGitFallbacks.map(prefix, getRefsByPrefix(prefix));
   }
 
   /**

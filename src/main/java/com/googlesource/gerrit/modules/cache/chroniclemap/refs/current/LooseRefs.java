@@ -27,6 +27,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.stream.Stream;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.errors.MissingObjectException;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
@@ -80,12 +81,6 @@ public record LooseRefs(
   public LooseRefs(
       FileRepository repository, RefPaths paths, TrustStat trust, PackedRefsFile packed) {
     this(repository, paths, trust, packed.looseMemory, packed.nfs);
-  }
-
-  /** Returns the loose ref of a name, or null. Fails if its file holds none. */
-  @Nullable
-  public Ref read(String name) throws IOException {
-    return BadRef.check(find(RefName.of(name)));
   }
 
   /** Returns the loose ref of a name, perhaps a {@link BadRef}, or null. */
@@ -264,11 +259,6 @@ public record LooseRefs(
 
   // ---- lists of refs
 
-  /** Whether {@link #scan} accepts a prefix. */
-  public static boolean isFolder(String prefix) {
-    return prefix.isEmpty() || (prefix.startsWith(Constants.R_REFS) && prefix.endsWith("/"));
-  }
-
   /**
    * Returns the loose ref of a name, perhaps a {@link BadRef}, or null if {@link #scan} would not
    * find it.
@@ -327,12 +317,9 @@ public record LooseRefs(
   public List<Ref> scan(String folder) throws IOException {
     List<Ref> refs = new ArrayList<>();
     if (folder.isEmpty()) {
-      Ref head = readListed(Constants.HEAD);
-      if (head != null) {
-        refs.add(head);
-      }
-      scanAll(refs);
-    } else if (folder.equals(Constants.R_REFS)) {
+      Stream.ofNullable(readListed(Constants.HEAD)).forEach(refs::add);
+    }
+    if (folder.isEmpty() || folder.equals(Constants.R_REFS)) {
       scanAll(refs);
     } else if (folder.startsWith(Constants.R_REFS)
         && paths.mayBeLoose(folder)

@@ -106,8 +106,13 @@ class LooseRefsTest {
   }
 
   @Nullable
+  private Ref read(String name) throws IOException {
+    return BadRef.check(loose.find(RefName.of(name)));
+  }
+
+  @Nullable
   private ObjectId id(String name) throws IOException {
-    Ref ref = loose.read(name);
+    Ref ref = read(name);
     return ref == null ? null : ref.getObjectId();
   }
 
@@ -217,7 +222,7 @@ class LooseRefsTest {
     assertThat(scanned("refs/")).containsExactly(one, one);
     assertThat(memory.size()).isEqualTo(2);
     Files.delete(file(A));
-    assertThat(loose.read(A)).isNull();
+    assertThat(read(A)).isNull();
     assertThat(memory.size()).isEqualTo(1);
     Files.delete(file(CHANGE));
     Files.delete(file("refs/changes/01/1"));
@@ -227,7 +232,7 @@ class LooseRefsTest {
     assertThat(id(CHANGE)).isEqualTo(two);
     Files.delete(file(CHANGE));
     Files.delete(file("refs/changes/01/1"));
-    assertThat(loose.read(CHANGE)).isNull();
+    assertThat(read(CHANGE)).isNull();
     assertThat(memory.size()).isEqualTo(0);
   }
 
@@ -236,10 +241,10 @@ class LooseRefsTest {
     write(A, one);
     assertThat(id(A)).isEqualTo(one);
     write(A, "", OLD.plusSeconds(1));
-    assertThrows(IOException.class, () -> loose.read(A));
+    assertThrows(IOException.class, () -> read(A));
     assertThat(scanned("refs/")).containsExactly((ObjectId) null);
     Files.delete(file(A));
-    assertThat(loose.read(A)).isNull();
+    assertThat(read(A)).isNull();
     assertThat(scanned("refs/")).isEmpty();
     assertThat(memory.size()).isEqualTo(0);
   }
@@ -265,11 +270,11 @@ class LooseRefsTest {
   void additionalRefsAreNotRemembered() throws Exception {
     write("HEAD", "ref: " + A, OLD);
     write("FETCH_HEAD", one.name(), OLD);
-    assertThat(loose.read("HEAD").getTarget().getName()).isEqualTo(A);
+    assertThat(read("HEAD").getTarget().getName()).isEqualTo(A);
     assertThat(id("FETCH_HEAD")).isEqualTo(one);
     write("HEAD", "ref: refs/heads/b", OLD);
     write("FETCH_HEAD", two.name(), OLD);
-    assertThat(loose.read("HEAD").getTarget().getName()).isEqualTo("refs/heads/b");
+    assertThat(read("HEAD").getTarget().getName()).isEqualTo("refs/heads/b");
     assertThat(loose.scan("").get(0).getTarget().getName()).isEqualTo("refs/heads/b");
     assertThat(id("FETCH_HEAD")).isEqualTo(two);
     // What HEAD was peeled to.
@@ -291,30 +296,30 @@ class LooseRefsTest {
     trust(trust);
     write("refs/tags/t", tag);
     write(A, one);
-    assertThat(loose.read("refs/tags/t").isPeeled()).isFalse();
-    assertPeeled(loose.peel(loose.read("refs/tags/t")), one);
-    assertPeeled(loose.peel(loose.read(A)), null);
-    assertPeeled(loose.read("refs/tags/t"), one);
-    assertPeeled(loose.read(A), null);
+    assertThat(read("refs/tags/t").isPeeled()).isFalse();
+    assertPeeled(loose.peel(read("refs/tags/t")), one);
+    assertPeeled(loose.peel(read(A)), null);
+    assertPeeled(read("refs/tags/t"), one);
+    assertPeeled(read(A), null);
     assertThat(scanned("refs/")).hasSize(2);
     loose.scan("refs/").forEach(ref -> assertThat(ref.isPeeled()).isTrue());
     // Read again, with the same id.
     Files.setLastModifiedTime(file("refs/tags/t"), FileTime.from(OLD.plusSeconds(1)));
-    assertPeeled(loose.read("refs/tags/t"), one);
+    assertPeeled(read("refs/tags/t"), one);
     replace("refs/tags/t", testRefs.tags().get(1));
-    assertThat(loose.read("refs/tags/t").isPeeled()).isFalse();
-    assertPeeled(loose.peel(loose.read("refs/tags/t")), two);
+    assertThat(read("refs/tags/t").isPeeled()).isFalse();
+    assertPeeled(loose.peel(read("refs/tags/t")), two);
   }
 
   @Test
   void anotherRefIsNotTakenForThePeeledOne() throws Exception {
     write("refs/tags/t", tag);
-    Ref old = loose.read("refs/tags/t");
+    Ref old = read("refs/tags/t");
     replace("refs/tags/t", testRefs.tags().get(1));
-    assertThat(loose.read("refs/tags/t").isPeeled()).isFalse();
+    assertThat(read("refs/tags/t").isPeeled()).isFalse();
     assertPeeled(loose.peel(old), one);
-    assertThat(loose.read("refs/tags/t").getObjectId()).isEqualTo(testRefs.tags().get(1));
-    assertThat(loose.read("refs/tags/t").isPeeled()).isFalse();
+    assertThat(read("refs/tags/t").getObjectId()).isEqualTo(testRefs.tags().get(1));
+    assertThat(read("refs/tags/t").isPeeled()).isFalse();
     loose.refresh();
     assertPeeled(loose.peel(old), one);
     assertThat(memory.size()).isEqualTo(0);
