@@ -14,7 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
-import java.io.ByteArrayOutputStream;
+import com.google.common.primitives.Bytes;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -49,10 +49,8 @@ final class ListBuilder {
   private int used;
   private int misses;
 
-  /** The first names of the blocks, one behind the other, and where each ends. */
-  private final ByteArrayOutputStream names = new ByteArrayOutputStream();
-
-  private int[] nameEnds = new int[16];
+  /** Of each block. */
+  private final List<byte[]> firstNames = new ArrayList<>();
 
   /** The last name of the last block. */
   private byte[] last = {};
@@ -133,12 +131,8 @@ final class ListBuilder {
     int between = blocks.isEmpty() ? 0 : Names.order(last, firstName);
     order |= between | block.order;
     last = lastName;
-    names.writeBytes(firstName);
-    if (nameEnds.length == blocks.size() + 1) {
-      nameEnds = Arrays.copyOf(nameEnds, 2 * nameEnds.length);
-    }
+    firstNames.add(firstName);
     blocks.add(block);
-    nameEnds[blocks.size()] = names.size();
     return between != Names.NO_ORDER;
   }
 
@@ -158,13 +152,15 @@ final class ListBuilder {
   ParsedRefs finish(int flags, ContentDigest digest) {
     placeBlocks();
     int[] refsBefore = new int[blocks.size() + 1];
+    int[] nameStarts = new int[refsBefore.length];
     long textBytes = 0;
     for (int i = 0; i < blocks.size(); i++) {
       refsBefore[i + 1] = refsBefore[i] + blocks.get(i).count;
+      nameStarts[i + 1] = nameStarts[i] + firstNames.get(i).length;
       textBytes += blocks.get(i).textLength;
     }
-    int[] nameStarts = Arrays.copyOf(nameEnds, refsBefore.length);
-    Root root = new Root(flags | order, textBytes, refsBefore, nameStarts, names.toByteArray());
+    byte[] names = Bytes.concat(firstNames.toArray(byte[][]::new));
+    Root root = new Root(flags | order, textBytes, refsBefore, nameStarts, names);
     return new ParsedRefs(root, digest, blocks.toArray(Block[]::new), memory);
   }
 }

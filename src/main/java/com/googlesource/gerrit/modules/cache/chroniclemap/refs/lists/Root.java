@@ -76,24 +76,11 @@ final class Root {
 
   /** Finds the last block whose first name is not after a target; -1 if there is none. */
   int blockOf(Target target) {
-    int from = 0;
-    int to = blocks;
-    while (from < to) {
-      int middle = (from + to) >>> 1;
-      int order =
-          Arrays.compareUnsigned(
-              names,
-              nameStarts[middle],
-              nameStarts[middle + 1],
-              target.bytes(),
-              0,
-              target.length());
-      if (order <= 0) {
-        from = middle + 1;
-      } else {
-        to = middle;
-      }
-    }
-    return from - 1;
+    return BinarySearch.first(0, blocks, block -> compare(block, target) > 0) - 1;
+  }
+
+  private int compare(int block, Target target) {
+    return Arrays.compareUnsigned(
+        names, nameStarts[block], nameStarts[block + 1], target.bytes(), 0, target.length());
   }
 }
