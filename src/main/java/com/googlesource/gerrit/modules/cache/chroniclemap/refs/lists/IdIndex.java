@@ -88,14 +88,13 @@ record IdIndex(LongBuffer entries) {
   }
 
   /**
-   * Returns the blocks between two that may have an id, in order.
+   * Returns the blocks from one on that may have an id, in order.
    *
    * @param start the first eight bytes of the id
-   * @param last not less than the first one
    */
-  IntStream find(long start, int first, int last) {
+  IntStream find(long start, int first) {
     int from = place(entry(start, first));
-    int end = place(entry(start, last) + 1);
+    int end = place(entry(start, BLOCK)); // no block has this number
     return IntStream.range(from, end).map(i -> (int) entries.get(i) & BLOCK);
   }
 

@@ -60,9 +60,6 @@ final class Names {
         : shared == a.length ? 0 : order(a[shared], b[shared]);
   }
 
-  /** In JGit's order, a prefix with this is behind all names with the prefix. */
-  static final String BEHIND = "\uffff";
-
   /** Whether any other name is before or after a name in both orders alike. */
   static boolean ascendAlike(String name) {
     return name.chars().noneMatch(c -> c >= Character.MIN_SURROGATE);

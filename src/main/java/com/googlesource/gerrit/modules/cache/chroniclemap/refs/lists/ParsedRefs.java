@@ -298,7 +298,7 @@ public final class ParsedRefs {
    * block by block, as the caller takes them, so the cost grows with what is taken. Only the first
    * call for a list reads all ids, unless they have been {@linkplain #indexIfLarge indexed} before.
    *
-   * @param end is greater than the last name; for all with a prefix, it and {@link Names#BEHIND}
+   * @param end is greater than the last name
    */
   public Stream<Ref> pointingTo(AnyObjectId id, String first, String end) {
     if (size() == 0) {
@@ -308,25 +308,16 @@ public final class ParsedRefs {
     id.copyRawTo(words, 0);
     long start = ((long) words[0] << Integer.SIZE) | (words[1] & 0xFFFFFFFFL);
     IdIndex index = ids();
-    int from = root.inStringOrder && Names.ascendAlike(first) ? blockOf(first, false) : 0;
-    boolean isPrefix = end.endsWith(Names.BEHIND);
-    String least = isPrefix ? end.substring(0, end.length() - 1) : end;
-    int last =
-        root.inStringOrder && Names.ascendAlike(least) ? blockOf(least, isPrefix) : root.blocks - 1;
-    IntStream blocks =
-        index == null ? IntStream.rangeClosed(from, last) : index.find(start, from, last);
+    boolean isPlaced = root.inStringOrder && Names.ascendAlike(first);
+    int from = isPlaced ? Math.max(0, root.blockOf(Target.of(first))) : 0;
+    IntStream blocks = index == null ? IntStream.range(from, root.blocks) : index.find(start, from);
     Stream<Ref> refs =
         blocks
             .boxed()
             .flatMap(block -> pointingTo(words, block).stream())
-            .filter(ref -> ref.getName().compareTo(first) >= 0 && ref.getName().compareTo(end) < 0);
-    return root.inStringOrder ? refs : refs.sorted(RefComparator.INSTANCE);
-  }
-
-  /** The block in which a bound belongs whose order is the same by bytes. */
-  private int blockOf(String bound, boolean afterThem) {
-    Target target = Target.of(bound);
-    return Math.max(0, root.blockOf(afterThem ? target.afterAll() : target));
+            .filter(ref -> ref.getName().compareTo(first) >= 0);
+    Stream<Ref> inOrder = root.inStringOrder ? refs : refs.sorted(RefComparator.INSTANCE);
+    return inOrder.takeWhile(ref -> ref.getName().compareTo(end) < 0);
   }
 
   private List<Ref> pointingTo(int[] id, int block) {
