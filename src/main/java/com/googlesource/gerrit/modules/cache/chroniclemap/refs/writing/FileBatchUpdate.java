@@ -115,9 +115,6 @@ final class FileBatchUpdate extends BatchRefUpdate {
    * @throws RefReader.LeftToJGit if JGit must do that. Nothing has happened then
    */
   private void executeHere(RevWalk walk, List<ReceiveCommand> pending) throws IOException {
-    if (!pending.stream().allMatch(c -> Journal.canName(c.getRefName()))) {
-      throw new RefReader.LeftToJGit();
-    }
     if (isRefused(walk, pending)) {
       return;
     }

@@ -179,7 +179,7 @@ record RefPacker(UpdateContext context, RepositoryFiles refs) {
     List<String> broken = new ArrayList<>();
     try (RevWalk walk = new RevWalk(refs.repository)) {
       for (Ref ref : loose) {
-        if (ref.isSymbolic() || !Journal.canName(ref.getName())) {
+        if (ref.isSymbolic()) {
           continue;
         }
         try {

@@ -170,11 +170,12 @@ public final class UpdateContext {
 
   /**
    * Refuses to make or change a ref whose name git refuses, as its file would be no ref. A line of
-   * such a name can be deleted, unless its lock would be in a folder named like a lock.
+   * such a name can be deleted, unless its lock would be in a folder named like a lock, or no
+   * journal can name it.
    */
   static void checkName(String name, boolean deletes) throws IOException {
     RefName checked = RefName.of(name);
-    if (!(deletes ? checked.isSafe() : checked.isAllowed())) {
+    if (!(deletes ? checked.isSafe() : checked.isAllowed()) || !Journal.canName(name)) {
       throw new IOException("git allows no ref of this name: " + name);
     }
   }
@@ -191,10 +192,6 @@ public final class UpdateContext {
     if (!isOwn()) {
       return null;
     }
-    if (!Journal.canName(name)) {
-      checkName(name, false);
-      return null;
-    }
     Ref ref;
     try {
       ref = refs.earlyReader.refsToWrite(List.of(name), notLoose -> {}).refs().get(name);
@@ -203,8 +200,6 @@ public final class UpdateContext {
     }
     if (ref == null) {
       ref = new ObjectIdRef.Unpeeled(Ref.Storage.NEW, name, null);
-    } else if (!Journal.canName(ref.getLeaf().getName())) {
-      return null;
     }
     FileRefUpdate update = new FileRefUpdate(this, ref, database, afterJGit);
     if (detach && ref.isSymbolic()) {
