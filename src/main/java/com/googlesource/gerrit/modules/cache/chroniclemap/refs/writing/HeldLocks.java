@@ -555,10 +555,15 @@ final class HeldLocks implements Closeable {
     List<Path> again = List.copyOf(left);
     left.clear();
     again.forEach(this::unlock);
-    if (!isUnlocked) {
-      journals.addLeft(this);
-    } else {
+    endJournal();
+  }
+
+  /** If locks could not be deleted, their journal stays until the upkeep, or a recovery, has. */
+  private void endJournal() {
+    if (isUnlocked) {
       JournalFolder.close(journal);
+    } else {
+      journals.addLeft(this);
     }
   }
 
@@ -583,10 +588,8 @@ final class HeldLocks implements Closeable {
       deleteValues();
       unlockPackedRefs();
       unlockFiles();
-      journals.end(journal, isUnlocked);
-      if (!isUnlocked) {
-        journals.addLeft(this);
-      }
+      endJournal();
+      journals.release(journal.owner);
       deleteEmptyFolders(); // last, as it may run out of memory
     } finally {
       journals.held.release(names);

@@ -214,14 +214,10 @@ final class Journal implements Closeable {
 
   /** Whether any locks, or copies made by others, are links to an anchor. */
   boolean hasLinks() throws IOException {
-    try {
-      for (Path anchor : anchors) {
-        if ((int) Files.getAttribute(anchor, "unix:nlink") > 1) {
-          return true;
-        }
+    for (Path anchor : anchors) {
+      if ((int) Files.getAttribute(anchor, "unix:nlink") > 1) {
+        return true;
       }
-    } catch (UnsupportedOperationException | IllegalArgumentException e) {
-      // This file system has no links.
     }
     return false;
   }

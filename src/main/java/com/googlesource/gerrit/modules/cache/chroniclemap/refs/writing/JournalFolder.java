@@ -68,7 +68,7 @@ final class JournalFolder implements Closeable {
   }
 
   /**
-   * Begins the journal of a transaction, which has to end with {@link #end}.
+   * Begins the journal of a transaction, whose owner has to be {@linkplain #release released}.
    *
    * @param folder made if it is missing
    * @throws RefReader.LeftToJGit if nobody may write in the folder
@@ -151,25 +151,13 @@ final class JournalFolder implements Closeable {
     tooMany.forEach(JournalFolder::closeIdle);
   }
 
-  /**
-   * Ends a transaction.
-   *
-   * @param isUnlocked whether all of its locks are deleted. Otherwise the journal stays until the
-   *     upkeep has deleted the rest, or recovery by the next process
-   */
-  void end(Journal journal, boolean isUnlocked) {
-    if (isUnlocked) {
-      close(journal);
-    }
-    release(journal.owner);
-  }
-
   /** Has the upkeep try again to delete the locks of a transaction. */
   synchronized void addLeft(HeldLocks locks) {
     left.add(locks);
   }
 
-  private synchronized void release(JournalOwner of) {
+  /** Ends the use of an owner by a journal. */
+  synchronized void release(JournalOwner of) {
     of.inUse--;
     if (of != owner && of.inUse == 0) {
       close(of);
