@@ -14,6 +14,9 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.current;
 
+import com.google.common.base.Ticker;
+import com.google.common.cache.Cache;
+import com.google.common.cache.CacheBuilder;
 import com.google.common.flogger.FluentLogger;
 import java.io.File;
 import java.nio.file.Path;
@@ -23,10 +26,7 @@ import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicLong;
 import org.eclipse.jgit.annotations.Nullable;
-import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.util.FS;
 import org.eclipse.jgit.util.FS.FileStoreAttributes;
@@ -37,45 +37,41 @@ import org.eclipse.jgit.util.FS.FileStoreAttributes;
  * file was read too soon after it was written, by the measure of JGit's FileSnapshot, its
  * attributes are not kept and the file is read again.
  *
- * <p>The memory holds the refs that are loose and about as many that are gone (see {@link #sweep}),
- * but never more than {@value #MAX_REFS}. Further refs are not kept. Any thread may call, and none
- * waits for another.
+ * <p>The memory holds the refs that somebody has asked for within the last hour, those that are
+ * gone since among them, but never more than {@value #MAX_REFS}. Further refs are not kept. Any
+ * thread may call.
  */
 final class LooseMemory {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  /** Each ref takes 244 bytes of heap with its name (measured), 24 MB for a repository at most. */
+  /** Each ref takes some 280 bytes of heap with its name, 28 MB for a repository at most. */
   static final int MAX_REFS = 100_000;
+
+  /** So long, a ref is kept for which nobody asks. */
+  private static final Duration MAX_IDLE = Duration.ofHours(1);
 
   private static final int MAX_BAD = 100;
 
   /** So long, a bad ref is reported that nobody has met again. */
   private static final long BAD_NANOS = TimeUnit.HOURS.toNanos(1);
 
-  /** So many refs that are gone are not worth a sweep. */
-  private static final int SPARE = 1024;
-
   /** As in JGit's FileSnapshot, shorter measured times count 2.5 times, longer ones 1.25 times. */
   private static final Duration COARSE = Duration.ofMillis(100);
 
   private final Path refsFolder;
   private final int most;
-  private final ConcurrentHashMap<String, Known> refs = new ConcurrentHashMap<>();
-  private final AtomicBoolean sweeping = new AtomicBoolean();
-  private final AtomicLong turnedAway = new AtomicLong();
+  private final Cache<String, Known> refs;
 
   /** What was found bad by the name of the ref or file, {@value #MAX_BAD} names at most. */
   private final ConcurrentHashMap<String, Bad> bad = new ConcurrentHashMap<>();
 
-  /** The number of refs at which the next sweep is due. */
-  private volatile int sweepAt = SPARE;
-
   /** Null until JGit has measured the file system. */
   @Nullable private volatile FileStoreAttributes measured;
 
-  LooseMemory(File refsFolder, int most) {
+  LooseMemory(File refsFolder, int most, Ticker ticker) {
     this.refsFolder = refsFolder.toPath();
     this.most = most;
+    this.refs = CacheBuilder.newBuilder().expireAfterAccess(MAX_IDLE).ticker(ticker).build();
   }
 
   /**
@@ -100,11 +96,11 @@ final class LooseMemory {
 
   @Nullable
   Known get(String name) {
-    return refs.get(name);
+    return refs.getIfPresent(name);
   }
 
   int size() {
-    return refs.size();
+    return (int) refs.size();
   }
 
   /**
@@ -115,9 +111,9 @@ final class LooseMemory {
    * @return the remembered ref, which is peeled if the same id was peeled before
    */
   Ref read(Ref ref, @Nullable BasicFileAttributes attributes, Instant asked) {
-    Known before = refs.get(ref.getName());
+    Known before = get(ref.getName());
     Ref known = before != null && isSame(before.ref, ref) ? before.ref : ref;
-    if (before != null || mayGrow()) {
+    if (before != null || size() < most) {
       refs.put(known.getName(), known(known, attributes, asked));
     }
     return known;
@@ -165,12 +161,13 @@ final class LooseMemory {
 
   /** Remembers a peeled ref, unless the ref has changed since. */
   void peeled(Ref peeled) {
-    refs.computeIfPresent(
-        peeled.getName(),
-        (name, known) ->
-            isSame(known.ref, peeled)
-                ? new Known(peeled, known.key, known.modified, known.size)
-                : known);
+    refs.asMap()
+        .computeIfPresent(
+            peeled.getName(),
+            (name, known) ->
+                isSame(known.ref, peeled)
+                    ? new Known(peeled, known.key, known.modified, known.size)
+                    : known);
   }
 
   // ---- bad refs
@@ -214,49 +211,12 @@ final class LooseMemory {
 
   /** Forgets a ref. */
   void forget(String name) {
-    refs.remove(name);
+    refs.invalidate(name);
   }
 
   /** Forgets all. */
   void clear() {
-    refs.clear();
+    refs.invalidateAll();
     bad.clear();
-    sweepAt = SPARE;
-  }
-
-  /** Whether there is room for another ref, after a sweep if necessary. */
-  private boolean mayGrow() {
-    int size = refs.size();
-    if (size < Math.min(sweepAt, most)) {
-      return true;
-    }
-    // A full memory is swept again only after it has refused as many refs as it holds.
-    if (size >= most && turnedAway.getAndIncrement() % most != 0) {
-      return false;
-    }
-    sweep();
-    return refs.size() < most;
-  }
-
-  /**
-   * Forgets the refs whose files are gone, with one stat for each ref. Runs when the number of refs
-   * has doubled since the last time, so the cost is one stat for each new ref on average.
-   */
-  void sweep() {
-    if (!sweeping.compareAndSet(false, true)) {
-      return;
-    }
-    try {
-      File folder = refsFolder.toFile();
-      int prefix = Constants.R_REFS.length();
-      refs.keySet()
-          .removeIf(
-              name ->
-                  !name.equals(Constants.HEAD)
-                      && !new File(folder, name.substring(prefix)).isFile());
-      sweepAt = 2 * refs.size() + SPARE;
-    } finally {
-      sweeping.set(false);
-    }
   }
 }

@@ -320,7 +320,7 @@ public record LooseRefs(
       Stream.ofNullable(readListed(Constants.HEAD)).forEach(refs::add);
     }
     if (folder.isEmpty() || folder.equals(Constants.R_REFS)) {
-      scanAll(refs);
+      scan(Constants.R_REFS, paths.refsFolder.toPath(), true, refs);
     } else if (folder.startsWith(Constants.R_REFS)
         && paths.mayBeLoose(folder)
         && RefName.of(folder + "x").isAllowed()) {
@@ -339,15 +339,6 @@ public record LooseRefs(
     scan(folder, paths.loose(folder).toPath(), false, refs);
     refs.removeIf(BadRef.class::isInstance);
     return refs;
-  }
-
-  private void scanAll(List<Ref> refs) throws IOException {
-    int before = refs.size();
-    scan(Constants.R_REFS, paths.refsFolder.toPath(), true, refs);
-    int others = memory.get(Constants.HEAD) == null ? 0 : 1;
-    if (memory.size() - others > refs.size() - before) {
-      memory.sweep();
-    }
   }
 
   private void scan(String prefix, Path folder, boolean all, List<Ref> refs) throws IOException {

@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.current;
 
+import com.google.common.base.Ticker;
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.FileCounts;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListMemory;
@@ -131,7 +132,10 @@ public final class PackedRefsFile implements ListMemory.Holder {
     this.source = new ListSource(file, tiers, counts);
     this.remember = remember;
     this.looseMemory =
-        new LooseMemory(new File(file.getParentFile(), Constants.R_REFS), LooseMemory.MAX_REFS);
+        new LooseMemory(
+            new File(file.getParentFile(), Constants.R_REFS),
+            LooseMemory.MAX_REFS,
+            Ticker.systemTicker());
   }
 
   /** The list of the last reading if it is in memory. The file may have changed since. */
