@@ -91,14 +91,8 @@ public record LooseRefs(
     }
     String name = checked.text();
     LooseMemory.Known known = isListed(name) ? memory.get(name) : null;
-    File file = paths.loose(name);
-    Ref ref = null;
-    if (paths.mayBeLoose(name)
-        && (trust == TrustStat.ALWAYS || refreshFolders(name, known != null))
-        // A stat is cheaper than an exception.
-        && (known != null || LooseFile.isThere(file))) {
-      ref = isListed(name) ? read(name, file, known) : readNow(name, file);
-    }
+    File file = file(name, known != null);
+    Ref ref = file == null ? null : isListed(name) ? read(name, file, known) : readNow(name, file);
     if (ref == null) {
       memory.sound(name, null);
       if (known != null) {
@@ -106,6 +100,20 @@ public record LooseRefs(
       }
     }
     return orNone(ref);
+  }
+
+  /**
+   * Returns the file of a ref; null if there is none.
+   *
+   * @param expected whether it was there before. A stat is cheaper than an exception otherwise
+   */
+  @Nullable
+  private File file(String name, boolean expected) throws IOException {
+    if (!paths.mayBeLoose(name) || (trust != TrustStat.ALWAYS && !refreshFolders(name, expected))) {
+      return null;
+    }
+    File file = paths.loose(name);
+    return expected || LooseFile.isThere(file) ? file : null;
   }
 
   /**
@@ -129,14 +137,8 @@ public record LooseRefs(
   /** The same, but may return a {@link BadRef}. */
   @Nullable
   public Ref findFile(RefName checked) throws IOException {
-    String name = checked.text();
-    if (!paths.mayBeLoose(name)
-        || !checked.isAllowed()
-        || (trust != TrustStat.ALWAYS && !refreshFolders(name, false))) {
-      return null;
-    }
-    File file = paths.loose(name);
-    return LooseFile.isThere(file) ? orNone(readNow(name, file)) : null;
+    File file = checked.isAllowed() ? file(checked.text(), false) : null;
+    return file == null ? null : orNone(readNow(checked.text(), file));
   }
 
   /** Reads the file, and notes whether it is bad. */
