@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
 
+import com.google.common.cache.Cache;
+import com.google.common.cache.CacheBuilder;
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
 import java.io.Closeable;
@@ -21,9 +23,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.logging.Level;
 import org.eclipse.jgit.annotations.Nullable;
@@ -53,8 +53,13 @@ final class JournalFolder implements Closeable {
   /** How many repositories may have an owner file open that is not in use. */
   private static final int MAX_OWNERS = 64;
 
-  /** Those with an owner file, the one used last at the end. Guarded by itself. */
-  private static final Set<JournalFolder> OWNERS = new LinkedHashSet<>();
+  /** Those that were used last, with an owner file or without it. */
+  private static final Cache<JournalFolder, Boolean> OWNERS =
+      CacheBuilder.newBuilder()
+          .concurrencyLevel(1) // or each segment would get a part of the room
+          .maximumSize(MAX_OWNERS)
+          .<JournalFolder, Boolean>removalListener(evicted -> evicted.getKey().closeIdle())
+          .build();
 
   /** How long JGit makes all updates before this module tries again whether it can. */
   private static final long RETRY_NANOS = TimeUnit.MINUTES.toNanos(10);
@@ -78,7 +83,7 @@ final class JournalFolder implements Closeable {
     Journal journal = null;
     try {
       mine = owner(folder);
-      closeLeastRecentlyUsed();
+      OWNERS.put(this, true); // may close others, so the calling thread must hold no monitor
       journal = Journal.begin(disk, mine, entries);
       return journal;
     } catch (IOException e) {
@@ -140,17 +145,6 @@ final class JournalFolder implements Closeable {
     return new RefReader.LeftToJGit();
   }
 
-  /** Keeps only so many owner files open. The calling thread holds no monitor. */
-  private void closeLeastRecentlyUsed() {
-    List<JournalFolder> tooMany;
-    synchronized (OWNERS) {
-      OWNERS.remove(this);
-      OWNERS.add(this);
-      tooMany = OWNERS.stream().limit(Math.max(0, OWNERS.size() - MAX_OWNERS)).toList();
-    }
-    tooMany.forEach(JournalFolder::closeIdle);
-  }
-
   /** Has the upkeep try again to delete the locks of a transaction. */
   synchronized void addLeft(HeldLocks locks) {
     left.add(locks);
@@ -169,9 +163,6 @@ final class JournalFolder implements Closeable {
     if (owner != null && owner.inUse == 0) {
       close(owner);
       owner = null;
-      synchronized (OWNERS) {
-        OWNERS.remove(this);
-      }
     }
   }
 
