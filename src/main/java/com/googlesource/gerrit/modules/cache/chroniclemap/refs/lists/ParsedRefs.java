@@ -420,7 +420,8 @@ public final class ParsedRefs {
       int count = Math.min(end - first, inBlock) - index;
       next += count;
       Ref[] known = memory.refObjects(blocks[block]);
-      if (known == null && memory.mayKeepRefs(size())) {
+      // Not for a few refs, such as those of a change. A list with loose refs comes in parts.
+      if (known == null && 4 * count >= inBlock && memory.mayKeepRefs(size())) {
         known = make(block, 0, inBlock);
         memory.keep(blocks[block], known);
       }
