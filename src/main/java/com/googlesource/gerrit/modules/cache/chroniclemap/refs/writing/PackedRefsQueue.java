@@ -175,9 +175,7 @@ final class PackedRefsQueue {
         begin(mine, list);
       }
     }
-    // The request is under way, and an interrupt can't stop it. This needs no memory, as a caller
-    // who runs out of it would release its locks meanwhile.
-    Uninterruptibles.awaitUninterruptibly(mine.over);
+    await(mine);
     if (mine.failure instanceof IOException e) {
       throw e;
     }
@@ -196,6 +194,14 @@ final class PackedRefsQueue {
       waiting.remove(first);
       throw new IOException("packed-refs can't be written: no thread could be started", e);
     }
+  }
+
+  /**
+   * Waits without a timeout: the request is under way, and an interrupt can't stop it. Needs no
+   * memory, as a caller who runs out of it would release its locks meanwhile.
+   */
+  private static void await(Waiting mine) {
+    Uninterruptibles.awaitUninterruptibly(mine.over);
   }
 
   private void writeAll(LockedList list) {
