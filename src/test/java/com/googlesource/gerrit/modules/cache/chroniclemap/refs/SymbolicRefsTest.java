@@ -154,6 +154,18 @@ class SymbolicRefsTest {
     assertThat(failures.count.sum()).isEqualTo(0);
   }
 
+  /** JGit takes any line for a ref, but only looks for files in refs/. */
+  @Test
+  void onlyAPackedRefOutsideOfRefsIsAConflictingName() throws Exception {
+    loose("MARK", NEW);
+    assertThat(own.isNameConflicting("MARK/x")).isTrue();
+    assertThat(own.getConflictingNames("MARK/x")).isEmpty();
+    Files.writeString(git.resolve("packed-refs"), PackedRefsText.HEADER + OLD + " MARK\n");
+    assertThat(own.common.jgit.getConflictingNames("MARK/x")).containsExactly("MARK");
+    assertThat(own.getConflictingNames("MARK/x")).containsExactly("MARK");
+    assertThat(failures.count.sum()).isEqualTo(0);
+  }
+
   @Test
   void aBrokenRefAfterTheFirstIsNotAskedFor() throws Exception {
     pack(OLD);

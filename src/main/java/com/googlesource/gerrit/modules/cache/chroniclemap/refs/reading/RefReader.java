@@ -291,10 +291,9 @@ public record RefReader(
       Ref ref = above.get(i).resolve(packed, changes);
       boolean isListed =
           ref != null
-              && LooseRefs.isListed(parent)
-              && (ref.getObjectId() != null
-                  || ref.getLeaf() instanceof BadRef
-                  || packed.contains(parent));
+              && (packed.contains(parent)
+                  || (LooseRefs.isListed(parent)
+                      && (ref.getObjectId() != null || ref.getLeaf() instanceof BadRef)));
       if (isListed || (evenUnlisted && ref != null)) {
         return List.of(parent);
       }
