@@ -167,6 +167,15 @@ class SymbolicRefsTest {
   }
 
   @Test
+  void nobodyCanChangeAList() throws Exception {
+    pack(OLD);
+    loose(MASTER, NEW);
+    List<Ref> refs = own.getRefs();
+    assertThrows(UnsupportedOperationException.class, () -> refs.removeIf(ref -> true));
+    assertThat(refs.get(1).getName()).isEqualTo(MASTER);
+  }
+
+  @Test
   void aBrokenRefAfterTheFirstIsNotAskedFor() throws Exception {
     pack(OLD);
     loose("refs/heads/broken", "x".repeat(50));

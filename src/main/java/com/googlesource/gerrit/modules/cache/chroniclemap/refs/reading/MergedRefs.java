@@ -111,6 +111,6 @@ final class MergedRefs extends AbstractList<Ref> {
 
   @Override
   public Iterator<Ref> iterator() {
-    return Iterables.concat(parts).iterator();
+    return Iterables.unmodifiableIterable(Iterables.concat(parts)).iterator();
   }
 }
