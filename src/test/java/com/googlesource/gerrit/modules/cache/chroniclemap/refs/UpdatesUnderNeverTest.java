@@ -95,6 +95,13 @@ class UpdatesUnderNeverTest {
   }
 
   @Test
+  void aShortNameReadsTheContentOnce() throws Exception {
+    long before = readings();
+    assertThat(refs.findRef("z/b").getName()).isEqualTo("refs/heads/z/b");
+    assertThat(readings()).isEqualTo(before + 1);
+  }
+
+  @Test
   void aRefusedBatchReadsTheContentAsOftenHoweverManyNamesItHas() throws Exception {
     pack("refs/heads/a", 0);
     assertThat(refs.getRefs()).hasSize(1);

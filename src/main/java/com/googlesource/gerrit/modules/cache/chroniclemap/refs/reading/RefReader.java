@@ -97,30 +97,39 @@ public record RefReader(
 
   @Nullable
   public Ref exactRef(RefName name) throws IOException, LeftToJGit {
-    return exactRef(name, transactions.now());
-  }
-
-  /** The same, without what transactions have changed since a moment. */
-  @Nullable
-  private Ref exactRef(RefName name, Transactions.Moment moment) throws IOException, LeftToJGit {
+    Transactions.Moment moment = transactions.now();
     ResolvedName found = follow(name);
     return BadRef.check(found.resolve(found.isLoose() ? null : packed(), moment.changesSince()));
   }
 
   /**
-   * Returns the first of some refs that is there, without reading the later ones. Costs a lookup
-   * for each name up to that one, which nearly always is the first.
+   * Returns the first of some refs that is there. The names up to the first that is loose share one
+   * reading of {@code packed-refs}. A later name is looked at only if no transaction under way has
+   * made that one.
    */
   @Nullable
   public Ref firstExactRef(RefName... names) throws IOException, LeftToJGit {
     Transactions.Moment moment = transactions.now();
-    for (RefName name : names) {
-      Ref ref = exactRef(name, moment);
-      if (ref != null) {
-        return ref;
+    Ref ref = null;
+    for (int next = 0; ref == null && next < names.length; ) {
+      List<ResolvedName> found = new ArrayList<>(1);
+      try {
+        do {
+          found.add(follow(names[next]));
+          next++;
+        } while (next < names.length && !found.getLast().isRef());
+      } catch (IOException e) {
+        if (found.isEmpty()) {
+          throw e;
+        } // an earlier name may be packed
+      }
+      ParsedRefs packed = found.stream().allMatch(ResolvedName::isLoose) ? null : packed();
+      Transactions.Changes changes = moment.changesSince();
+      for (int i = 0; ref == null && i < found.size(); i++) {
+        ref = BadRef.check(found.get(i).resolve(packed, changes));
       }
     }
-    return null;
+    return ref;
   }
 
   /** Returns those of some refs that are there. As in a list, a {@link BadRef} is left out. */

@@ -83,7 +83,8 @@ final class JournalFolder implements Closeable {
     Journal journal = null;
     try {
       mine = owner(folder);
-      OWNERS.put(this, true); // may close others, so the calling thread must hold no monitor
+      // May close others, so the calling thread must hold no monitor.
+      var unused = OWNERS.asMap().putIfAbsent(this, true);
       journal = Journal.begin(disk, mine, entries);
       return journal;
     } catch (IOException e) {
