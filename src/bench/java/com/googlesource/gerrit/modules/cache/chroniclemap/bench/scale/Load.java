@@ -22,6 +22,19 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /** Two threads that write to a cache. */
 final class Load {
+  /** What is written. */
+  enum Kind {
+    /** All values in turn, each once; waits now and then until the cache has caught up. */
+    FILL,
+    /** Values in place of those that are there, as fast as it goes. */
+    REPLACE,
+    /**
+     * Values that are there, as if they had been computed once more, as fast as it goes. None so
+     * large that its parts can't be told from those of another value: no key gets a second one.
+     */
+    AGAIN
+  }
+
   private static final int THREADS = 2;
 
   /** Puts after which it waits: less than what a cache may keep in a queue. */
@@ -55,7 +68,7 @@ final class Load {
   /** Stores all values and returns when nothing waits. */
   Answer fill() throws InterruptedException {
     long begun = System.nanoTime();
-    start(/* isFilling= */ true);
+    start(Kind.FILL);
     for (Thread thread : threads) {
       thread.join();
     }
@@ -65,39 +78,36 @@ final class Load {
     return new Answer().add("seconds", seconds).add("bytes", bytes.get()).add("put", waits);
   }
 
-  /**
-   * Begins to put values in place of those that are there, as fast as it goes; returns when some of
-   * that is done.
-   */
-  void beginReplacing() throws InterruptedException {
-    start(/* isFilling= */ false);
+  /** Begins to write; returns when some of that is done. */
+  void begin(Kind kind) throws InterruptedException {
+    start(kind);
     while (written.get() < FIRST) {
       checkRunning();
       Thread.sleep(1);
     }
   }
 
-  private void start(boolean isFilling) {
+  private void start(Kind kind) {
     for (int i = 0; i < THREADS; i++) {
       SplittableRandom random = new SplittableRandom();
-      Thread thread = new Thread(() -> run(isFilling, random), "load-" + i);
+      Thread thread = new Thread(() -> run(kind, random), "load-" + i);
       thread.setDaemon(true);
       threads.add(thread);
       thread.start();
     }
   }
 
-  private void run(boolean isFilling, SplittableRandom random) {
+  private void run(Kind kind, SplittableRandom random) {
     Waits mine = new Waits();
     try {
       for (int i = 1; !over; i++) {
         int number = next.getAndIncrement();
-        if (isFilling && number >= count) {
+        if (kind == Kind.FILL && number >= count) {
           return;
         }
-        mine.add(isFilling ? store(number) : put(random.nextInt(count)));
+        mine.add(write(kind, number, random));
         written.incrementAndGet();
-        if ((isFilling || cache.queuesWithoutBound()) && i % BATCH == 0) {
+        if ((kind == Kind.FILL || cache.queuesWithoutBound()) && i % BATCH == 0) {
           cache.drain();
         }
       }
@@ -111,18 +121,19 @@ final class Load {
     }
   }
 
-  private long store(int number) {
+  private long write(Kind kind, int turn, SplittableRandom random) {
+    int number = kind == Kind.FILL ? turn : random.nextInt(count);
+    if (kind == Kind.AGAIN && Values.isLarge(number)) {
+      number++;
+    }
     byte[] value = values.value(number);
     bytes.addAndGet(Values.bytes(number));
     long begun = System.nanoTime();
-    cache.store(number, value);
-    return System.nanoTime() - begun;
-  }
-
-  private long put(int number) {
-    byte[] value = values.value(number);
-    long begun = System.nanoTime();
-    cache.put(number, value);
+    if (kind == Kind.REPLACE) {
+      cache.put(number, value);
+    } else {
+      cache.store(number, value);
+    }
     return System.nanoTime() - begun;
   }
 

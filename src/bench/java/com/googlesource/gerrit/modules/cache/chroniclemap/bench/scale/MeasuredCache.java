@@ -137,8 +137,8 @@ final class MeasuredCache {
   }
 
   /** Has it begin to write, and returns when it is in the middle of that. */
-  static void write(Child child) throws IOException {
-    var unused = child.ask("replace");
+  static void write(Child child, String what) throws IOException {
+    var unused = child.ask(what);
     try {
       Thread.sleep(WRITE_MILLIS);
     } catch (InterruptedException e) {
@@ -150,7 +150,7 @@ final class MeasuredCache {
   void writeAndKill() throws IOException {
     try (Child child = child()) {
       var unused = child.ask("open");
-      write(child);
+      write(child, "replace");
       child.kill();
     }
   }

@@ -70,7 +70,8 @@ final class ScaleWorker {
       case "open" -> open();
       case "fill" -> fill();
       case "read" -> read(Integer.parseInt(request.get(1)));
-      case "replace" -> replace();
+      case "replace" -> begin(Load.Kind.REPLACE);
+      case "again" -> begin(Load.Kind.AGAIN);
       case "overfill" -> overfill();
       case "mix" -> new SteadyState(cache, values, count).mix(Integer.parseInt(request.get(1)));
       case "flood" -> new SteadyState(cache, values, count).flood(Integer.parseInt(request.get(1)));
@@ -162,8 +163,8 @@ final class ScaleWorker {
   }
 
   /** Begins to write, and goes on with that until it is killed or told to close. */
-  private Answer replace() throws InterruptedException {
-    load.beginReplacing();
+  private Answer begin(Load.Kind kind) throws InterruptedException {
+    load.begin(kind);
     return new Answer();
   }
 

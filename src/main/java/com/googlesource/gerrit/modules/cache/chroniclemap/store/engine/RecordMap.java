@@ -129,7 +129,7 @@ public final class RecordMap {
   private final File opened;
 
   /** Whether headers and {@link #file} were given back, once: others may have them by then. */
-  private final AtomicBoolean released = new AtomicBoolean();
+  private final AtomicBoolean unmapped = new AtomicBoolean();
 
   /** Entered by whoever uses the mapping, but for the writer. */
   private final Gate gate = new Gate();
@@ -842,7 +842,7 @@ public final class RecordMap {
     try {
       map.close();
     } finally {
-      if (released.compareAndSet(false, true)) {
+      if (unmapped.compareAndSet(false, true)) {
         headers.free();
         CanonicalRandomAccessFiles.release(opened);
       }

@@ -92,7 +92,7 @@ public final class SegmentReader implements AutoCloseable {
     pages.dropPages();
   }
 
-  /** To be called when nothing more is read, also without locks that others need. */
+  /** To be called when nothing more is read, without any lock that others wait for. */
   @Override
   public void close() {
     pages.close();

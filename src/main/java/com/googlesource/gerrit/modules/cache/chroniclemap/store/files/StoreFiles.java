@@ -88,9 +88,8 @@ public final class StoreFiles {
   private static final PercentEscaper ESCAPER =
       new PercentEscaper("-_.", /* plusForSpace= */ false);
 
-  /** Sorts last what tells of files that they must not be used: see {@link #evidence}. */
-  private static final Comparator<Path> EVIDENCE_LAST =
-      Comparator.comparingInt(StoreFiles::evidence);
+  /** Sorts last what tells of files that they must not be used: see {@link #rank}. */
+  private static final Comparator<Path> BY_RANK = Comparator.comparingInt(StoreFiles::rank);
 
   /** The number of the last file that was made. */
   private static final AtomicInteger MADE = new AtomicInteger();
@@ -307,7 +306,7 @@ public final class StoreFiles {
       throws IOException {
     return disk.list(directory).stream()
         .filter(file -> names(file).filter(names -> cache.test(names.group(2))).isPresent())
-        .sorted(EVIDENCE_LAST)
+        .sorted(BY_RANK)
         .toList();
   }
 
@@ -330,7 +329,7 @@ public final class StoreFiles {
    * Returns 0 for a file that tells of no other; 1 for a state, as only that says of a file that it
    * never counted; 2 for a marker, which counts while any values are there.
    */
-  private static int evidence(Path file) {
+  private static int rank(Path file) {
     String name = file.getFileName().toString();
     return name.contains(Disk.MARKER) ? 2 : name.endsWith(".state") ? 1 : 0;
   }
@@ -386,7 +385,7 @@ public final class StoreFiles {
   }
 
   /**
-   * Deletes all but the markers of this version; what is {@link #evidence} goes last, and stays if
+   * Deletes all but the markers of this version; what has a {@link #rank} goes last, and stays if
    * anything else does. Of the files of this version, the one that counts goes after those before
    * it, and stays if one of them does, which the next start would take for it.
    */
@@ -394,12 +393,12 @@ public final class StoreFiles {
     IOException failed = null;
     boolean isOlderLeft = false;
     Comparator<Path> newestLast =
-        EVIDENCE_LAST.thenComparing(file -> parse(file).map(FileName::number).orElse(0));
+        BY_RANK.thenComparing(file -> parse(file).map(FileName::number).orElse(0));
     for (Path file : doomed.stream().sorted(newestLast).toList()) {
       boolean isOfValues = parse(file).isPresent();
       if (markers.include(file)
           || (isOfValues && isOlderLeft)
-          || (failed != null && evidence(file) > 0)) {
+          || (failed != null && rank(file) > 0)) {
         continue;
       }
       try {
