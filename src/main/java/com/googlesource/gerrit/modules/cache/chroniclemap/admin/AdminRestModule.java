@@ -21,8 +21,8 @@ import com.google.gerrit.extensions.registration.DynamicMap;
 import com.google.gerrit.extensions.registration.DynamicSet;
 import com.google.gerrit.extensions.restapi.RestApiModule;
 import com.google.gerrit.extensions.webui.TopMenu;
+import com.google.gerrit.lifecycle.LifecycleModule;
 import com.google.inject.Inject;
-import com.google.inject.internal.UniqueAnnotations;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import java.util.Optional;
 
@@ -41,7 +41,7 @@ final class AdminRestModule extends RestApiModule {
     DynamicSet.bind(binder(), TopMenu.class).to(PageLink.class);
     get(CONFIG_KIND, "history").to(PageApi.GetHistory.class);
     get(CONFIG_KIND, "overview").to(PageApi.Overview.class);
-    listener(History.class);
+    install(lifecycle(History.class));
     if (caches.isEmpty()) {
       return;
     }
@@ -50,11 +50,15 @@ final class AdminRestModule extends RestApiModule {
     get(CachesApi.KIND).toInstance(new RestCollection.GetOne<>());
     get(CachesApi.KIND, "history").to(CachesApi.GetHistory.class);
     post(CachesApi.KIND, "verify").to(CachesApi.Verify.class);
-    listener(VerifyQueue.class);
+    install(lifecycle(VerifyQueue.class));
   }
 
-  /** As a {@code LifecycleModule} binds one. */
-  private void listener(Class<? extends LifecycleListener> type) {
-    bind(LifecycleListener.class).annotatedWith(UniqueAnnotations.create()).to(type);
+  private static LifecycleModule lifecycle(Class<? extends LifecycleListener> type) {
+    return new LifecycleModule() {
+      @Override
+      protected void configure() {
+        listener().to(type);
+      }
+    };
   }
 }

@@ -345,8 +345,10 @@ final class Follower implements Runnable {
     if (rereadOwnUpTo == null) {
       rereadOwnUpTo = now.last();
     }
-    if (!now.isCounted() || reached.position().equals(StreamId.START)) {
-      reached = new Checkpoint(reached.position(), now.isCounted() ? now.dropped() : -1);
+    if (!now.isCounted()) {
+      reached = new Checkpoint(reached.position(), -1);
+    } else if (reached.position().equals(StreamId.START)) {
+      reached = new Checkpoint(StreamId.START, now.dropped());
     } else if (reached.index() >= 0 && reached.index() < now.dropped()) {
       setIndex(now.dropped());
     }

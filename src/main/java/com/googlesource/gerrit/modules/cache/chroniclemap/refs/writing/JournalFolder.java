@@ -35,6 +35,20 @@ import org.eclipse.jgit.annotations.Nullable;
 final class JournalFolder implements Closeable {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
+  /** How many repositories keep their owner file for the next journal. */
+  private static final int MAX_OWNERS = 64;
+
+  /**
+   * The repositories whose refs were changed last. One that leaves this cache closes its owner
+   * file, unless a journal needs it: {@link #upkeep} does that later.
+   */
+  private static final Cache<JournalFolder, Boolean> OWNERS =
+      CacheBuilder.newBuilder()
+          .concurrencyLevel(1) // or each segment would get a part of the room
+          .maximumSize(MAX_OWNERS)
+          .<JournalFolder, Boolean>removalListener(evicted -> evicted.getKey().closeIdle())
+          .build();
+
   final RefDisk disk;
   final NameReservations held = new NameReservations();
 
@@ -49,17 +63,6 @@ final class JournalFolder implements Closeable {
 
   /** The transactions of which locks could not be deleted. Guarded by this. */
   private final List<HeldLocks> left = new ArrayList<>();
-
-  /** How many repositories may have an owner file open that is not in use. */
-  private static final int MAX_OWNERS = 64;
-
-  /** Those that were used last, with an owner file or without it. */
-  private static final Cache<JournalFolder, Boolean> OWNERS =
-      CacheBuilder.newBuilder()
-          .concurrencyLevel(1) // or each segment would get a part of the room
-          .maximumSize(MAX_OWNERS)
-          .<JournalFolder, Boolean>removalListener(evicted -> evicted.getKey().closeIdle())
-          .build();
 
   /** How long JGit makes all updates before this module tries again whether it can. */
   private static final long RETRY_NANOS = TimeUnit.MINUTES.toNanos(10);
