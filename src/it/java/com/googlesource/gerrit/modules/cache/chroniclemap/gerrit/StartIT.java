@@ -79,7 +79,7 @@ class StartIT {
       Files.createFile(stores);
       try (GerritDaemon daemon = GerritDaemon.start(site)) {
         Gerrit gerrit = new Gerrit(site);
-        assertMemoryOnly(site, "tried again within ten minutes");
+        assertMemoryOnly(site, "tried again each minute");
         gerrit.ssh().run("gerrit flush-caches --cache change_notes");
         Files.delete(stores);
         Files.move(aside, stores);

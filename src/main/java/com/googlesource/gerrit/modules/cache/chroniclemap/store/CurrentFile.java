@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import com.google.common.flogger.FluentLogger;
+import com.google.common.flogger.LogPerBucketingStrategy;
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
@@ -44,9 +45,6 @@ final class CurrentFile {
 
   /** Bytes from which the system is advised of random access as soon as the file is open. */
   private static final long LARGE = 256 << 20;
-
-  private static final long MIN_PAUSE_MILLIS = TimeUnit.MINUTES.toMillis(1);
-  private static final long MAX_PAUSE_MILLIS = TimeUnit.MINUTES.toMillis(10);
 
   private final StoreContext context;
 
@@ -92,15 +90,6 @@ final class CurrentFile {
 
   /** Whether the store was closed. Guarded by {@link #healing}. */
   private boolean closed;
-
-  /** When a new file was last tried; milliseconds since the epoch. Guarded by {@link #healing}. */
-  private long lastHeal;
-
-  /**
-   * How long after {@link #lastHeal} no new file is tried; 0 before the first time. Guarded by
-   * {@link #healing}.
-   */
-  private long pauseMillis;
 
   /** Whether a thread has begun to open the file for the first time. */
   private final AtomicBoolean begun = new AtomicBoolean();
@@ -174,7 +163,7 @@ final class CurrentFile {
       return Optional.empty();
     }
     try {
-      open(new StoreOpener(context, Optional.empty(), /* first= */ true), MIN_PAUSE_MILLIS);
+      open(new StoreOpener(context, Optional.empty(), /* first= */ true));
     } finally {
       opened.countDown();
     }
@@ -192,11 +181,11 @@ final class CurrentFile {
     Uninterruptibles.awaitUninterruptibly(opened);
   }
 
-  private void open(StoreOpener opener, long pause) {
+  private void open(StoreOpener opener) {
     try {
       install(opener.open());
     } catch (IOException | RuntimeException | Error e) {
-      openFailed(e, opener, pause);
+      openFailed(e, opener);
     }
   }
 
@@ -256,7 +245,7 @@ final class CurrentFile {
   }
 
   /** Goes on without a file, which could not be opened. */
-  private void openFailed(Throwable cause, StoreOpener opener, long pause) {
+  private void openFailed(Throwable cause, StoreOpener opener) {
     context.lock.lock();
     try {
       // Only counted: the caller that opened the store logs the cause.
@@ -268,9 +257,7 @@ final class CurrentFile {
             untouched
                 ? "its file, which is left as it is, cannot be opened"
                 : "no file can be created";
-        long minutes = TimeUnit.MILLISECONDS.toMinutes(pause);
-        String detail =
-            what + " now: " + Remedy.of(cause) + "; tried again in about " + minutes + " min";
+        String detail = what + " now: " + Remedy.of(cause) + "; tried again each minute";
         start = new StartReport(StartReport.Kind.NONE, detail, 0, 0);
         state = StoreState.FAILED;
         if (file != null) {
@@ -312,7 +299,7 @@ final class CurrentFile {
               ? "its file failed: " + lost.get().getMessage()
               : "its file, which is left as it is, cannot be used now: "
                   + Remedy.of(cause)
-                  + "; tried again within ten minutes";
+                  + "; tried again each minute";
       start = new StartReport(start.kind(), detail, start.entries(), start.millis());
       state = StoreState.FAILED;
       file = null;
@@ -343,30 +330,6 @@ final class CurrentFile {
   }
 
   /**
-   * Calls {@link #heal}, unless that was tried recently. If files fail again and again, because the
-   * disk is broken or full, the pause between two attempts doubles, from one minute to ten.
-   */
-  void healIfDue() {
-    synchronized (healing) {
-      if (closed || state != StoreState.FAILED) {
-        return;
-      }
-      long now = context.clock.getAsLong();
-      // The clock may have been set back.
-      long since = Math.abs(now - lastHeal);
-      if (since >= pauseMillis) {
-        boolean lasted = since > 2 * MAX_PAUSE_MILLIS;
-        pauseMillis =
-            lasted
-                ? MIN_PAUSE_MILLIS
-                : Math.clamp(2 * pauseMillis, MIN_PAUSE_MILLIS, MAX_PAUSE_MILLIS);
-        lastHeal = now;
-        heal();
-      }
-    }
-  }
-
-  /**
    * Opens the file again if it failed or could not be opened, as a start does. There is a new one
    * if there was evidence against the last one, or if that misses a change.
    */
@@ -381,12 +344,17 @@ final class CurrentFile {
           // The new file may get the name of the failed one.
           unmap(failedFile);
         }
-        open(new StoreOpener(context, reopen(), /* first= */ !context.files.wasOpen), pauseMillis);
+        open(new StoreOpener(context, reopen(), /* first= */ !context.files.wasOpen));
         if (state == StoreState.READY) {
-          logger.atInfo().log("Cache %s has a file again: %s", context.settings.name(), start);
+          // On a broken disk, files may fail and be opened again for a long time.
+          logger
+              .atInfo()
+              .atMostEvery(10, TimeUnit.MINUTES)
+              .per(context.settings.name(), LogPerBucketingStrategy.knownBounded())
+              .log("Cache %s has a file again: %s", context.settings.name(), start);
         }
       } catch (IOException | RuntimeException | Error e) {
-        // Whatever the cause, the next healIfDue tries again.
+        // Whatever the cause, the next call tries again.
         count(e);
       }
     }

@@ -673,13 +673,14 @@ public final class Store {
   }
 
   /**
-   * Runs the periodic upkeep: {@link CurrentFile#healIfDue}, which takes long with a seed, and
-   * {@link StoreUpkeep#everyMinute}.
+   * Runs the periodic upkeep: {@link CurrentFile#heal}, which takes long with a seed, and {@link
+   * StoreUpkeep#everyMinute}. Writes what is queued, as it may have waited for the disk.
    */
   void everyMinute() {
-    if (context.seed.isEmpty() || !context.threads.fill(current::healIfDue)) {
-      current.healIfDue();
+    if (context.seed.isEmpty() || !context.threads.fill(current::heal)) {
+      current.heal();
     }
+    writer.writeSoon();
     upkeep.everyMinute();
   }
 

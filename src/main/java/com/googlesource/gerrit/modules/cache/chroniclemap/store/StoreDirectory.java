@@ -179,8 +179,7 @@ public final class StoreDirectory implements AutoCloseable {
 
   /** Why the folder is not open, so that all stores are in memory only; empty if it is open. */
   public Optional<String> obstacle() {
-    return Optional.ofNullable(obstacle)
-        .map(e -> e.getMessage() + "; tried again within ten minutes");
+    return Optional.ofNullable(obstacle).map(e -> e.getMessage() + "; tried again each minute");
   }
 
   /** Runs the periodic upkeep of all stores, unless the last one still waits for a disk. */

@@ -41,17 +41,12 @@ import java.util.concurrent.atomic.AtomicBoolean;
 final class StoreWriter {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  private static final long RETRY_SECONDS = 1;
-
   /** If so many queued writes have to wait for the disk, the others most likely have to, too. */
   private static final int MAX_WAITING = 50;
 
   private final StoreContext context;
   private final CurrentFile current;
   private final AtomicBoolean draining = new AtomicBoolean();
-
-  /** Whether a later attempt is scheduled. */
-  private final AtomicBoolean retrying = new AtomicBoolean();
 
   StoreWriter(StoreContext context, CurrentFile current) {
     this.context = context;
@@ -78,22 +73,10 @@ final class StoreWriter {
       draining.set(false);
     }
     if (all) {
-      // What was queued meanwhile is written after the writes of other stores.
+      // What was queued meanwhile is written after the writes of other stores. Writes that wait for
+      // readers of their segments are tried again with the next ones, or each minute.
       writeSoon();
-    } else if (retrying.compareAndSet(false, true) && !retryLater()) {
-      retrying.set(false);
     }
-  }
-
-  /** For writes that wait for readers of their segments. */
-  private boolean retryLater() {
-    return context.threads.later(
-        () -> {
-          retrying.set(false);
-          writeSoon();
-        },
-        RETRY_SECONDS,
-        TimeUnit.SECONDS);
   }
 
   /** Writes all that is queued at the call; returns when it is in the file. */

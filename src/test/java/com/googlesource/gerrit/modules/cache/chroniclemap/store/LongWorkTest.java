@@ -181,7 +181,7 @@ class LongWorkTest {
     }
   }
 
-  /** Steps of other work and writes that are tried again wait for the timer. */
+  /** Steps of other work wait for the timer. */
   @Test
   void theTimerGoesOnWhileUpkeepWaitsForADisk() throws Exception {
     CountDownLatch mayEnd = new CountDownLatch(1);
