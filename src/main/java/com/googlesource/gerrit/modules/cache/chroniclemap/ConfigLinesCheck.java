@@ -64,6 +64,10 @@ record ConfigLinesCheck(Config config) {
     }
   }
 
+  boolean hasDbModule(Class<?> module) {
+    return modules(FOR_DATABASE).contains(module.getName());
+  }
+
   private void checkIsNotIn(String key, Class<?> module, String right) {
     if (modules(key).contains(module.getName())) {
       throw new ProvisionException(

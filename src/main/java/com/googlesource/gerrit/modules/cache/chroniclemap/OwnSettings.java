@@ -72,12 +72,17 @@ final class OwnSettings {
           .build();
 
   /**
-   * Those of {@link ChronicleMapCacheModule}, by section, and those of the other module, which may
-   * not be there to name a wrong one. A plugin may have settings of its own for its caches, and a
+   * Those of {@link ChronicleMapCacheModule}, by section, and those of the other module if that is
+   * not there to name a wrong one. A plugin may have settings of its own for its caches, and a
    * wrong one must not keep Gerrit from starting.
    */
   static Map<String, List<Setting>> ofCaches(Config config) {
-    Map<String, List<Setting>> all = new TreeMap<>(OF_REFS);
+    Map<String, List<Setting>> all = new TreeMap<>();
+    if (!new ConfigLinesCheck(config).hasDbModule(PackedRefsModule.class)) {
+      all.putAll(OF_REFS);
+      // Nothing reads their values then.
+      all.put(EARLIER, OF_REFS.get(EARLIER).stream().map(Setting::ofAnyValue).toList());
+    }
     for (String cache : config.getSubsections(CACHE)) {
       if (!cache.contains(".") && !cache.equals(LISTS)) {
         all.put(

@@ -199,14 +199,25 @@ class OwnSettingsTest {
     assertThat(RepositoriesModule.isEnabled(config)).isTrue();
   }
 
-  /** Whether or not their module is installed. */
+  /** If their module is not installed. Values under names that only that one reads stop nothing. */
   @Test
   void theModuleOfTheCachesNamesWrongSettingsOfLists() throws Exception {
-    set("packedRefs.maxLoose", "7");
+    set("packedRefs.maxLoose", "many");
     set("cache.packed_refs.memory", "1g");
     var unused = new ChronicleMapCacheModule(site, config);
     assertThat(errorLog()).contains("is cache-chroniclemap.maxLooseRefs now: rename it");
     assertThat(errorLog()).contains("cache.packed_refs.memory in etc/gerrit.config has no effect");
+  }
+
+  @Test
+  void theTwoModulesWarnOnce() throws Exception {
+    set("gerrit.installDbModule", PackedRefsModule.class.getName());
+    set("packedRefs.maxLoose", "7");
+    set("cache.packed_refs.memory", "1g");
+    set("cache-chroniclemap.checkVersion", "false");
+    Object unused = new PackedRefsModule(site, config);
+    unused = new ChronicleMapCacheModule(site, config);
+    assertThat(errorLog().lines().toList()).hasSize(3);
   }
 
   @Test

@@ -63,6 +63,11 @@ public record Setting(String name, String allowed, Reader reader, Optional<Strin
     return new Setting(name, allowed, reader, Optional.of(current));
   }
 
+  /** This setting, whatever its value is. */
+  public Setting ofAnyValue() {
+    return new Setting(name, allowed, (c, s, sub, n) -> true, now);
+  }
+
   /** A setting that is either true or false. */
   public static Setting truth(String name) {
     return new Setting(name, "true or false", (c, s, sub, n) -> c.getBoolean(s, sub, n, true));
