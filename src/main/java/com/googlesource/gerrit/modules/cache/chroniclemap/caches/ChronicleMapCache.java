@@ -134,14 +134,7 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
   @Nullable
   private CachedValue<V> find(K key) {
     CachedValue<V> cached = onHeap(key);
-    if (cached != null) {
-      return cached;
-    }
-    DiskKey<K> diskKey = disk.key(key);
-    try (Ticket ticket = disk.ticket(diskKey)) {
-      CachedValue<V> found = disk.read(diskKey, ticket, /* counts= */ true);
-      return found == null ? null : loads.putOnHeap(key, found);
-    }
+    return cached == null ? loads.find(disk.key(key)) : cached;
   }
 
   @Nullable

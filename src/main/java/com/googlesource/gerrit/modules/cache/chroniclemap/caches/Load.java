@@ -47,6 +47,9 @@ final class Load<K, V> implements AutoCloseable {
 
   final DiskKey<K> key;
 
+  /** The loads that may be joined, by key. */
+  private final ConcurrentMap<K, Load<K, V>> open;
+
   /** The ticket of the key, taken before the load began. */
   final Ticket ticket;
 
@@ -59,21 +62,24 @@ final class Load<K, V> implements AutoCloseable {
   /**
    * Begins a load, which this thread must end.
    *
+   * @param open where others find it once it is put there
    * @param ticket the ticket of the key, taken before the load begins
    */
-  Load(DiskKey<K> key, Ticket ticket, boolean isBulk) {
+  Load(ConcurrentMap<K, Load<K, V>> open, DiskKey<K> key, Ticket ticket, boolean isBulk) {
+    this.open = open;
     this.key = key;
     this.ticket = ticket;
     this.isBulk = isBulk;
   }
 
-  /** Closes the ticket, once the value is on the heap or the load has failed. */
+  /** To be called once the value is on the heap, or the load has failed. */
   @Override
   public void close() {
+    open.remove(key.key(), this);
     ticket.close();
   }
 
-  /** Ends the load with a value. No effect if it has ended. */
+  /** Ends the load with a value, which is on the heap. No effect if it has ended. */
   void complete(CachedValue<V> cached) {
     ending.set(cached);
   }

@@ -119,6 +119,15 @@ final class Loads<K, V> {
 
   // ---- loading
 
+  /** Returns a value that is on disk, and puts it on the heap; null if there is none. */
+  @Nullable
+  CachedValue<V> find(DiskKey<K> key) {
+    try (Ticket ticket = disk.ticket(key)) {
+      CachedValue<V> found = disk.read(key, ticket, /* counts= */ true);
+      return found == null ? null : putOnHeap(key.key(), found);
+    }
+  }
+
   /**
    * Loads a value, or waits for a thread that does.
    *
@@ -128,13 +137,13 @@ final class Loads<K, V> {
     DiskKey<K> diskKey = disk.key(key);
     if (!isKept) {
       // All reads come here, and a read from disk costs less than to wait for that of another one.
-      CachedValue<V> found = readAlone(diskKey, callable);
+      CachedValue<V> found = find(diskKey);
       if (found != null) {
         return found;
       }
     }
     for (int joined = 1; ; joined++) {
-      try (Load<K, V> mine = new Load<>(diskKey, disk.ticket(diskKey), /* isBulk= */ false)) {
+      try (Load<K, V> mine = newLoad(diskKey, /* isBulk= */ false)) {
         Load<K, V> other = begin(mine);
         CachedValue<V> cached = other == null ? null : await(other);
         if (cached != null) {
@@ -147,6 +156,10 @@ final class Loads<K, V> {
         }
       }
     }
+  }
+
+  private Load<K, V> newLoad(DiskKey<K> key, boolean isBulk) {
+    return new Load<>(open, key, disk.ticket(key), isBulk);
   }
 
   /**
@@ -184,10 +197,10 @@ final class Loads<K, V> {
         cached = putOnHeap(load.key.key(), readOrCompute(load, callable));
         counts.recordLoadSuccess(System.nanoTime() - start);
       }
-      complete(load, cached);
+      load.complete(cached);
       return cached;
     } catch (Throwable e) {
-      fail(load, e);
+      load.fail(e);
       counts.recordLoadException(System.nanoTime() - start);
       throw failure(e);
     }
@@ -224,37 +237,6 @@ final class Loads<K, V> {
     }
   }
 
-  @Nullable
-  private CachedValue<V> readAlone(DiskKey<K> key, @Nullable Callable<? extends V> callable)
-      throws ExecutionException {
-    try {
-      Ticket ticket = disk.ticket(key);
-      TraceTimer timer = callable == null ? disk.trace.loading(key.key()) : null;
-      try (ticket;
-          timer) {
-        return disk.read(key, ticket, /* counts= */ true);
-      }
-    } catch (Throwable e) {
-      // The request was cancelled.
-      throw failure(e);
-    }
-  }
-
-  /** Completes the load with a value that is already in the heap tier. */
-  private void complete(Load<K, V> load, CachedValue<V> cached) {
-    load.complete(cached);
-    open.remove(load.key.key(), load);
-  }
-
-  /** Ends a load, if it is not complete, with a failure. */
-  private void fail(Load<K, V> load, Throwable failure) {
-    try {
-      load.fail(failure);
-    } finally {
-      open.remove(load.key.key(), load);
-    }
-  }
-
   /**
    * Puts a value on the heap unless there is one already, which is at least as new, or the key was
    * changed meanwhile.
@@ -262,7 +244,7 @@ final class Loads<K, V> {
    * @param cached a new value that nobody else has seen; see {@link CachedValue}
    * @return the value to be used
    */
-  CachedValue<V> putOnHeap(K key, CachedValue<V> cached) {
+  private CachedValue<V> putOnHeap(K key, CachedValue<V> cached) {
     if (!isKept) {
       return cached;
     }
@@ -302,8 +284,7 @@ final class Loads<K, V> {
     long start = System.nanoTime();
     try {
       for (K key : keys) {
-        DiskKey<K> diskKey = disk.key(key);
-        Load<K, V> load = new Load<>(diskKey, disk.ticket(diskKey), /* isBulk= */ true);
+        Load<K, V> load = newLoad(disk.key(key), /* isBulk= */ true);
         // Listed first, so that no failure leaves a load in the map.
         mine.add(load);
         if (begin(load) != null) {
@@ -316,7 +297,7 @@ final class Loads<K, V> {
       }
     } catch (Throwable e) {
       // No effect on those that are complete.
-      mine.forEach(load -> fail(load, e));
+      mine.forEach(load -> load.fail(e));
       counts.recordLoadException(System.nanoTime() - start);
       throw failure(e);
     } finally {
@@ -337,7 +318,7 @@ final class Loads<K, V> {
           cached = found == null ? null : putOnHeap(key, found);
         }
         if (cached != null) {
-          complete(load, cached);
+          load.complete(cached);
           result.put(key, cached);
         } else {
           absent.add(load);
@@ -364,7 +345,7 @@ final class Loads<K, V> {
         missing = key;
       } else {
         CachedValue<V> cached = putOnHeap(key, disk.putLoaded(load.key, value, load.ticket, nanos));
-        complete(load, cached);
+        load.complete(cached);
         result.put(key, cached);
       }
     }
@@ -436,8 +417,7 @@ final class Loads<K, V> {
     @Override
     public CachedValue<V> load(K key) throws ExecutionException {
       // There is no old value, or it left the heap before the refresh began.
-      DiskKey<K> diskKey = disk.key(key);
-      try (Load<K, V> load = new Load<>(diskKey, disk.ticket(diskKey), /* isBulk= */ false)) {
+      try (Load<K, V> load = newLoad(disk.key(key), /* isBulk= */ false)) {
         return placed(putOnHeap(key, readOrCompute(load, null)), load.ticket);
       } catch (Exception e) {
         throw failure(e);
