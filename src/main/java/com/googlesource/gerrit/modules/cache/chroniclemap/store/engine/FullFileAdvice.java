@@ -39,9 +39,9 @@ import net.openhft.chronicle.core.OS;
  *       before and have no room for new records. So an eviction drops few pages that requests read.
  * </ul>
  *
- * <p>An insert costs some microseconds more, of which two are for a copy of the list of free chunks
- * of a segment of 4 MB. Nothing of this is done while evictions find their segments in memory, for
- * small files, and without native code. To be used by the writer while the file is mapped.
+ * <p>An insert costs some microseconds more. Nothing of this is done while evictions find their
+ * segments in memory, for small files, and without native code. To be used by the writer while the
+ * file is mapped.
  */
 public final class FullFileAdvice {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
@@ -106,7 +106,7 @@ public final class FullFileAdvice {
     long data = start(segment) + layout.chunksOffset;
     int after = Math.toIntExact((end - data + layout.chunkBytes - 1) / layout.chunkBytes);
     int chunks = Math.toIntExact(length / layout.chunkBytes) + 1;
-    int next = nextRun(layout.usedChunks(start(segment)), layout.chunks, after, chunks);
+    int next = nextRun(start(segment) + layout.freeListOffset, layout.chunks, after, chunks);
     if (next >= 0) {
       ChronicleRuntime.expectRead(
           data + (long) next * layout.chunkBytes, (long) chunks * layout.chunkBytes);
@@ -149,11 +149,6 @@ public final class FullFileAdvice {
       before.put(segment, new Before(resident, System.nanoTime()));
       ChronicleRuntime.expectRead(from, length);
     }
-  }
-
-  /** To be called after all values were removed. */
-  public void forget() {
-    before.clear();
   }
 
   /** Whether the segment that was to be evicted from last was not in memory. */
@@ -224,14 +219,20 @@ public final class FullFileAdvice {
   /**
    * Returns the first of so many chunks in a row that are free; -1 if there are not so many.
    *
+   * @param used address of the set of used chunks, which is read where it is
    * @param from the first chunk to consider
    */
-  static int nextRun(BitSet used, int chunks, int from, int length) {
-    int begin = used.nextClearBit(from);
-    int end = used.nextSetBit(begin);
-    while (end >= 0 && end - begin < length) {
-      begin = used.nextClearBit(end);
-      end = used.nextSetBit(begin);
+  static int nextRun(long used, int chunks, int from, int length) {
+    int begin = from;
+    int at = from;
+    while (at - begin < length && begin + length <= chunks) {
+      long rest = OS.memory().readLong(used + at / Long.SIZE * Long.BYTES) >>> at;
+      if ((rest & 1) == 0) {
+        at += Math.min(Long.numberOfTrailingZeros(rest), Long.SIZE - at % Long.SIZE);
+      } else {
+        at += Long.numberOfTrailingZeros(~rest);
+        begin = at;
+      }
     }
     return begin + length <= chunks ? begin : -1;
   }

@@ -90,7 +90,6 @@ public final class StoreFile {
   public void clear() throws IOException {
     state().noteChange();
     state().counts.emptyAll();
-    values.map.advice.forget();
     unrepaired = 0;
   }
 

@@ -449,8 +449,15 @@ class RecordMapTest {
   private static void compare(BitSet used, int chunks, Random random) {
     int from = random.nextInt(chunks + 1);
     int length = 1 + random.nextInt(1 + random.nextInt(80));
-    assertThat(FullFileAdvice.nextRun(used, chunks, from, length))
-        .isEqualTo(nextRun(used, chunks, from, length));
+    byte[] set = Arrays.copyOf(used.toByteArray(), (chunks + 63) / 64 * Long.BYTES);
+    long memory = OS.memory().allocate(set.length);
+    try {
+      OS.memory().writeBytes(memory, set, 0, set.length);
+      assertThat(FullFileAdvice.nextRun(memory, chunks, from, length))
+          .isEqualTo(nextRun(used, chunks, from, length));
+    } finally {
+      OS.memory().freeMemory(memory, set.length);
+    }
   }
 
   private static int nextRun(BitSet used, int chunks, int from, int length) {
