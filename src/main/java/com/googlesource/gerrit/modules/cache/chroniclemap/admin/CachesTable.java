@@ -78,12 +78,4 @@ final class CachesTable {
             + figures.fill("|{evicted}|")
             + start.word);
   }
-
-  /** Why a cache is in memory only, and the way out; empty if it has its file. */
-  static Optional<String> failure(CacheReport report) {
-    String reason = report.disk().start().detail();
-    return report.disk().state() == StoreState.FAILED
-        ? Optional.of("kept in memory only: " + (reason.isEmpty() ? "see the log" : reason))
-        : Optional.empty();
-  }
 }

@@ -22,6 +22,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.members.Member;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
 import com.googlesource.gerrit.modules.cache.chroniclemap.shared.SharedReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -95,7 +96,7 @@ final class Problems {
 
   private static final String NO_FILE = "caches-without-a-file";
   private static final String TRIED_AGAIN =
-      "Remove the reason: the file is tried again within ten minutes.";
+      "Remove the reason: the file is tried again each minute.";
   private static final String IN_MEMORY = "lists are kept in memory only";
 
   /** The time of a state, which lasts. */
@@ -103,7 +104,6 @@ final class Problems {
 
   private static final String ALL_CACHES = "all caches";
   private static final String SHARED = "shared values";
-  private static final String PAGE = "this page";
 
   private static final ImmutableList<Kind> KINDS =
       ImmutableList.of(
@@ -188,7 +188,6 @@ final class Problems {
     if (refs != null) {
       found.findIn(refs, refFigures);
     }
-    found.findMissingSamples();
     return found;
   }
 
@@ -212,14 +211,11 @@ final class Problems {
 
   void findIn(CacheReport report, Figures figures) {
     String name = report.name();
-    CachesTable.failure(report)
-        .ifPresent(
-            why ->
-                add(
-                    name,
-                    why,
-                    "What is put meanwhile is lost at the next stop. " + TRIED_AGAIN,
-                    NO_FILE));
+    findFailed(
+        name,
+        report.disk(),
+        "kept in memory only",
+        "What is put meanwhile is lost at the next stop. ");
     findKinds(name, figures);
     new Limits(report, samples, now).find(all::add);
     if (figures.get("queued") > 0 && wasQueued(name)) {
@@ -257,11 +253,8 @@ final class Problems {
         .disk()
         .ifPresent(
             disk -> {
-              if (disk.state() == StoreState.FAILED) {
-                String detail = disk.start().detail();
-                String why = detail.isEmpty() ? "" : ": " + detail;
-                add(Events.REFS, IN_MEMORY + why, effect + TRIED_AGAIN, NO_FILE);
-              } else if (disk.unrepaired() > 0) {
+              findFailed(Events.REFS, disk, IN_MEMORY, effect);
+              if (disk.unrepaired() > 0) {
                 add(
                     Events.REFS,
                     "damaged blocks in the file of the lists",
@@ -291,17 +284,12 @@ final class Problems {
     }
   }
 
-  /** Without samples, rates and charts show what was. */
-  void findMissingSamples() {
-    if (!samples.isEmpty()) {
-      long last = samples.get(samples.size() - 1).millis();
-      if (now - last > 3 * History.INTERVAL.toMillis()) {
-        add(
-            PAGE,
-            "no sample of the figures was taken for minutes",
-            "Rates and charts are outdated; the log has the reason.",
-            "figures-out-of-date");
-      }
+  /** Finds a store without a file. */
+  private void findFailed(String subject, StoreStats store, String what, String effect) {
+    if (store.state() == StoreState.FAILED) {
+      String reason = store.start().detail();
+      String why = reason.isEmpty() ? "see the log" : reason;
+      add(subject, what + ": " + why, effect + TRIED_AGAIN, NO_FILE);
     }
   }
 
