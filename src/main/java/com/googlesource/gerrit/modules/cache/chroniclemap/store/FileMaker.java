@@ -18,7 +18,6 @@ import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.DamagedEntryException;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileState;
-import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Geometry;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMapBuilder;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentReader;
@@ -96,15 +95,11 @@ record FileMaker(StoreContext context) {
 
   /**
    * Returns the file, or a copy of it that has the limit's size: a file never gets another one, but
-   * its limit may have changed, and version 1.0.0 began with small ones, or with few slots. Its
-   * cost grows with the number of values. What cannot be copied now is tried again at the next
-   * start.
+   * its limit may have changed, and version 1.0.0 began with small ones. Its cost grows with the
+   * number of values. What cannot be copied now is tried again at the next start.
    */
   StoreFile fitting(StoreFile file) throws IOException {
-    boolean fits = file.name.bytes() == context.settings.maxBytes();
-    // Slots suit values of any size in all files but of version 1.0.0.
-    boolean suits = file.name.bytesPerSlot() == Geometry.DEFAULT_BYTES_PER_SLOT;
-    if (fits && (suits || !file.values.isShortOfSlots())) {
+    if (file.name.bytes() == context.settings.maxBytes()) {
       return file;
     }
     StoreFile made;
@@ -126,7 +121,7 @@ record FileMaker(StoreContext context) {
     }
     try (SegmentReader reader = from.reader()) {
       for (int i = 0; i < from.state().counts.segments; i++) {
-        var unused = from.values.map.check(i);
+        from.values.map.check(i);
         List<byte[]> keys = new ArrayList<>();
         context.counts.damaged.add(
             reader.read(

@@ -240,11 +240,7 @@ final class StoreUpkeep {
       }
       // Repairs or empties the segment where that is due. A change would wait for the writer lock
       // as long as the disk does not respond.
-      Disk.Step check =
-          () -> {
-            var unused = file.values.map.check(segment[0]);
-          };
-      if (!hasRun(file, check)) {
+      if (!hasRun(file, () -> file.values.map.check(segment[0]))) {
         return false;
       }
       LongAdder expired = context.counts.expired;

@@ -181,31 +181,22 @@ final class FileLayout {
   }
 
   /** Returns a hash table of so many slots, as a segment begins with, for those that are not 0. */
-  ByteBuffer table(long[] used, int count) {
+  ByteBuffer table(Iterable<Long> used, int count) {
     ByteBuffer table = ByteBuffer.allocate(count * slotBytes).order(ByteOrder.LITTLE_ENDIAN);
     for (long slot : used) {
       if (slot != 0) {
-        int at = home(slot, count);
+        int at = (int) (keyOf(slot) & (count - 1)) * slotBytes;
         while (slot(table, at) != 0) {
           at = (at + slotBytes) & (table.capacity() - 1);
         }
-        putSlot(table, at, slot);
+        if (slotBytes == Integer.BYTES) {
+          table.putInt(at, (int) slot);
+        } else {
+          table.putLong(at, slot);
+        }
       }
     }
     return table;
-  }
-
-  /** The offset of the slot from which on an entry is looked for in so many slots. */
-  int home(long slot, int count) {
-    return (int) (keyOf(slot) & (count - 1)) * slotBytes;
-  }
-
-  void putSlot(ByteBuffer segment, int offset, long slot) {
-    if (slotBytes == Integer.BYTES) {
-      segment.putInt(offset, (int) slot);
-    } else {
-      segment.putLong(offset, slot);
-    }
   }
 
   /**
@@ -238,6 +229,12 @@ final class FileLayout {
     long start = offsetOf(segment);
     long end = OS.pageAlign(start + startOf(Math.clamp(wanted, 1, chunks)));
     return startOf(chunksIn(Math.toIntExact(Math.min(end - start, segmentBytes))));
+  }
+
+  /** Where the chunks of a segment end next: a quarter more of them, or what some bytes need. */
+  int moreRoom(int segment, int room, int bytes) {
+    int chunks = chunksIn(room);
+    return roomFor(segment, (long) chunks + Math.max(chunks / 4, bytes / chunkBytes + 1));
   }
 
   /** The chunks that are used of a segment that is mapped at an address. */

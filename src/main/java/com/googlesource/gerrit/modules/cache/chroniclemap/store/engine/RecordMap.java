@@ -19,6 +19,7 @@ import static java.util.Objects.checkIndex;
 
 import com.google.common.base.Throwables;
 import com.google.common.flogger.FluentLogger;
+import com.google.common.primitives.Longs;
 import com.google.common.util.concurrent.Striped;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.Envelope.NewRecord;
@@ -170,7 +171,7 @@ public final class RecordMap {
     this.counts = state.counts;
     this.layout = new FileLayout(map, geometry.maxPayload());
     this.advice = new FullFileAdvice(address, mappedBytes, layout, counts);
-    this.headers = SegmentHeaders.takeOver(map);
+    this.headers = SegmentHeaders.takeOver(map, layout);
     if (SegmentHeaders.isLocked(map)) {
       state.beforeWrite();
       SegmentHeaders.unlock(map);
@@ -534,16 +535,10 @@ public final class RecordMap {
 
   // ---- whole segments
 
-  /** Repairs or empties a segment; returns false if it was checked before. For any thread. */
-  public boolean check(int segment) {
+  /** Repairs or empties a segment, unless it was checked before. For any thread. */
+  public void check(int segment) {
     checkIndex(segment, layout.segments);
-    boolean[] isDue = new boolean[1];
-    whileMapped(
-        () -> {
-          isDue[0] = counts.isUnchecked(segment);
-          checkInside(segment);
-        });
-    return isDue[0];
+    whileMapped(() -> checkInside(segment));
   }
 
   private void checkInside(int segment) {
@@ -706,9 +701,7 @@ public final class RecordMap {
     if (before == layout.fullRoom) {
       return false;
     }
-    int chunks = layout.chunksIn(before);
-    int more = Math.max(chunks / 4, bytes / layout.chunkBytes + 1);
-    int room = layout.roomFor(segment, (long) chunks + more);
+    int room = layout.moreRoom(segment, before, bytes);
     long free = disk.free(path.toAbsolutePath().getParent());
     if (free != 0 && free - (room - before) < spared) {
       throw new IOException("what is free on the volume of " + path + " is left to others");
@@ -717,11 +710,14 @@ public final class RecordMap {
     // Before that changes the file's time, by which a closed file is known.
     state.beforeWrite();
     long start = layout.offsetOf(segment);
-    // The rest of a page in use has its disk.
-    long slotsFrom = before == 0 ? start : OS.pageAlign(start + layout.slotsEnd(before));
-    allocate(slotsFrom, start + layout.slotsEnd(room));
-    long from = before == 0 ? start + layout.countersOffset : OS.pageAlign(start + before);
-    allocate(from, start + room);
+    if (before == 0) {
+      allocate(start, start + layout.slotsEnd(room));
+      allocate(start + layout.countersOffset, start + room);
+    } else {
+      // The rest of a page in use has its disk.
+      allocate(OS.pageAlign(start + layout.slotsEnd(before)), start + layout.slotsEnd(room));
+      allocate(OS.pageAlign(start + before), start + room);
+    }
     whileLocked(segment, () -> useRoom(segment, before, room));
     return true;
   }
@@ -769,7 +765,7 @@ public final class RecordMap {
     for (int i = 0; i < before; i++) {
       used[i] = layout.mappedSlot(start, (free + i) & (before - 1));
     }
-    byte[] table = layout.table(used, after).array();
+    byte[] table = layout.table(Longs.asList(used), after).array();
     int upper = before * layout.slotBytes;
     int first = free * layout.slotBytes;
     OS.memory().writeBytes(start + upper, table, upper, table.length - upper);

@@ -59,11 +59,10 @@ final class SegmentHeaders {
   }
 
   /** Makes a map that is not used yet find its headers here, with free locks and no entries. */
-  static SegmentHeaders takeOver(VanillaChronicleHash<?, ?, ?, ?> map) {
+  static SegmentHeaders takeOver(VanillaChronicleHash<?, ?, ?, ?> map, FileLayout layout) {
     // The headers are just before the segments.
-    long segmentsOffset = map.sizeInBytesWithoutTiers() - map.actualSegments * map.tierSize;
-    int headerBytes = (int) ((segmentsOffset - map.segmentHeadersOffset) / map.actualSegments);
-    long bytes = (long) map.actualSegments * headerBytes + ALIGNMENT;
+    int headerBytes = (int) ((layout.segmentsOffset - layout.headersOffset) / layout.segments);
+    long bytes = (long) layout.segments * headerBytes + ALIGNMENT;
     long memory = OS.memory().allocate(bytes);
     OS.memory().setMemory(memory, bytes, (byte) 0);
     long first = (memory + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;

@@ -14,12 +14,15 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
+import com.google.common.collect.LinkedListMultimap;
+import com.google.common.collect.ListMultimap;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.LostContentException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
 import java.util.BitSet;
+import java.util.List;
 
 /**
  * The repair of one segment after a kill or a crash of the machine, on a copy of the segment. Keeps
@@ -37,16 +40,17 @@ final class SegmentRepair {
   private final FileLayout layout;
   private final byte[] bytes;
   private final ByteBuffer segment;
-  private final ByteBuffer slots;
 
-  /** The slots that are kept, in the order in which they are found. */
-  private final long[] kept;
+  /** Bytes of all slots of a segment, a power of two. */
+  private final int slotsBytes;
+
+  /** The slots that are kept, by the parts of keys' hashes in them, in the order of finding. */
+  private final ListMultimap<Long, Long> kept = LinkedListMultimap.create();
 
   private final BitSet used = new BitSet();
   private final RecordView record = new RecordView();
   private final RecordView other = new RecordView();
 
-  private int entries;
   private int values;
   private int recordBytes;
 
@@ -57,8 +61,7 @@ final class SegmentRepair {
     this.layout = layout;
     bytes = new byte[layout.segmentBytes];
     segment = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
-    slots = ByteBuffer.allocate(layout.slots * layout.slotBytes).order(ByteOrder.LITTLE_ENDIAN);
-    kept = new long[layout.slots];
+    slotsBytes = layout.slotsEnd(layout.fullRoom);
   }
 
   /** Repairs a segment of a file and notes its counts. */
@@ -71,8 +74,8 @@ final class SegmentRepair {
     if (map.counts.room(index) != 0 || endOfUsed(layout.chunksOffset) != 0) {
       repair(index, map);
     }
-    map.headers.setEntries(index, entries);
-    map.counts.checked(index, entries, values, recordBytes);
+    map.headers.setEntries(index, kept.size());
+    map.counts.checked(index, kept.size(), values, recordBytes);
     map.state.wrote();
   }
 
@@ -90,12 +93,12 @@ final class SegmentRepair {
     // The machine may have stopped after the segment got more disk than the state file knows.
     int chunks = Math.max(layout.chunksIn(map.counts.room(index)), used.length());
     int room = layout.roomFor(index, chunks);
-    while (layout.slotsIn(room) <= entries) {
+    while (layout.slotsIn(room) <= kept.size()) {
       room = layout.roomFor(index, 2L * layout.chunksIn(room));
     }
-    ByteBuffer table = layout.table(kept, layout.slotsIn(room));
+    ByteBuffer table = layout.table(kept.values(), layout.slotsIn(room));
     // What is not zero has its disk. The slots behind it may have none, and there may be none left.
-    int slotsEnd = Math.max(table.capacity(), endOfUsed(slots.capacity()));
+    int slotsEnd = Math.max(table.capacity(), endOfUsed(slotsBytes));
     boolean changed = !table.equals(segment.slice(0, slotsEnd));
     Arrays.fill(bytes, 0, slotsEnd, (byte) 0);
     segment.put(0, table, 0, table.capacity());
@@ -119,11 +122,11 @@ final class SegmentRepair {
 
   /** Finds the slots of the copy that are kept. */
   private void findSlots(int index) {
-    int mask = slots.capacity() - 1;
+    int mask = slotsBytes - 1;
     int first = firstFree();
     int taken = 0;
     // From a free slot on, records come into the slots that they have, if lookups find them there.
-    for (int i = 0; i < slots.capacity(); i += layout.slotBytes) {
+    for (int i = 0; i < slotsBytes; i += layout.slotBytes) {
       long slot = layout.slot(segment, (first + i) & mask);
       if (slot != 0) {
         taken++;
@@ -139,15 +142,14 @@ final class SegmentRepair {
   /** Returns the offset of a free slot; 0 if there is none. */
   private int firstFree() {
     int at = 0;
-    while (at < slots.capacity() && layout.slot(segment, at) != 0) {
+    while (at < slotsBytes && layout.slot(segment, at) != 0) {
       at += layout.slotBytes;
     }
-    return at & (slots.capacity() - 1);
+    return at & (slotsBytes - 1);
   }
 
   private void empty() {
-    Arrays.fill(kept, 0);
-    entries = 0;
+    kept.clear();
     values = 0;
     recordBytes = 0;
     used.clear();
@@ -167,21 +169,17 @@ final class SegmentRepair {
     if (record.isInvalidated()) {
       return true;
     }
-    int at = layout.home(slot, layout.slots);
-    for (long there = layout.slot(slots, at); there != 0; there = layout.slot(slots, at)) {
-      if (there == slot) {
-        return true; // a duplicate, as the slot was being moved
-      }
-      if (layout.keyOf(there) == layout.keyOf(slot) && isSameKey(there)) {
-        return false; // two records of one key
-      }
-      at = (at + layout.slotBytes) & (slots.capacity() - 1);
+    List<Long> same = kept.get(layout.keyOf(slot));
+    if (same.contains(slot)) {
+      return true; // a duplicate, as the slot was being moved
     }
-    if (!takeChunks(layout.chunkOf(slot)) || entries + 1 >= layout.slots) {
+    if (same.stream().anyMatch(this::isSameKey)) {
+      return false; // two records of one key
+    }
+    if (!takeChunks(layout.chunkOf(slot)) || kept.size() + 1 >= layout.slots) {
       return false;
     }
-    layout.putSlot(slots, at, slot);
-    kept[entries++] = slot;
+    same.add(slot);
     values += record.isPart() || record.isNote() ? 0 : 1;
     recordBytes += record.isNote() ? 0 : record.length();
     return true;

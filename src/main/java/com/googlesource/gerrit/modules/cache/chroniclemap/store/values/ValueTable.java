@@ -55,9 +55,6 @@ public final class ValueTable {
    */
   private static final double FULL = 0.7;
 
-  /** Share of the expected number of records above which the file counts as short of slots. */
-  private static final double SHORT_OF_SLOTS = 0.8;
-
   /** How many ids are tried for a split value before it counts as not fitting. */
   private static final int MAX_SPLIT_ATTEMPTS = 8;
 
@@ -133,12 +130,6 @@ public final class ValueTable {
     this.eviction = new Eviction(map, rules.usage());
     this.split = new SplitValues(map);
     this.state = map.state;
-  }
-
-  /** Whether nearly all slots but only about a third of the bytes are used. */
-  public boolean isShortOfSlots() {
-    return state.counts.records() > map.geometry.slots() * SHORT_OF_SLOTS
-        && state.counts.bytes() < map.geometry.dataBytes() * FULL / 2;
   }
 
   /** Counts uses if values may have to be evicted in a while, half of what fills the file. */
@@ -366,7 +357,7 @@ public final class ValueTable {
     if (!state.counts.mayHoldOld(segment, isTooOld)) {
       return 0;
     }
-    var unusedCheck = map.check(segment);
+    map.check(segment);
     List<byte[]> old = new ArrayList<>();
     long[] oldest = {Long.MAX_VALUE};
     var unused =
@@ -407,7 +398,7 @@ public final class ValueTable {
    */
   public void verifySegment(int segment, SegmentReader reader, VerifyCounts counts, boolean repair)
       throws IOException {
-    var unused = map.check(segment);
+    map.check(segment);
     List<byte[]> heads = new ArrayList<>();
     long damaged =
         reader.read(
