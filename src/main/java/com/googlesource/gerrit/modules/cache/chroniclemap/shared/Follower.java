@@ -327,7 +327,7 @@ final class Follower implements Runnable {
     }
   }
 
-  /** Looks at the state of the log, if that is due. */
+  /** Compares the state of the log with what was read of it, if that is due. */
   private void look(RecordLog open) throws IOException {
     if (open == looked && System.nanoTime() - nextLook < 0) {
       return;
@@ -347,9 +347,9 @@ final class Follower implements Runnable {
     }
     if (!now.isCounted()) {
       reached = new Checkpoint(reached.position(), -1);
-    } else if (reached.position().equals(StreamId.START)) {
-      reached = new Checkpoint(StreamId.START, now.dropped());
-    } else if (reached.index() >= 0 && reached.index() < now.dropped()) {
+    } else if (reached.position().equals(StreamId.START)
+        || (reached.index() >= 0 && reached.index() < now.dropped())) {
+      // The next record is the oldest that is left.
       setIndex(now.dropped());
     }
   }

@@ -14,7 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.shared;
 
-import com.google.gerrit.common.Nullable;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -54,11 +53,10 @@ public final class SharedValues {
   private final Follower follower;
   private final Thread followerThread;
 
-  /** Null if this server only reads. */
-  @Nullable private final Reconnection publishing;
+  private final Reconnection publishing;
 
-  /** Null if this server only reads. */
-  @Nullable private final Publisher publisher;
+  /** Does not run if this server only reads. */
+  private final Publisher publisher;
 
   private SharedValues(SharedSettings settings, String key, RecordLog.Opener opener, Path folder) {
     this.settings = settings;
@@ -69,13 +67,10 @@ public final class SharedValues {
     String log = settings.server() + " " + key + " " + seal.fingerprint();
     this.follower = new Follower(seal, log, following, flushes, counts, NOTE_EVERY, stopped);
     this.followerThread = thread("follow", follower);
-    if (settings.publishes()) {
-      this.publishing = new Reconnection(opener, counts, "", stopped);
-      this.publisher = new Publisher(seal, publishing, counts, stopped);
+    this.publishing = new Reconnection(opener, counts, "", stopped);
+    this.publisher = new Publisher(seal, publishing, counts, stopped);
+    if (isPublishing()) {
       thread("publish", publisher).start();
-    } else {
-      this.publishing = null;
-      this.publisher = null;
     }
   }
 
@@ -111,12 +106,12 @@ public final class SharedValues {
 
   /** Whether values that this server computes go to the others. */
   public boolean isPublishing() {
-    return publisher != null;
+    return settings.publishes();
   }
 
   /** Publishes a value that this server has computed, in the background, or drops it. */
   public void computed(SharedCache cache, byte[] key, byte[] value, long created) {
-    if (publisher != null) {
+    if (isPublishing()) {
       publisher.offer(new SharedValue(cache.name(), cache.version(), key, value, created));
     }
   }
@@ -130,12 +125,10 @@ public final class SharedValues {
   public SharedReport report() {
     return new SharedReport(
         settings.server(),
-        following.failure().isEmpty() && publishing != null
-            ? publishing.failure()
-            : following.failure(),
-        publisher != null && publisher.isFull(),
+        following.failure().isEmpty() ? publishing.failure() : following.failure(),
+        publisher.isFull(),
         follower.isRefusing(),
-        publisher == null ? 0 : publisher.queued(),
+        publisher.queued(),
         follower.behindRecords(),
         follower.behindMillis(),
         follower.logBytes(),

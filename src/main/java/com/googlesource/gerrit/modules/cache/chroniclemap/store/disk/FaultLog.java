@@ -14,10 +14,11 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.disk;
 
+import com.google.common.cache.Cache;
+import com.google.common.cache.CacheBuilder;
 import com.google.common.flogger.FluentLogger;
 import java.nio.file.Path;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.TimeUnit;
+import java.time.Duration;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
@@ -28,13 +29,12 @@ import java.util.concurrent.atomic.LongAdder;
  */
 public final class FaultLog {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
-  private static final long QUIET_NANOS = TimeUnit.HOURS.toNanos(1);
-
   private final String cache;
   private final LongAdder count;
 
-  /** When each kind was last logged, by the text of its message. */
-  private final ConcurrentHashMap<String, Long> said = new ConcurrentHashMap<>();
+  /** The kinds that were logged within the last hour, by the texts of their messages. */
+  private final Cache<String, Boolean> said =
+      CacheBuilder.newBuilder().expireAfterWrite(Duration.ofHours(1)).build();
 
   /**
    * Makes a log.
@@ -65,15 +65,7 @@ public final class FaultLog {
 
   /** Like {@link #warn}, for a fault that was counted before. */
   public void tell(Throwable cause, String message, Path... file) {
-    long now = System.nanoTime();
-    boolean[] isNew = new boolean[1];
-    said.compute(
-        message,
-        (text, last) -> {
-          isNew[0] = last == null || now - last > QUIET_NANOS;
-          return isNew[0] ? Long.valueOf(now) : last;
-        });
-    if (isNew[0]) {
+    if (said.asMap().putIfAbsent(message, true) == null) {
       String end = file.length == 0 ? "" : " " + file[0];
       logger.atWarning().withCause(cause).log("Cache %s: %s%s", cache, message, end);
     }

@@ -54,10 +54,6 @@ final class FolderSync {
               failure(FolderSync::syncOfProc, "Invalid argument"),
               failure(FolderSync::attributeOfProc, "Operation not supported")));
 
-  private interface Call {
-    void run() throws IOException;
-  }
-
   private FolderSync() {}
 
   /**
@@ -88,7 +84,7 @@ final class FolderSync {
   }
 
   /** Returns the end of a failure's text, which is the system's. */
-  private static String failure(Call call, String otherwise) {
+  private static String failure(Disk.Step call, String otherwise) {
     try {
       call.run();
     } catch (AccessDeniedException | NoSuchFileException e) {
