@@ -34,7 +34,9 @@ import java.lang.reflect.Method;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileChannel.MapMode;
 import java.nio.file.Files;
+import java.nio.file.OpenOption;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileAttribute;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
@@ -242,6 +244,21 @@ class ArchitectureTest {
         .resideInAPackage(ROOT + ".store")
         .should()
         .callMethod(Disk.class, "delete", Path.class)
+        .check(MAIN);
+  }
+
+  /** An interrupt, by which Gerrit cancels a request, closes any other channel. */
+  @Test
+  void onlyTheDiskOpensChannelsOfFiles() {
+    noClasses()
+        .that()
+        .resideInAnyPackage(ROOT + ".store..", ROOT + ".caches..", ROOT + ".shared..")
+        .and()
+        .resideOutsideOfPackage(ROOT + ".store.disk")
+        .should()
+        .callMethod(FileChannel.class, "open", Path.class, OpenOption[].class)
+        .orShould()
+        .callMethod(FileChannel.class, "open", Path.class, Set.class, FileAttribute[].class)
         .check(MAIN);
   }
 

@@ -19,23 +19,19 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.SegmentRe
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.FileAttribute;
-import java.nio.file.attribute.PosixFilePermission;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Set;
 
 /**
  * Writes small files, which only their owner can read. When a method returns, its work is on disk.
- * One thread at a time for each file.
+ * Ignores interrupts, by which Gerrit cancels a request that has to note something. One thread at a
+ * time for each file.
  */
 public final class AtomicFile {
-  private static final FileAttribute<Set<PosixFilePermission>> OWNER_ONLY =
-      PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"));
-
   private AtomicFile() {}
 
   /** Replaces a file. It has its old content or the new one whatever fails, and after a crash. */
@@ -54,14 +50,14 @@ public final class AtomicFile {
   }
 
   private static void write(Path file, byte[] content) throws IOException {
+    try {
+      Disk.REAL.create(file);
+    } catch (FileAlreadyExistsException e) {
+      // It is emptied.
+    }
     try (FileChannel channel =
-        FileChannel.open(
-            file,
-            Set.of(
-                StandardOpenOption.CREATE,
-                StandardOpenOption.WRITE,
-                StandardOpenOption.TRUNCATE_EXISTING),
-            OWNER_ONLY)) {
+        Disk.REAL.open(
+            file, Set.of(StandardOpenOption.WRITE, StandardOpenOption.TRUNCATE_EXISTING))) {
       SegmentReader.writeFully(channel, 0, ByteBuffer.wrap(content));
       channel.force(true);
     }
@@ -69,7 +65,7 @@ public final class AtomicFile {
 
   /**
    * Forces to disk which files of a folder were created, renamed or deleted, where the file system
-   * offers that. Ignores interrupts. Any thread may call.
+   * offers that. Any thread may call.
    */
   public static void syncFolder(Path folder) throws IOException {
     Disk.REAL.sync(folder);

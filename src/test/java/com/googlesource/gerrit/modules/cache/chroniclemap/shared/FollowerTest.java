@@ -241,6 +241,16 @@ class FollowerTest {
     assertThat(cache.values).containsExactly("key10", "value10");
   }
 
+  /** Gerrit interrupts the command of a client that has gone. */
+  @Test
+  void aFlushIsNotedThoughItsThreadIsInterrupted() {
+    Thread.currentThread().interrupt();
+    new Flushes(temp.resolve("flushes")).add(MemoryCache.NAME);
+    assertThat(Thread.interrupted()).isTrue();
+    SharedValue old = new SharedValue(MemoryCache.NAME, 1, new byte[1], new byte[1], 1000);
+    assertThat(new Flushes(temp.resolve("flushes")).covers(old)).isTrue();
+  }
+
   @Test
   void flushesThatCannotBeReadMayBeOfAnyCache() throws Exception {
     SharedValue old = new SharedValue(MemoryCache.NAME, 1, new byte[1], new byte[1], 1000);
