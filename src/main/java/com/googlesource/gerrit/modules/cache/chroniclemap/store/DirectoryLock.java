@@ -46,7 +46,9 @@ import java.util.concurrent.ConcurrentHashMap;
  */
 final class DirectoryLock implements AutoCloseable, DiscardMarkers.Notes {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
-  private static final int MAX_BYTES = 64 << 10;
+
+  /** The notes of more stores than any server has. */
+  private static final int MAX_BYTES = 16 << 20;
 
   /**
    * The folders that this process has locked, by their real paths. Checked before the lock file is
@@ -151,8 +153,8 @@ final class DirectoryLock implements AutoCloseable, DiscardMarkers.Notes {
   }
 
   private static List<String> read(FileChannel channel) throws IOException {
-    ByteBuffer buffer = ByteBuffer.allocate(MAX_BYTES);
-    channel.read(buffer, 0);
+    ByteBuffer buffer = ByteBuffer.allocate((int) Math.min(channel.size(), MAX_BYTES));
+    boolean unused = SegmentReader.readFully(channel, 0, buffer);
     String text = StandardCharsets.US_ASCII.decode(buffer.flip()).toString();
     return Splitter.on('\n').omitEmptyStrings().splitToList(text);
   }

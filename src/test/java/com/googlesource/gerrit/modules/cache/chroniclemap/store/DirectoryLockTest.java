@@ -23,6 +23,8 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -73,6 +75,18 @@ class DirectoryLockTest {
       assertThat(Thread.interrupted()).isTrue();
       lock.add("another", "cache-v2");
       assertThat(Files.readString(folder.resolve("lock"))).contains("\ncache-v1\ncache-v2\n");
+    }
+  }
+
+  /** However many stores there are. */
+  @Test
+  void noNoteIsLostAmongMany() throws Exception {
+    List<String> stores =
+        IntStream.range(0, 400).mapToObj(i -> "x".repeat(200) + i + "-v1").toList();
+    Files.writeString(folder.resolve("lock"), "1 on a host\n" + String.join("\n", stores) + "\n");
+    acquire().close();
+    for (String store : stores) {
+      assertThat(Files.exists(folder.resolve(store + ".discard"))).isTrue();
     }
   }
 
