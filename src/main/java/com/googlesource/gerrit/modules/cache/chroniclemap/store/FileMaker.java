@@ -30,6 +30,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueTabl
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * The maker of a store's file, before the store uses it: opens the one that is there, or creates an
@@ -59,7 +60,7 @@ record FileMaker(StoreContext context) {
     return create(/* before= */ 0, /* isComplete= */ true);
   }
 
-  /** Puts values into a file that nobody else uses yet. */
+  /** Puts values into a file that nobody else uses yet, and completes it. */
   private interface Filler {
     void fill(StoreFile made) throws IOException;
   }
@@ -71,7 +72,6 @@ record FileMaker(StoreContext context) {
     StoreFile made = create(before, /* isComplete= */ false);
     try {
       filler.fill(made);
-      made.state().complete();
       return made;
     } catch (IOException | RuntimeException | Error e) {
       delete(made);
@@ -140,6 +140,7 @@ record FileMaker(StoreContext context) {
     if (context.settings.oldValues() == OldValues.SECRET) {
       to.force(/* all= */ false);
     }
+    to.state().complete();
   }
 
   private void copy(byte[] key, StoreFile from, StoreFile to) throws IOException {
@@ -177,11 +178,13 @@ record FileMaker(StoreContext context) {
           /* before= */ 0,
           made -> {
             fill(seed, new Filling(context, made));
-            context.endSeed();
+            // At once: a process that is killed between the two leaves neither.
+            seed.moveAside(made.state()::complete);
+            context.seed = Optional.empty();
           });
     } catch (IOException | RuntimeException | Error e) {
-      if (context.seed.isEmpty()) {
-        // Nobody can tell later, as after a kill at this moment.
+      if (!seed.isThere()) {
+        // Nobody can tell later.
         context.faults.tell(e, "starts empty: H2's file is in taken-over, but was not imported");
       }
       throw e;

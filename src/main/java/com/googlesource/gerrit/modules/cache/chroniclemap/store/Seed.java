@@ -45,6 +45,11 @@ public interface Seed {
     boolean goesOn();
   }
 
+  /** What follows at once when the values are aside. */
+  interface Next {
+    void run() throws IOException;
+  }
+
   /** Whether it is still where it was, and not aside. */
   boolean isThere();
 
@@ -62,6 +67,10 @@ public interface Seed {
    */
   void fill(Sink sink, boolean mayNotFit) throws IOException;
 
-  /** Moves the values to where no later start looks for them. */
-  void moveAside() throws IOException;
+  /**
+   * Moves the values to where no later start looks for them.
+   *
+   * @param next done before that is on disk, which may take a while
+   */
+  void moveAside(Next next) throws IOException;
 }

@@ -148,10 +148,10 @@ final class StoreContext {
     }
   }
 
-  /** Moves the seed aside, if there is one: the file has begun with it, or must not any more. */
+  /** Moves the seed aside, if there is one: the file must not begin with it any more. */
   void endSeed() throws IOException {
     if (seed.isPresent()) {
-      seed.get().moveAside();
+      seed.get().moveAside(() -> {});
       seed = Optional.empty();
     }
   }

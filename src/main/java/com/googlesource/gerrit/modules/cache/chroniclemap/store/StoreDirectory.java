@@ -341,7 +341,7 @@ public final class StoreDirectory implements AutoCloseable {
    */
   public synchronized void discard(String name, int version, Optional<Seed> seed)
       throws IOException {
-    Disk.Step endSeed = seed.isPresent() ? seed.get()::moveAside : () -> {};
+    Disk.Step endSeed = seed.isPresent() ? () -> seed.get().moveAside(() -> {}) : () -> {};
     StoreFiles files = files(name, version);
     if (stores.keySet().stream().anyMatch(open -> open.name().equals(name))) {
       // The open store is that of a plugin being replaced. Its files stay until it is closed.

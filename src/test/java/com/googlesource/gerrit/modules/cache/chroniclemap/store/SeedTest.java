@@ -200,9 +200,9 @@ class SeedTest extends FolderTest {
         Path killed = TestStores.copy(folder(), temp.resolve(what));
         mayGoOn.countDown();
         directory.close();
-        directory = StoreDirectory.open(killed);
+        directory = StoreDirectory.open(killed, TestStores.ofCopies(), this::now);
         beginAndWait(kind, left);
-        boolean isAll = step != Step.MOVED && !(isChanged && kind == OldValues.MUTABLE);
+        boolean isAll = !(isChanged && kind == OldValues.MUTABLE);
         assertWithMessage(what).that(found(3, COUNT)).isEqualTo(isAll ? COUNT - 3 : 0);
         assertWithMessage(what).that(left.isMoved).isTrue();
         if (isChanged && kind == OldValues.MUTABLE) {

@@ -102,9 +102,10 @@ final class TestSeed implements Seed {
   }
 
   @Override
-  public void moveAside() throws IOException {
+  public void moveAside(Next next) throws IOException {
     hook.accept(Step.READ);
     isMoved = true;
+    next.run();
     hook.accept(Step.MOVED);
   }
 }

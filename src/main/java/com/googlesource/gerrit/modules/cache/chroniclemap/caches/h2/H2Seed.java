@@ -116,7 +116,7 @@ final class H2Seed implements Seed {
   }
 
   @Override
-  public void moveAside() throws IOException {
-    H2Takeover.moveAside(file);
+  public void moveAside(Next next) throws IOException {
+    H2Takeover.moveAside(file, next);
   }
 }

@@ -144,11 +144,11 @@ public final class H2Takeover {
     }
     for (Path file : files(file -> H2File.cacheOf(file).isPresent())) {
       if (!neverStale.contains(H2File.cacheOf(file).get()) && !time(file).isAfter(latest)) {
-        moveAside(file);
+        moveAside(file, () -> {});
       }
     }
     for (Path file : others) {
-      moveAside(file);
+      moveAside(file, () -> {});
     }
   }
 
@@ -200,7 +200,7 @@ public final class H2Takeover {
     }
   }
 
-  static void moveAside(Path file) throws IOException {
+  static void moveAside(Path file, Seed.Next next) throws IOException {
     Path folder = file.toAbsolutePath().getParent();
     Path aside = Files.createDirectories(folder.resolve(ASIDE));
     Path first = aside.resolve(file.getFileName());
@@ -211,6 +211,7 @@ public final class H2Takeover {
     } catch (NoSuchFileException e) {
       // Already moved, by the store of a plugin that is being replaced.
     }
+    next.run();
     // The new place first, so that the file is in one of them after a crash of the machine.
     AtomicFile.syncFolder(aside);
     AtomicFile.syncFolder(folder);
