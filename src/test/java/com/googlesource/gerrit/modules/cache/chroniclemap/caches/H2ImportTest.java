@@ -579,6 +579,19 @@ class H2ImportTest {
     assertStartsEmpty(def(SESSIONS), true);
   }
 
+  /** As into a file system that is not mounted any more. */
+  @Test
+  void aLinkToNowhereKeepsNoCacheFromItsFile() throws Exception {
+    Files.createDirectory(temp.resolve("cache"));
+    Files.createSymbolicLink(h2File(SESSIONS), temp.resolve("nowhere"));
+    for (String name : ImmutableList.of(SESSIONS, "c")) {
+      start(def(name));
+      cache.put("key", "value");
+      start(def(name));
+      assertThat(cache.getIfPresent("key")).isEqualTo("value");
+    }
+  }
+
   @Test
   void whatHasNoRoomIsWhatWasUsedLongestAgo() throws Exception {
     String large = "x".repeat(20_000);

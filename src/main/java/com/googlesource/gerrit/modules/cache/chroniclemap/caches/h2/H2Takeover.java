@@ -143,7 +143,9 @@ public final class H2Takeover {
       stores.deleteAllBut(neverStale);
     }
     for (Path file : files(file -> H2File.cacheOf(file).isPresent())) {
-      if (!neverStale.contains(H2File.cacheOf(file).get()) && !time(file).isAfter(latest)) {
+      boolean isLinkToNowhere = Files.notExists(file);
+      if (!neverStale.contains(H2File.cacheOf(file).get())
+          && (isLinkToNowhere || !time(file).isAfter(latest))) {
         moveAside(file, () -> {});
       }
     }
