@@ -82,6 +82,9 @@ final class CurrentFile {
   /** Whether all values were removed before the file was open. Guarded by the writer lock. */
   private boolean clearWhenOpen;
 
+  /** Whether {@link #markEarly} was called and not taken back. Guarded by the writer lock. */
+  private boolean isMarkedEarly;
+
   /**
    * Held while a new file is created in place of one that failed, and by {@link #close} to rule
    * that out. {@link StoreContext#lock} lists the order of locks.
@@ -204,16 +207,10 @@ final class CurrentFile {
       opening.values.expectEvictionIfDue();
       context.isSeedAwaited = false;
       context.files.wasOpen = true;
-      // Queued writes go into the file before any others, so that the early marker is not needed
-      // afterwards.
-      boolean all = writer.writeAll(Long.MAX_VALUE);
-      if (context.settings.oldValues() == OldValues.SECRET) {
-        // The changes made before there was a file were not forced to disk.
-        force(/* all= */ false);
-      }
-      if (all && state == StoreState.READY) {
-        removeEarlyMarker();
-      }
+      // Queued writes go into the file before any others.
+      boolean unused = writer.writeAll(Long.MAX_VALUE);
+      unmarkEarly();
+      writer.writeSoon();
     } finally {
       context.lock.unlock();
     }
@@ -456,6 +453,7 @@ final class CurrentFile {
         // the changing thread sees that the store is closed and marks the files. The older value of
         // a computed value stays, as after a kill.
         boolean unused = writer.writeAll(WRITE_NANOS);
+        unmarkEarly();
         inOrder = true;
       } finally {
         detach(inOrder);
@@ -590,17 +588,33 @@ final class CurrentFile {
     boolean unused = orWarn(context.files.markers::mark);
   }
 
-  /** Like {@link #markForDiscard}, unless this store brings its changes into the files first. */
+  /**
+   * Like {@link #markForDiscard}, unless this store brings the changes that are queued into the
+   * files first. Under the writer lock.
+   */
   void markEarly() {
+    isMarkedEarly = true;
     boolean unused = orWarn(context.files::markEarly);
   }
 
-  /** Takes {@link #markEarly} back, once the file has all early changes and may be used again. */
-  private void removeEarlyMarker() {
+  /** Takes {@link #markEarly} back if the file has all changes, and so may be used again. */
+  void unmarkEarly() {
+    context.lock.lock();
     try {
-      context.files.markers.unmarkEarly();
+      if (isMarkedEarly && context.pending.isEmpty()) {
+        if (context.settings.oldValues() == OldValues.SECRET) {
+          // These changes were not forced to disk when they were made.
+          force(/* all= */ false);
+        }
+        if (state == StoreState.READY) {
+          context.files.markers.unmarkEarly();
+          isMarkedEarly = false;
+        }
+      }
     } catch (IOException e) {
       context.faults.warn(e, "will start empty: cannot take a note back in the file lock");
+    } finally {
+      context.lock.unlock();
     }
   }
 

@@ -69,9 +69,6 @@ public final class Store {
   /** How often a read is tried while its key is being changed. */
   private static final int MAX_READ_ATTEMPTS = 3;
 
-  /** How long a change waits for a disk that does not respond. */
-  private static final long BUSY_NANOS = TimeUnit.SECONDS.toNanos(10);
-
   final StoreContext context;
   final CurrentFile current;
   private final StoreWriter writer;
@@ -543,14 +540,14 @@ public final class Store {
 
   private void finish(Change change, HashedKey key, PendingWrite write, boolean hasRoom) {
     Outcome outcome = change.outcome;
-    if (outcome == Outcome.OLDER_LEFT) {
-      forgetOlderAfterCrash(key);
+    if (outcome == Outcome.OLDER_LEFT && !forgetOlderAfterCrash(key)) {
+      outcome = Outcome.NO_FILE;
     }
     if (outcome == Outcome.QUEUED || outcome == Outcome.OLDER_LEFT) {
       // Of the last, the write itself may still be queued.
       writeLater(key, hasRoom);
     }
-    if (outcome == Outcome.NO_FILE || (outcome == Outcome.OLDER_LEFT && current.isOver())) {
+    if (outcome == Outcome.NO_FILE) {
       if (successor == null && !current.noteMissed(/* all= */ false)) {
         change(key, write).close();
         return;
@@ -572,39 +569,6 @@ public final class Store {
     }
   }
 
-  /**
-   * Ensures that the older value of a key is not found again, if it could not be invalidated
-   * because the holder of its segment's lock waits for the disk.
-   */
-  private void removeOlderValue(HashedKey key) {
-    long begun = System.nanoTime();
-    while (!writer.write(key) && !isGone(key)) {
-      if (System.nanoTime() - begun > BUSY_NANOS) {
-        if (context.settings.oldValues() != OldValues.PURE) {
-          // The queued write hides the older value here, so only another process would find it.
-          current.markForDiscard();
-        }
-        return;
-      }
-    }
-  }
-
-  private boolean isGone(HashedKey key) {
-    StoreFile file = current.file();
-    try {
-      StoredValue older = file == null ? null : file.values.read(key.bytes);
-      // A file that failed may be unmapped.
-      return older == null ? current.file() == file : older.isInvalidated();
-    } catch (DamagedEntryException e) {
-      return e.certain;
-    } catch (StoreBusyException e) {
-      return false;
-    } catch (RuntimeException | InternalError | LinkageError e) {
-      current.fail(file, e);
-      return false;
-    }
-  }
-
   private Outcome invalidateOlder(StoreFile file, HashedKey key) {
     try {
       file.values.invalidate(key.bytes);
@@ -619,28 +583,27 @@ public final class Store {
 
   /**
    * Ensures that a crash does not bring back the older value of a key that was changed before the
-   * file was open or while the disk was busy, and so could not be invalidated.
+   * file was open or while the holder of its segment's lock waited for the disk, and so could not
+   * be invalidated. The queued write hides that value from this process.
+   *
+   * @return false if there is no file, for now or for good
    */
-  private void forgetOlderAfterCrash(HashedKey key) {
-    do {
-      context.lock.lock();
-      try {
-        if (current.isOpening()) {
-          if (!context.pending.hasRoomToRemove()) {
-            // However long the opening takes, the queue is bounded.
-            current.clearWhenOpen();
-            context.pending.clear();
-          } else if (context.settings.oldValues() != OldValues.PURE) {
-            current.markEarly();
-          }
-          return;
-        }
-      } finally {
-        context.lock.unlock();
+  private boolean forgetOlderAfterCrash(HashedKey key) {
+    context.lock.lock();
+    try {
+      boolean isOpening = current.isOpening();
+      boolean isWritten = !isOpening && writer.write(key);
+      if (isOpening && !context.pending.hasRoomToRemove()) {
+        // However long the opening takes, the queue is bounded.
+        current.clearWhenOpen();
+        context.pending.clear();
+      } else if (!isWritten && context.settings.oldValues() != OldValues.PURE) {
+        current.markEarly();
       }
-      removeOlderValue(key);
-      // A file that failed meanwhile may be opened again.
-    } while (current.isOpening());
+      return !current.isOver();
+    } finally {
+      context.lock.unlock();
+    }
   }
 
   // ---- opening and closing

@@ -177,6 +177,7 @@ final class StoreUpkeep {
       discardIfReplaced(file);
       // Not when the file is opened: that would cost each start some processor time.
       file.values.map.expectRandomAccess();
+      context.threads.onDiskThread(current::unmarkEarly);
       context.threads.onDiskThread(() -> current.force(/* all= */ true));
       if (Math.abs(now - lastSave) >= SAVE_MILLIS) {
         lastSave = now;

@@ -14,20 +14,14 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
-/** Thrown if the bytes found for a key are not those that were stored for the key. */
+/**
+ * Thrown if the bytes found for a key are not those that were stored for the key, or if the value
+ * was replaced again and again while a thread read it without the writer's lock.
+ */
 public final class DamagedEntryException extends Exception {
   private static final long serialVersionUID = 1L;
 
-  /** False if the value may only have been replaced during the read. */
-  public final boolean certain;
-
-  /**
-   * For readers.
-   *
-   * @param certain false if the value may only have been replaced during the read
-   */
-  public DamagedEntryException(String message, boolean certain) {
+  public DamagedEntryException(String message) {
     super(message, null, false, false);
-    this.certain = certain;
   }
 }

@@ -224,10 +224,10 @@ public final class RecordMap {
       return found;
     }
     if (found.payload() == null) {
-      throw new DamagedEntryException("a record is too long", /* certain= */ true);
+      throw new DamagedEntryException("a record is too long");
     }
     if (!found.isIntact(storedKey, from)) {
-      throw new DamagedEntryException("checksum differs", /* certain= */ true);
+      throw new DamagedEntryException("checksum differs");
     }
     return found;
   }

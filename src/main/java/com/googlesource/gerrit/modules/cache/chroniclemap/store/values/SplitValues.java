@@ -39,8 +39,7 @@ record SplitValues(RecordMap map) {
     int length = list != null ? list.length() : root != null ? root.length() : -1;
     // The limit is not that of values, which may have been higher when this one was put.
     if (length < 0 || length > map.geometry.dataBytes()) {
-      throw new DamagedEntryException(
-          "the head of a split value makes no sense", /* certain= */ true);
+      throw new DamagedEntryException("the head of a split value makes no sense");
     }
     List<byte[]> parts = partsOf(key, list);
     for (byte[] listKey : listsOf(key, root)) {

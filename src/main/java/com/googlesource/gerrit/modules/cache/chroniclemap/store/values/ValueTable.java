@@ -164,7 +164,7 @@ public final class ValueTable {
       }
     }
     // The value was replaced during each attempt, or lacks a part. Only the writer can tell.
-    throw new DamagedEntryException("a part of the value is missing", /* certain= */ false);
+    throw new DamagedEntryException("a part of the value is missing");
   }
 
   /**
