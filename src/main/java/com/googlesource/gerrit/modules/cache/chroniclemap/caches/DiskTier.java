@@ -262,15 +262,13 @@ final class DiskTier<K, V> implements SharedCache {
     } else if (key.isStored() && !readOnly.get()) {
       long computed = System.nanoTime();
       byte[] bytes = serialize(value);
-      if (bytes != null) {
-        boolean isNew = isNew(key);
-        store.putIfCurrent(key.bytes(), bytes, now, ticket);
-        // What a change has overtaken may be made of what that change was to remove.
-        if (isNew && !ticket.hasEnded()) {
-          share(key, value, bytes, now, nanos);
-        }
-        times.get(DiskOperation.PUT).add(computed, System.nanoTime());
+      boolean isNew = bytes != null && isNew(key);
+      store.putIfCurrent(key.bytes(), bytes, now, ticket);
+      // What a change has overtaken may be made of what that change was to remove.
+      if (isNew && !ticket.hasEnded()) {
+        share(key, value, bytes, now, nanos);
       }
+      times.get(DiskOperation.PUT).add(computed, System.nanoTime());
     }
     return new CachedValue<>(value, now, ticket);
   }

@@ -271,14 +271,18 @@ public final class Store {
    * Stores a value unless its key was put or removed since the ticket was taken. While the file is
    * not open yet, the value may be dropped.
    *
+   * @param value null, or too large, if it cannot be stored: then an older one, in whose place it
+   *     was computed, is not found again, unless old values are {@link
+   *     StoreSettings.OldValues#PURE}
    * @param created milliseconds since the epoch at which the value was made
    */
   public void putIfCurrent(byte[] keyBytes, byte[] value, long created, Ticket ticket) {
-    boolean hasRoom = context.pending.hasRoom(value.length);
+    boolean hasRoom = context.pending.hasRoom(value == null ? 0 : value.length);
     if (current.isOver()) {
       return;
     }
-    if (refuse(keyBytes, value)) {
+    boolean isRefused = value == null || refuse(keyBytes, value);
+    if (isRefused && (context.settings.oldValues() == OldValues.PURE || !contains(keyBytes))) {
       return;
     }
     HashedKey key = new HashedKey(keyBytes);
@@ -293,7 +297,8 @@ public final class Store {
             // In place of a queued put or removal, a write must not be superseded: it would only be
             // dropped, and a crash could bring back what was to be invalidated.
             boolean conditional = before == null || before.conditional();
-            PendingWrite write = new PendingWrite(value, created, conditional, ticket.removals);
+            PendingWrite write =
+                new PendingWrite(isRefused ? null : value, created, conditional, ticket.removals);
             StoreFile file = current.file();
             return mayWrite
                     && before == null

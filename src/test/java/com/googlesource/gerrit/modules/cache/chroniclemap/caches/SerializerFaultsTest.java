@@ -21,6 +21,7 @@ import com.google.common.cache.LoadingCache;
 import com.google.common.collect.ImmutableList;
 import com.google.gerrit.server.cache.serialize.CacheSerializer;
 import com.google.gerrit.server.cache.serialize.StringCacheSerializer;
+import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -97,6 +98,20 @@ class SerializerFaultsTest extends SiteTest {
     assertThat(cache.getIfPresent("a")).isEqualTo("bad");
     site.restart();
     assertThat(site.loading(def).getIfPresent("a")).isNull();
+  }
+
+  @Test
+  void aRefreshedValueThatIsNotWrittenTakesTheOlderOneFromDisk() throws Exception {
+    TestCacheDef def = def().valueSerializer(new Refusing(new ArithmeticException(), true, false));
+    for (String refreshed : List.of("bad", "x".repeat(HUGE))) {
+      LoadingCache<String, String> cache = site.loading(def);
+      cache.put("a", "good");
+      loader.source.put("a", refreshed);
+      cache.refresh("a");
+      assertThat(cache.get("a")).isEqualTo(refreshed);
+      site.restart();
+      assertThat(site.loading(def).getIfPresent("a")).isNull();
+    }
   }
 
   @ParameterizedTest
