@@ -323,7 +323,7 @@ final class DiskTier<K, V> implements SharedCache {
 
   @Override
   public StartReport start() {
-    return store.stats().start();
+    return store.start();
   }
 
   @Override

@@ -654,7 +654,12 @@ public final class Store {
 
   // ---- figures
 
-  /** The store's figures. */
+  /** How the file was found when it was opened last. Each opening has a report of its own. */
+  public StartReport start() {
+    return current.report();
+  }
+
+  /** The store's figures. Their cost grows with the file's segments. */
   public StoreStats stats() {
     StoreFile file = current.file();
     return new StoreStats(

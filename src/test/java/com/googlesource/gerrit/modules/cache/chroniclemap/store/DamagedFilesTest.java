@@ -72,6 +72,17 @@ class DamagedFilesTest extends FolderTest {
     return random(number * 37 % 3000, number);
   }
 
+  /** As if its page had left memory before the disk failed: the page and all metrics need them. */
+  @Test
+  void figuresNeedNoStateThatCanBeRead() throws Exception {
+    start(SETTINGS);
+    long before = store.stats().diskBytes();
+    try (RandomAccessFile state = new RandomAccessFile(FileState.pathOf(file).toFile(), "rw")) {
+      state.setLength(0);
+    }
+    assertThat(store.stats().diskBytes()).isEqualTo(before);
+  }
+
   /** Opens the damaged store and uses it; returns how many of the values it still has. */
   private int use() throws Exception {
     long begun = System.nanoTime();

@@ -676,14 +676,11 @@ public final class RecordMap {
 
   /** The bytes of the file that have disk, about; its cost grows with the number of segments. */
   public long diskBytes() {
-    long[] bytes = {layout.headersOffset};
-    whileMapped(
-        () -> {
-          for (int i = 0; i < layout.segments; i++) {
-            bytes[0] += layout.diskOf(counts.room(i));
-          }
-        });
-    return Math.min(fileBytes, bytes[0]);
+    long bytes = layout.headersOffset;
+    for (int i = 0; i < layout.segments; i++) {
+      bytes += layout.diskOf(counts.room(i));
+    }
+    return Math.min(fileBytes, bytes);
   }
 
   /**

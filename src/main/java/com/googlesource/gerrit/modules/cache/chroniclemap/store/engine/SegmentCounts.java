@@ -44,8 +44,8 @@ import java.util.function.LongPredicate;
  * 0 before its first use. What is before them has disk, but for slots that are not used yet: see
  * {@link FileLayout#slotsIn}. In files of version 1.0.0 each segment has all of its disk.
  *
- * <p>A segment of 1 MB or more takes 20 bytes here. Unless they say otherwise, methods may be
- * called by any thread.
+ * <p>A segment of 1 MB or more takes 20 bytes here, and 4 on the heap. Unless they say otherwise,
+ * methods may be called by any thread.
  */
 public final class SegmentCounts {
   private static final int WRITTEN_LAST_AT = 320;
@@ -74,6 +74,9 @@ public final class SegmentCounts {
   /** The offset of the segments' rooms. */
   private final int roomsAt;
 
+  /** The same rooms, for those who ask for figures though the state file may be unreadable. */
+  private final int[] rooms;
+
   private final AtomicLong records = new AtomicLong();
   private final AtomicLong values = new AtomicLong();
   private final AtomicLong bytes = new AtomicLong();
@@ -89,7 +92,9 @@ public final class SegmentCounts {
     this.buffer = buffer;
     this.segments = segments;
     this.roomsAt = endBefore(segments);
+    this.rooms = new int[segments];
     for (int i = 0; i < segments; i++) {
+      rooms[i] = buffer.getInt(roomsAt + Integer.BYTES * i);
       records.addAndGet(get(i, RECORDS));
       values.addAndGet(get(i, VALUES));
       bytes.addAndGet(get(i, BYTES));
@@ -300,12 +305,13 @@ public final class SegmentCounts {
 
   /** Where the chunks of a segment end that have disk; 0 before its first use. */
   int room(int segment) {
-    return buffer.getInt(roomsAt + Integer.BYTES * segment);
+    return rooms[segment];
   }
 
   /** Notes where the chunks end that have disk. No other thread may use the segment meanwhile. */
   void setRoom(int segment, int room) {
     buffer.putInt(roomsAt + Integer.BYTES * segment, room);
+    rooms[segment] = room;
   }
 
   private static int row(int segment) {
