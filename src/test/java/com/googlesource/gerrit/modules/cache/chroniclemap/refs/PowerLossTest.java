@@ -148,11 +148,11 @@ class PowerLossTest {
     return locks;
   }
 
-  /** How many locks are links to one file. */
+  /** How many names among the refs and locks lead to one file. */
   private static int names(Path repository, Path file) throws IOException {
     int names = 0;
     try (Stream<Path> files = Files.walk(repository.resolve("refs"))) {
-      for (Path each : files.filter(other -> other.toString().endsWith(".lock")).toList()) {
+      for (Path each : files.toList()) {
         names += Files.isSameFile(each, file) ? 1 : 0;
       }
     }

@@ -51,6 +51,10 @@ class RefStepsTest {
           """
           create
             update refs/changes/01/1/1 B expect 0
+          create one with a long name
+            update LONG B expect 0
+          create a symbolic ref
+            link refs/heads/symbolic loose
           update a loose ref
             force loose B expect A
           update a packed ref
@@ -78,7 +82,8 @@ class RefStepsTest {
             batch: loose A>0, loose/below 0>D
           pack
             pack
-          """);
+          """
+              .replace("LONG", "long".repeat(50)));
 
   @TempDir(factory = InMemory.class)
   Path folder;

@@ -124,7 +124,7 @@ public final class RefPaths {
   }
 
   /** Whether a name has more bytes than a limit. Looks at no more of it than necessary. */
-  static boolean isLonger(String name, int most) {
+  public static boolean isLonger(String name, int most) {
     // A character has up to three bytes in UTF-8, and one at least in any encoding.
     return name.length() > most
         || (EXPRESSES_ALL && name.length() > most / 3 && name.getBytes(UTF_8).length > most);

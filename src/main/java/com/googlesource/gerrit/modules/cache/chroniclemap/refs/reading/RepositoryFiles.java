@@ -26,6 +26,8 @@ import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.CoreConfig;
 import org.eclipse.jgit.lib.CoreConfig.TrustStat;
+import org.eclipse.jgit.lib.StoredConfig;
+import org.eclipse.jgit.storage.file.FileBasedConfig;
 
 /**
  * The refs of one repository as all of its databases share them: the files, a reader for each
@@ -40,6 +42,8 @@ public final class RepositoryFiles {
   public final PackedRefsFile packedFile;
   public final RefPaths paths;
   public final LooseRefs loose;
+
+  private final FileBasedConfig config;
 
   /** How far {@code core.trustPackedRefsStat} trusts the attributes of {@code packed-refs}. */
   final TrustStat trustPacked;
@@ -79,10 +83,11 @@ public final class RepositoryFiles {
     this.repository = repository;
     this.jgit = jgit;
     this.packedFile = packedFile;
-    CoreConfig config = repository.getConfig().get(CoreConfig.KEY);
-    this.trustPacked = config.getTrustPackedRefsStat();
+    this.config = repository.getConfig();
+    CoreConfig core = config.get(CoreConfig.KEY);
+    this.trustPacked = core.getTrustPackedRefsStat();
     this.paths = new RefPaths(repository, packedFile.file);
-    this.loose = new LooseRefs(repository, paths, config.getTrustLooseRefStat(), packedFile);
+    this.loose = new LooseRefs(repository, paths, core.getTrustLooseRefStat(), packedFile);
     this.reader =
         new RefReader(loose, () -> packedFile.current(trustPacked), transactions, counted);
     this.lockedReader = reader.with(() -> lockedList(false));
@@ -109,6 +114,14 @@ public final class RepositoryFiles {
       throw new RefReader.LeftToJGit();
     }
     return list;
+  }
+
+  /**
+   * Returns the repository's config as its own file is now. JGit also looks at the files of the
+   * user and the system, which takes several times as long; these are as it found them last.
+   */
+  public StoredConfig config() {
+    return config.isOutdated() ? repository.getConfig() : config;
   }
 
   // ---- events

@@ -137,7 +137,7 @@ final class FileBatchUpdate extends BatchRefUpdate {
     }
     refs.wrote();
     pending.forEach(command -> command.setResult(OK));
-    writeLogs(pending, transaction.config);
+    writeLogs(pending, refs.config());
   }
 
   private static ReceiveCommand named(String name, List<ReceiveCommand> commands) {

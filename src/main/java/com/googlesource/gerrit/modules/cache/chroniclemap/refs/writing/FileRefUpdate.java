@@ -191,7 +191,7 @@ final class FileRefUpdate extends RefUpdate {
   }
 
   private void log(String message, boolean deref) throws IOException {
-    StoredConfig config = transaction.config;
+    StoredConfig config = refs.config();
     boolean force = isForceRefLog();
     // An update through a symbolic ref is logged if either of the two refs has a log.
     boolean ofItself = context.preparesLog(getRef().getName(), force, config);

@@ -29,14 +29,13 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.ObjectId;
@@ -49,7 +48,8 @@ import org.eclipse.jgit.lib.Ref;
  * <p>A lock file is a hard link to an anchor of the transaction's {@link Journal}, which shows the
  * owner of the lock after a process was killed. The new value of a ref is written beside the
  * journal and renamed into place while the lock stays. So all refs stay locked until the last one
- * has changed, and changes can be undone.
+ * has changed, and changes can be undone. The lock of a single ref has the new value, and is
+ * renamed into place itself if nothing can fail after that.
  *
  * <p>Where no journal can be written, or a ref's folder can have no link to it, all updates are
  * JGit's.
@@ -72,7 +72,7 @@ final class HeldLocks implements Closeable {
   private final RefPaths paths;
   private final RefDisk disk;
   private final JournalFolder journals;
-  private final Journal journal;
+  final Journal journal;
   final List<String> names;
 
   /** In the order of names. */
@@ -84,7 +84,10 @@ final class HeldLocks implements Closeable {
   /** The folders that this transaction made for locks. */
   private final Set<Path> newFolders = new HashSet<>();
 
-  /** Whether somebody has deleted a lock of this transaction, perhaps to take the ref. */
+  /**
+   * Whether others may have a ref whose lock was this transaction's: somebody has deleted the lock,
+   * perhaps to take the ref, or it was to become the ref.
+   */
   private boolean isLost;
 
   @Nullable private Path packedLock;
@@ -95,13 +98,9 @@ final class HeldLocks implements Closeable {
    */
   @Nullable Path packedRefs;
 
-  /** Whether all files of this transaction could be deleted so far. */
-  private boolean isUnlocked = true;
-
   /** The locks that could not be deleted, and those that may be there. */
   private final Set<Path> left = new HashSet<>();
 
-  private boolean isDurable;
   private boolean closed;
 
   private HeldLocks(
@@ -153,10 +152,7 @@ final class HeldLocks implements Closeable {
     }
     HeldLocks locks = null;
     try {
-      Journal journal =
-          journals.begin(
-              paths.transactions,
-              refs.stream().map(ref -> new Journal.Entry(ref.name, ref.newId)).toList());
+      Journal journal = journals.begin(paths.transactions, refs);
       locks = new HeldLocks(paths, journals, names, refs, journal);
       locks.lockFiles(end);
       return locks;
@@ -176,13 +172,11 @@ final class HeldLocks implements Closeable {
    */
   static HeldLocks ofDead(RefPaths paths, JournalFolder journals, Journal.Found dead)
       throws IOException {
-    List<LockedRef> refs =
-        dead.entries().stream().map(each -> new LockedRef(each.name(), each.newId())).toList();
-    for (LockedRef ref : refs) {
+    for (LockedRef ref : dead.refs()) {
       ref.file = paths.loose(ref.name);
       ref.lock = RefPaths.lockOf(ref.file);
     }
-    return new HeldLocks(paths, journals, List.of(), refs, dead.journal());
+    return new HeldLocks(paths, journals, List.of(), dead.refs(), dead.journal());
   }
 
   private static InterruptedIOException interrupted(InterruptedException e) {
@@ -291,7 +285,6 @@ final class HeldLocks implements Closeable {
     try {
       return journal.isLink(lock);
     } catch (Throwable e) {
-      isUnlocked = false;
       left.add(lock);
       throw e;
     }
@@ -309,7 +302,7 @@ final class HeldLocks implements Closeable {
     }
     try {
       disk.create(file);
-      delete(file);
+      disk.delete(file);
       return true;
     } catch (IOException e) {
       return false;
@@ -362,10 +355,11 @@ final class HeldLocks implements Closeable {
     /** Its lock file; null unless the ref is locked. */
     @Nullable Path lock;
 
-    /** The file of a new value that is written but not published; null if there is none. */
+    /** The file of a new value that is not published; null if there is none beside the journal. */
     @Nullable private Path value;
 
-    private byte[] content;
+    /** The new content of the loose ref. */
+    byte[] content;
 
     /** Whether a value was published, whose file keeps its folder. */
     private boolean isPublished;
@@ -373,6 +367,7 @@ final class HeldLocks implements Closeable {
     LockedRef(String name, ObjectId newId) {
       this.name = name;
       this.newId = newId;
+      this.content = Constants.encode(newId.name() + '\n');
     }
 
     /**
@@ -384,22 +379,33 @@ final class HeldLocks implements Closeable {
       return held.journal.isLink(lock);
     }
 
-    /** Writes the new content of the loose ref, which {@link #publish} renames into place. */
-    final void write(String line) throws IOException {
-      value = held.journal.beside(Integer.toString(number));
+    /**
+     * Writes the new content of the loose ref, which {@link #publish} renames into place.
+     *
+     * @param staysLocked whether the ref has to be locked after that, too. Otherwise its lock file
+     *     is renamed if it has this content
+     */
+    final void write(String line, boolean staysLocked) throws IOException {
       content = Constants.encode(line + '\n');
-      held.disk.write(value, content, /* synced= */ false);
+      if (staysLocked || held.journal.named == null || !line.equals(newId.name())) {
+        value = held.journal.beside(Integer.toString(number));
+        held.disk.write(value, content, /* synced= */ false);
+      }
     }
 
     /**
-     * Renames the new value into the place of the loose ref.
+     * Renames the new value into the place of the loose ref. If that is the lock file, this unlocks
+     * the ref.
      *
      * @throws IOException if a folder that is not empty has the ref's name, if the lock was lost,
      *     or if the disk fails
      */
     final void publish() throws IOException {
       held.checkLocked(List.of(this));
-      held.disk.renameOverEmptyFolders(value, file, content);
+      boolean unlocks = value == null;
+      held.isLost |= unlocks; // even if the disk says that it has failed
+      held.disk.renameOverEmptyFolders(unlocks ? lock : value, file, content);
+      lock = unlocks ? null : lock;
       value = null;
       isPublished = true;
     }
@@ -411,7 +417,9 @@ final class HeldLocks implements Closeable {
      * @param durable whether to sync the file
      */
     final void rollBack(Ref old, boolean durable) throws IOException {
-      write(old.isSymbolic() ? "ref: " + old.getTarget().getName() : old.getObjectId().name());
+      write(
+          old.isSymbolic() ? "ref: " + old.getTarget().getName() : old.getObjectId().name(),
+          /* staysLocked= */ true);
       if (durable) {
         held.disk.syncFiles(List.of(value));
       }
@@ -462,16 +470,10 @@ final class HeldLocks implements Closeable {
    * Decides that the new values are published.
    *
    * @param durable whether the decision has to survive a crash of the machine
-   * @throws IOException if the decision failed; then {@link #rollBackDecision} must follow
+   * @throws IOException if the decision failed; then {@link Journal#rollBackDecision} must follow
    */
   void decide(boolean durable) throws IOException {
-    isDurable = durable;
     journal.decide(durable, written(), durable ? folders() : List.of());
-  }
-
-  /** Takes the decision back, if there is one. All refs must have their old values again. */
-  void rollBackDecision() throws IOException {
-    journal.rollBackDecision(isDurable);
   }
 
   /** Syncs the folders of this transaction's refs. */
@@ -523,35 +525,16 @@ final class HeldLocks implements Closeable {
         }
       } catch (IOException again) {
         left.add(lock);
-        stays(lock, again);
+        logger.atSevere().withCause(again).log(
+            "cannot delete %s: Gerrit tries again every ten seconds, and when it is next started",
+            lock);
       }
     }
   }
 
-  private void deleteValues() {
-    written().forEach(this::delete);
-  }
-
-  private void delete(Path file) {
-    try {
-      disk.delete(file);
-    } catch (IOException e) {
-      stays(file, e);
-    }
-  }
-
-  private void stays(Path file, IOException why) {
-    isUnlocked = false;
-    logger.atSevere().withCause(why).log(
-        "cannot delete %s: Gerrit tries again every ten seconds, and when it is next started",
-        file);
-  }
-
-  /** Tries again to delete what could not be deleted, and then the journal. */
+  /** Tries again to delete the locks that could not be deleted, and then the journal. */
   void unlockAgain() {
-    isUnlocked = true;
     isLost = true; // others may have the locks by now
-    deleteValues();
     List<Path> again = List.copyOf(left);
     left.clear();
     again.forEach(this::unlock);
@@ -560,7 +543,7 @@ final class HeldLocks implements Closeable {
 
   /** If locks could not be deleted, their journal stays until the upkeep, or a recovery, has. */
   private void endJournal() {
-    if (isUnlocked) {
+    if (left.isEmpty()) {
       JournalFolder.close(journal);
     } else {
       journals.addLeft(this);
@@ -568,13 +551,10 @@ final class HeldLocks implements Closeable {
   }
 
   private void deleteEmptyFolders() {
-    Map<String, File> unpublished = new HashMap<>();
-    for (LockedRef ref : refs) {
-      if (!ref.isPublished) {
-        unpublished.put(ref.name, ref.file);
-      }
-    }
-    EmptyRefFolders.deleteAbove(unpublished);
+    EmptyRefFolders.deleteAbove(
+        refs.stream()
+            .filter(ref -> !ref.isPublished)
+            .collect(Collectors.toMap(ref -> ref.name, ref -> ref.file)));
   }
 
   /** Unlocks all and deletes the values that were not published, and folders that are empty. */
@@ -585,7 +565,7 @@ final class HeldLocks implements Closeable {
     }
     closed = true;
     try {
-      deleteValues();
+      written().forEach(value -> JournalFolder.close(() -> disk.delete(value)));
       unlockPackedRefs();
       unlockFiles();
       endJournal();

@@ -20,6 +20,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.google.common.base.CharMatcher;
 import com.google.common.hash.Hashing;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseFile;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.HeldLocks.LockedRef;
 import java.io.ByteArrayOutputStream;
 import java.io.Closeable;
 import java.io.IOException;
@@ -42,7 +44,16 @@ import org.eclipse.jgit.lib.ObjectId;
  * transaction runs. If the process is killed, recovery by another process ({@code Recovery})
  * completes the transaction or removes its locks.
  *
- * <p>The steps of a transaction, and what each leaves on disk:
+ * <p>The journal of a single ref is the file of its new value, {@code OWNER-NUMBER.REF.transaction}
+ * with {@value #SLASH} for each slash of the name. The lock is a hard link to it, and is renamed to
+ * the ref, which publishes the value and unlocks the ref in one step. So there is nothing to decide
+ * or to complete: recovery deletes the lock, if that is still a link to the file, and the file. A
+ * value that has to survive a crash of the machine is written beside that file, as below: a sync
+ * may fail after the rename, and to undo that takes the lock. So is the target of a symbolic ref,
+ * which is not known before the lock. Names that are too long, or have a {@value #SLASH}, are in a
+ * text.
+ *
+ * <p>The steps of any other transaction, and what each leaves on disk:
  *
  * <ol>
  *   <li>The journal is written to a new file {@code OWNER-NUMBER.transaction}. Its text never
@@ -82,6 +93,12 @@ final class Journal implements Closeable {
 
   private static final AtomicLong COUNT = new AtomicLong();
 
+  /** What the name of a file has for a slash. Git allows no ref with it, but some have been made. */
+  private static final char SLASH = '~';
+
+  /** The most bytes of a ref's name in that of a file, which may have 255. */
+  static final int MAX_NAMED = 150;
+
   private final RefDisk disk;
 
   /** Null if the journal is another process's. */
@@ -89,6 +106,9 @@ final class Journal implements Closeable {
 
   /** The path of the file without its suffix. */
   private final String stem;
+
+  /** The only ref, if the file is its new value; null if the file is a text. */
+  @Nullable final String named;
 
   /** The files to which locks are links. The first one is the journal's. */
   private final List<Path> anchors = new ArrayList<>();
@@ -99,8 +119,12 @@ final class Journal implements Closeable {
   private Journal(RefDisk disk, @Nullable JournalOwner owner, Path file) {
     this.disk = disk;
     this.owner = owner;
-    String name = file.toString();
-    this.stem = name.substring(0, name.lastIndexOf('.'));
+    String path = file.toString();
+    this.stem = path.substring(0, path.lastIndexOf('.'));
+    String name = file.getFileName().toString();
+    int start = name.indexOf('.') + 1;
+    int end = name.lastIndexOf('.');
+    this.named = end < start ? null : name.substring(start, end).replace(SLASH, '/');
     anchors.add(file);
   }
 
@@ -108,9 +132,6 @@ final class Journal implements Closeable {
   Path file() {
     return anchors.get(0);
   }
-
-  /** A ref and its new value, which is the zero id to delete the ref. */
-  record Entry(String name, ObjectId newId) {}
 
   /** Whether a ref name can be written to a journal. Every name that git allows can. */
   static boolean canName(String name) {
@@ -123,18 +144,23 @@ final class Journal implements Closeable {
    *
    * @throws IOException if it can't be written; no file is left then
    */
-  static Journal begin(RefDisk disk, JournalOwner owner, List<Entry> entries) throws IOException {
+  static Journal begin(RefDisk disk, JournalOwner owner, List<LockedRef> refs) throws IOException {
+    String only = refs.size() == 1 ? refs.get(0).name : "";
+    boolean isNamed =
+        !only.isEmpty() && only.indexOf(SLASH) < 0 && !RefPaths.isLonger(only, MAX_NAMED);
+    String mark = isNamed ? '.' + only.replace('/', SLASH) : "";
     Journal journal =
-        new Journal(disk, owner, owner.file("-" + COUNT.incrementAndGet() + PREPARED));
+        new Journal(disk, owner, owner.file("-" + COUNT.incrementAndGet() + mark + PREPARED));
     try {
-      for (int i = 0; i == 0 || i * MAX_LINKS < entries.size(); i++) {
+      for (int i = 0; i == 0 || i * MAX_LINKS < refs.size(); i++) {
         if (i > 0) {
           journal.anchors.add(journal.beside(ANCHOR + i));
         }
         // On a shared file system, other machines see the locks at once. If this machine crashes,
         // they must find the text.
-        byte[] text = text(owner.origin, i == 0 ? entries : List.of());
-        disk.write(journal.anchor(i), text, !owner.origin.isLocal());
+        byte[] content =
+            isNamed ? refs.get(0).content : text(owner.origin, i == 0 ? refs : List.of());
+        disk.write(journal.anchor(i), content, !isNamed && !owner.origin.isLocal());
         journal.keys.add(key(journal.anchor(i)));
       }
       return journal;
@@ -144,11 +170,11 @@ final class Journal implements Closeable {
     }
   }
 
-  private static byte[] text(ProcessOrigin origin, List<Entry> entries) {
-    ByteArrayOutputStream text = new ByteArrayOutputStream(256 + 96 * entries.size());
+  private static byte[] text(ProcessOrigin origin, List<LockedRef> refs) {
+    ByteArrayOutputStream text = new ByteArrayOutputStream(256 + 96 * refs.size());
     text.writeBytes((TITLE + origin.lines()).getBytes(UTF_8));
-    for (Entry entry : entries) {
-      String line = entry.newId().name() + " " + entry.name() + "\n";
+    for (LockedRef ref : refs) {
+      String line = ref.newId.name() + " " + ref.name + "\n";
       text.writeBytes(line.getBytes(UTF_8));
     }
     text.writeBytes((END + crc(text.toByteArray(), text.size()) + "\n").getBytes(US_ASCII));
@@ -289,28 +315,18 @@ final class Journal implements Closeable {
    * The journal of another process, as read from its file.
    *
    * @param origin where the process ran; null if the text lacks it
-   * @param isWhole whether the text is complete
-   * @param entries the refs: none of a writer of {@code packed-refs} alone, or if the text is not
-   *     whole
-   * @param decided whether the transaction was decided, durably or not
-   * @param durable whether it was decided durably
+   * @param isWhole whether the text is complete, or the name tells all
+   * @param refs none of a writer of {@code packed-refs} alone, or if the text is not whole
+   * @param isToComplete whether recovery has to complete the transaction. A decision that is not
+   *     durable counts only during the boot in which it was made: after a crash of the machine it
+   *     may be on disk without later updates of the same refs
    */
   record Found(
       Journal journal,
       @Nullable ProcessOrigin origin,
       boolean isWhole,
-      List<Entry> entries,
-      boolean decided,
-      boolean durable) {
-    /**
-     * Whether recovery has to complete the transaction. A decision that is not durable counts only
-     * during the boot in which it was made: after a crash of the machine it may be on disk without
-     * later updates of the same refs.
-     */
-    boolean isToComplete() {
-      return isWhole && (durable || (decided && origin.isOfThisBoot()));
-    }
-  }
+      List<LockedRef> refs,
+      boolean isToComplete) {}
 
   /** Whether a file has the name of a journal. */
   static boolean isJournal(Path file) {
@@ -324,10 +340,14 @@ final class Journal implements Closeable {
    * @param files all files of the process
    */
   static Found read(RefDisk disk, Path file, List<Path> files) throws IOException {
+    Journal journal = new Journal(disk, null, file);
+    if (journal.named != null) {
+      journal.keys.add(key(file));
+      LockedRef only = new LockedRef(journal.named, ObjectId.zeroId());
+      return new Found(journal, null, true, List.of(only), false);
+    }
     byte[] bytes = Files.readAllBytes(file);
     String text = new String(bytes, UTF_8);
-    boolean durable = file.toString().endsWith(DURABLE);
-    boolean decided = durable || file.toString().endsWith(DECIDED);
     ProcessOrigin origin = origin(text);
     int end = text.lastIndexOf("\n" + END) + 1;
     boolean isWhole =
@@ -335,20 +355,23 @@ final class Journal implements Closeable {
             && end > 0
             && text.substring(end)
                 .equals(END + crc(bytes, text.substring(0, end).getBytes(UTF_8).length) + "\n");
-    List<Entry> entries = new ArrayList<>();
+    List<LockedRef> refs = new ArrayList<>();
     if (isWhole) {
       text.substring(TITLE.length(), end)
           .lines()
           .skip(ProcessOrigin.LINES)
-          .forEach(line -> entries.add(entry(line)));
+          .forEach(line -> refs.add(ref(line)));
     }
-    Journal journal = new Journal(disk, null, file);
     String start = journal.beside(ANCHOR).toString();
     files.stream().filter(each -> each.toString().startsWith(start)).forEach(journal.anchors::add);
     for (Path anchor : journal.anchors) {
       journal.keys.add(key(anchor));
     }
-    return new Found(journal, origin, isWhole, entries, decided, durable);
+    boolean isToComplete =
+        isWhole
+            && (file.toString().endsWith(DURABLE)
+                || (file.toString().endsWith(DECIDED) && origin.isOfThisBoot()));
+    return new Found(journal, origin, isWhole, refs, isToComplete);
   }
 
   @Nullable
@@ -356,8 +379,8 @@ final class Journal implements Closeable {
     return text.startsWith(TITLE) ? ProcessOrigin.parse(text.substring(TITLE.length())) : null;
   }
 
-  private static Entry entry(String line) {
+  private static LockedRef ref(String line) {
     int end = Constants.OBJECT_ID_STRING_LENGTH;
-    return new Entry(line.substring(end + 1), ObjectId.fromString(line.substring(0, end)));
+    return new LockedRef(line.substring(end + 1), ObjectId.fromString(line.substring(0, end)));
   }
 }

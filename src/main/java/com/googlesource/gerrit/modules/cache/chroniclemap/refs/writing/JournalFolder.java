@@ -81,14 +81,14 @@ final class JournalFolder implements Closeable {
    * @param folder made if it is missing
    * @throws RefReader.LeftToJGit if nobody may write in the folder
    */
-  Journal begin(Path folder, List<Journal.Entry> entries) throws IOException {
+  Journal begin(Path folder, List<HeldLocks.LockedRef> refs) throws IOException {
     JournalOwner mine = null;
     Journal journal = null;
     try {
       mine = owner(folder);
       // May close others, so the calling thread must hold no monitor.
       var unused = OWNERS.asMap().putIfAbsent(this, true);
-      journal = Journal.begin(disk, mine, entries);
+      journal = Journal.begin(disk, mine, refs);
       return journal;
     } catch (IOException e) {
       Path there = Files.exists(folder) ? folder : folder.getParent();

@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseFile;
 import java.io.Closeable;
@@ -35,7 +37,8 @@ import org.eclipse.jgit.annotations.Nullable;
 /**
  * The owner file of some {@link Journal}s of a repository, which shows whether their process lives.
  * The process keeps the file locked, and the system releases that lock when the process ends. The
- * name is {@code PID-START-LOADER-COUNT.alive}, with the start in milliseconds since the epoch.
+ * name is {@code PID-START-LOADER-COUNT.alive}, with the start in milliseconds since the epoch. The
+ * text is where the process runs.
  *
  * <p>The lock is reliable among the processes of one running system, even in different containers.
  * {@link ProcessOrigin#isDead} judges processes of other machines.
@@ -80,12 +83,18 @@ final class JournalOwner implements Closeable {
   int inUse;
 
   private JournalOwner(
-      RefDisk disk, Path file, Object key, RandomAccessFile open, boolean isLocked) {
+      RefDisk disk, Path file, Object key, RandomAccessFile open, boolean isLocked)
+      throws IOException {
     this.disk = disk;
     this.file = file;
     this.key = key;
     this.open = open;
     this.origin = ProcessOrigin.ofThis(file.getParent(), isLocked);
+    disk.about("write", file);
+    open.write(origin.lines().getBytes(UTF_8));
+    if (!origin.isLocal()) {
+      open.getFD().sync(); // or other machines would not know if this one crashes
+    }
   }
 
   /**
@@ -109,12 +118,12 @@ final class JournalOwner implements Closeable {
       } finally {
         if (made == null) {
           open.close();
+          disk.delete(file);
         }
       }
       if (made != null) {
         return made;
       }
-      disk.delete(file);
       if (attempt == MAX_ATTEMPTS) {
         throw new IOException("cannot keep a file in " + folder);
       }
@@ -219,6 +228,14 @@ final class JournalOwner implements Closeable {
    * @param open keeps the file locked, so that no other recovery takes it; must be closed
    */
   record Taken(Path file, RandomAccessFile open) implements Closeable {
+    /** Where the process ran; null if the file does not tell, such as one of version 1.0.0. */
+    @Nullable
+    ProcessOrigin origin() throws IOException {
+      byte[] text = new byte[(int) open.length()];
+      open.readFully(text);
+      return ProcessOrigin.parse(new String(text, UTF_8));
+    }
+
     /** The other files of the dead process. */
     List<Path> files() throws IOException {
       String start = of(file, "-").getFileName().toString();

@@ -28,7 +28,6 @@ import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
@@ -151,12 +150,10 @@ record Recovery(RepositoryFiles refs, RepositoryWriter writes) {
           journals.add(Journal.read(writes.disk, each, files));
         }
       }
-      ProcessOrigin origin = // null if none of the journals has it
-          journals.stream()
-              .map(Journal.Found::origin)
-              .filter(Objects::nonNull)
-              .findFirst()
-              .orElse(null);
+      ProcessOrigin origin = owner.origin();
+      for (Journal.Found journal : journals) {
+        origin = origin == null ? journal.origin() : origin; // version 1.0.0 has it only there
+      }
       isDead =
           !JournalOwner.isLiving(file) && ProcessOrigin.isDead(origin, refs.paths.transactions);
       if (isDead) {
@@ -216,7 +213,7 @@ record Recovery(RepositoryFiles refs, RepositoryWriter writes) {
       logger.atInfo().log(
           "%s: a killed process left a transaction of %s loose refs, whose locks are deleted; %s",
           refs.paths.packedRefs.getParent(),
-          found.entries().size(),
+          found.refs().size(),
           found.isToComplete()
               ? "its transaction was decided and is completed"
               : "no ref is changed");
@@ -257,7 +254,7 @@ record Recovery(RepositoryFiles refs, RepositoryWriter writes) {
       if (ref.isLocked()) {
         left.add(ref);
         if (!isDeletion(ref)) {
-          ref.write(ref.newId.name());
+          ref.write(ref.newId.name(), /* staysLocked= */ true);
         }
       }
     }

@@ -31,7 +31,6 @@ import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
-import org.eclipse.jgit.lib.StoredConfig;
 import org.eclipse.jgit.revwalk.RevTag;
 import org.eclipse.jgit.revwalk.RevWalk;
 import org.eclipse.jgit.transport.ReceiveCommand;
@@ -43,7 +42,8 @@ import org.eclipse.jgit.transport.ReceiveCommand;
  * refs, and of one with a name below another that it deletes: these refs get lines instead of
  * files.
  *
- * <p>There are three stages. The refs are locked throughout:
+ * <p>There are three stages. The refs are locked throughout, but for a single one whose lock file
+ * has the new value and becomes the ref in the last step:
  *
  * <ol>
  *   <li>Prepare: the old values are read and checked, and the new values are written to files
@@ -102,9 +102,6 @@ final class RefTransaction implements PackedRefsQueue.Request, RefReader.NotLoos
 
   final NameConflicts conflicts;
 
-  /** The repository's config, of which each reading checks six files. */
-  final StoredConfig config;
-
   /** Whether refs get lines in {@code packed-refs}, and no files. */
   private final boolean isPacked;
 
@@ -146,8 +143,7 @@ final class RefTransaction implements PackedRefsQueue.Request, RefReader.NotLoos
     this.conflicts = new NameConflicts(refs, commands);
     this.isPacked =
         commands.size() > Math.max(1, context.settings.maxLooseBatch()) || conflicts.areNested();
-    this.config = refs.repository.getConfig();
-    this.durable = config.get(UpdateContext.IS_DURABLE);
+    this.durable = refs.config().getBoolean("core", null, "fsyncRefFiles", false);
   }
 
   // ---- prepare
@@ -229,7 +225,7 @@ final class RefTransaction implements PackedRefsQueue.Request, RefReader.NotLoos
     for (Change change : changes) {
       if (!change.deletes) {
         if (!isPacked) {
-          change.write(change.newId.name());
+          change.write(change.newId.name(), durable);
         } else if (walk.parseAny(change.newId) instanceof RevTag tag) {
           change.peeled = walk.peel(tag).copy();
         }
@@ -239,7 +235,7 @@ final class RefTransaction implements PackedRefsQueue.Request, RefReader.NotLoos
 
   /** Writes the new content of the only ref. */
   void write(String content) throws IOException {
-    changes.get(0).write(content);
+    changes.get(0).write(content, durable);
   }
 
   /**
@@ -278,7 +274,7 @@ final class RefTransaction implements PackedRefsQueue.Request, RefReader.NotLoos
         rollBackPackedRefs(e);
       }
       // Or recovery would set the new values if this process were killed.
-      attempt("in the journal", e, locks::rollBackDecision);
+      attempt("in the journal", e, () -> locks.journal.rollBackDecision(durable));
       throw e;
     }
   }

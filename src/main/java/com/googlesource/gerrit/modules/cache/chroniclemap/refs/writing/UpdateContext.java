@@ -27,7 +27,6 @@ import java.util.Set;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.errors.LockFailedException;
 import org.eclipse.jgit.lib.BatchRefUpdate;
-import org.eclipse.jgit.lib.Config;
 import org.eclipse.jgit.lib.ConfigConstants;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.CoreConfig;
@@ -44,10 +43,6 @@ import org.eclipse.jgit.lib.StoredConfig;
  */
 public final class UpdateContext {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
-
-  /** Whether updates have to survive a crash of the machine. */
-  static final Config.SectionParser<Boolean> IS_DURABLE =
-      config -> config.getBoolean("core", null, "fsyncRefFiles", false);
 
   final RepositoryFiles refs;
   final RepositoryWriter writes;

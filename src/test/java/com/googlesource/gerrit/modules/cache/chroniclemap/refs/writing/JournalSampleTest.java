@@ -40,16 +40,15 @@ class JournalSampleTest {
     assertThat(sample.find()).isTrue();
     Path file = Files.writeString(temp.resolve(sample.group(1)), sample.group(2));
     Journal.Found found = Journal.read(new RefDisk(), file, List.of(file));
-    assertThat(found.decided()).isTrue();
-    assertThat(found.durable()).isFalse();
+    assertThat(found.isWhole()).isTrue();
     assertThat(found.origin()).isNotNull();
-    assertThat(found.entries()).hasSize(2);
-    for (Journal.Entry entry : found.entries()) {
+    assertThat(found.refs()).hasSize(2);
+    for (HeldLocks.LockedRef ref : found.refs()) {
       assertThat(page)
           .contains(
               Strings.lenientFormat(
                   "$ rm %s.lock\n$ git update-ref %s %s\n",
-                  entry.name(), entry.name(), entry.newId().name()));
+                  ref.name, ref.name, ref.newId.name()));
     }
     assertThat(page).contains("\n" + found.journal().beside("1").getFileName() + "\n");
     assertThat(page)

@@ -476,6 +476,117 @@ class RefFilesTest {
     assertThat(files(".lock", ".decided")).isEmpty();
   }
 
+  // ---- one ref
+
+  /** Neither a text nor a second file, and no step to unlock it. */
+  @Test
+  void oneUpdateTakesFourSteps() throws Exception {
+    List<String> steps = new ArrayList<>();
+    make(
+        TestRefs.disk(
+            (step, file) ->
+                steps.add(
+                    step + " " + file.getFileName().toString().replaceFirst(".*-[0-9]+\\.", ""))));
+    update(A, 1);
+    steps.clear();
+    update(A, 2);
+    assertThat(steps)
+        .containsExactly(
+            "write refs~heads~a.transaction",
+            "link a.lock",
+            "rename a",
+            "delete refs~heads~a.transaction")
+        .inOrder();
+  }
+
+  /** Also where the disk says that the rename has failed, as on a soft NFS mount. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aLockThatAnotherProcessTakesAfterTheRenameStays(boolean isFailure) throws Exception {
+    make(
+        TestRefs.disk(
+            (step, file) -> {
+              Path lock = test.folder().resolve(A + ".lock");
+              if (isFailure && step.equals("rename") && file.endsWith(A)) {
+                Files.move(lock, file, StandardCopyOption.ATOMIC_MOVE);
+                Files.createFile(lock);
+                throw new FileSystemException(file.toString(), null, "Input/output error (a test)");
+              } else if (step.equals("delete")
+                  && file.toString().endsWith("~a.transaction")
+                  && !Files.exists(lock)) {
+                Files.createFile(lock);
+              }
+            }));
+    if (isFailure) {
+      IOException e = assertThrows(IOException.class, () -> update(A, 1));
+      assertThat(e.getSuppressed()[0]).hasMessageThat().contains("not be rolled back for " + A);
+    } else {
+      assertThat(update(A, 1)).isEqualTo(RefUpdate.Result.NEW);
+    }
+    assertThat(files(".lock")).containsExactly(A + ".lock");
+    assertThat(files(".transaction")).isEmpty();
+    assertThat(values()).containsExactly(A, id(1).name());
+    assertThat(update(A, 2)).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
+  }
+
+  @Test
+  void aKilledUpdateLeavesNoLockWhateverTheNameIs() throws Exception {
+    make(new RefDisk());
+    for (String name :
+        List.of(
+            A,
+            "refs/heads/a-1.x.transaction",
+            "refs/heads/" + "l".repeat(Journal.MAX_NAMED),
+            "refs/heads/" + "l".repeat(200))) {
+      kill("1-1", name, () -> update(name, 1));
+      assertThat(files(".lock")).containsExactly(name + ".lock");
+      open(new RefDisk());
+      assertThat(values()).isEmpty();
+      assertThat(files(".lock", ".transaction", ".alive")).isEmpty();
+    }
+    String refused = "refs/heads/a~b";
+    test.writePacked(id(1), refused);
+    open(new RefDisk());
+    kill("1-1", "packed-refs", () -> update(refused, null));
+    assertThat(files(".lock")).containsExactly("packed-refs.lock", refused + ".lock");
+    open(new RefDisk());
+    assertThat(refs.exactRef(A)).isNull();
+    assertThat(files(".lock", ".transaction", ".alive")).isEmpty();
+  }
+
+  /** Its journals have no text that tells where it ran. */
+  @Test
+  void whereAProcessRanIsInItsOwnFile() throws Exception {
+    make(new RefDisk());
+    kill("1-1", A, () -> update(A, 1));
+    Path alive = test.folder().resolve(files(".alive").get(0));
+    String here = Files.readString(alive);
+    Files.writeString(alive, "boot another\nmachine another\nfiles shared\n");
+    open(new RefDisk());
+    assertThat(update(A, 1)).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
+    writes.locks.close();
+    Files.writeString(alive, here);
+    open(new RefDisk());
+    assertThat(update(A, 1)).isEqualTo(RefUpdate.Result.NEW);
+  }
+
+  @Test
+  void aChangeOfTheConfigCountsFromTheNextUpdate() throws Exception {
+    List<Path> synced = new ArrayList<>();
+    make(
+        TestRefs.disk(
+            (step, file) -> {
+              if (step.equals("sync")) {
+                synced.add(file);
+              }
+            }));
+    update(A, 1);
+    assertThat(synced).isEmpty();
+    assertThat(test.tryGit("config", "core.fsyncRefFiles", "true").status()).isEqualTo(0);
+    update(A, 2);
+    assertThat(synced).isNotEmpty();
+  }
+
   // ---- undo
 
   /** Or another process, which locks {@code packed-refs} from then on, would keep its lines. */
@@ -535,7 +646,8 @@ class RefFilesTest {
             (step, file) -> {
               if (step.equals("rename") && !file.toString().contains("cache-chroniclemap")) {
                 String end = file.endsWith(A) ? ".0" : file.endsWith(B) ? ".1" : ".packed";
-                for (String value : files(end)) {
+                List<String> values = files(end);
+                for (String value : values.isEmpty() ? files("heads/a.lock") : values) {
                   Files.move(
                       test.folder().resolve(value), file, StandardCopyOption.REPLACE_EXISTING);
                 }
@@ -727,6 +839,7 @@ class RefFilesTest {
               }
             }));
     update(A, 1);
+    assertThat(TestRefs.force(refs, A, id(3), id(2))).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
     writes.locks.upkeep();
     assertThat(files(".lock")).containsExactly(A + ".lock");
     if (isAnotherOnes) {
