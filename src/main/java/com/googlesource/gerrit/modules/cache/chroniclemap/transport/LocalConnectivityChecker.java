@@ -106,9 +106,10 @@ record LocalConnectivityChecker(
   public void checkConnectivity(
       ConnectivityCheckInfo push, Set<ObjectId> advertised, ProgressMonitor progress)
       throws MissingObjectException, IOException {
-    RefsByName refs = advertisement == null ? null : advertisement.received(push);
-    PerThreadCache request = refs == null ? null : RefsByName.beginRequest();
+    PerThreadCache request = RefsByName.beginRequest();
+    RefsByName refs = null;
     try (request) {
+      refs = advertisement == null ? null : advertisement.received(push);
       Set<ObjectId> base = new Base(push, advertised, refs, new HashSet<>()).find();
       if (!base.isEmpty() && (refs != null || base.size() < advertised.size())) {
         long maxObjects =

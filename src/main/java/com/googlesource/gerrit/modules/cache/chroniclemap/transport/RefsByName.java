@@ -62,7 +62,10 @@ abstract class RefsByName extends AbstractMap<String, Ref> {
   private static final int MAX_QUESTIONS = 256;
 
   private final RefDatabase visible;
-  private final RefDatabase unfiltered;
+
+  /** Its database is another one during a request. */
+  private final Repository unfiltered;
+
   private int lookups;
   private int questions;
 
@@ -79,7 +82,7 @@ abstract class RefsByName extends AbstractMap<String, Ref> {
    */
   RefsByName(DelegateRepository repository) {
     visible = repository.getRefDatabase();
-    unfiltered = repository.delegate().getRefDatabase();
+    unfiltered = repository.delegate();
   }
 
   /**
@@ -131,10 +134,11 @@ abstract class RefsByName extends AbstractMap<String, Ref> {
    * number of refs that have the id.
    */
   final boolean hasTip(ObjectId id) throws IOException {
-    if (ids != null || ++questions > MAX_QUESTIONS || !unfiltered.hasFastTipsWithSha1()) {
+    RefDatabase unhidden = unfiltered.getRefDatabase();
+    if (ids != null || ++questions > MAX_QUESTIONS || !unhidden.hasFastTipsWithSha1()) {
       return ids().contains(id);
     }
-    Set<Ref> tips = unfiltered.getTipsWithSha1(id);
+    Set<Ref> tips = unhidden.getTipsWithSha1(id);
     Set<String> names = new HashSet<>();
     // Tags are behind most others, as Gerrit has to look for a branch that reaches them.
     for (Ref tip : Iterables.concat(below(Constants.R_HEADS, tips), tips)) {

@@ -185,7 +185,7 @@ final class WantValidator implements AdvertiseRefsHook, RequestValidator {
       return;
     }
     List<ObjectId> others = new ArrayList<>();
-    PerThreadCache request = wanted.size() > 1 ? RefsByName.beginRequest() : null;
+    PerThreadCache request = RefsByName.beginRequest();
     try (request) {
       for (ObjectId id : wanted) {
         if (!named.contains(id) && !byName.hasTip(id)) {

@@ -18,6 +18,7 @@ import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 
 import com.google.gerrit.common.Nullable;
+import com.google.gerrit.server.cache.PerThreadCache;
 import com.google.gerrit.server.git.DelegateRefDatabase;
 import com.google.gerrit.server.git.DelegateRepository;
 import java.io.ByteArrayInputStream;
@@ -55,6 +56,7 @@ import org.eclipse.jgit.revwalk.RevWalk;
 import org.eclipse.jgit.transport.ConnectivityChecker.ConnectivityCheckInfo;
 import org.eclipse.jgit.transport.PackParser;
 import org.eclipse.jgit.transport.ReceiveCommand;
+import org.eclipse.jgit.transport.ReceivePack;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -355,5 +357,42 @@ class BranchesBelowTest {
     }
     assertThat(few).isGreaterThan(rounds / 5);
     assertThat(few).isLessThan(rounds);
+  }
+
+  /** Where many ids cost one scan of the loose refs. */
+  @Test
+  void theyAreLookedUpInARequest() throws Exception {
+    ObjectId first = commit();
+    create(MASTER, first);
+    ConnectivityCheckInfo push = push("refs/for/master", commit(first), Set.of(first));
+    List<Boolean> inRequest = new ArrayList<>();
+    DelegateRepository asked =
+        new DelegateRepository(server) {
+          @Override
+          public RefDatabase getRefDatabase() {
+            inRequest.add(PerThreadCache.get() != null);
+            return super.getRefDatabase();
+          }
+        };
+    DelegateRefDatabase filter = new DelegateRefDatabase(asked) {};
+    DelegateRepository filtering =
+        new DelegateRepository(asked) {
+          @Override
+          public RefDatabase getRefDatabase() {
+            return filter;
+          }
+        };
+    push.setRepository(filtering);
+    PushAdvertisement advertisement =
+        new PushAdvertisement(
+            new ReceivePack(filtering),
+            PushView.below(filtering),
+            name -> true,
+            new TransportCounts());
+    inRequest.clear();
+    new LocalConnectivityChecker((p, ids, monitor) -> {}, new TransportCounts(), advertisement)
+        .checkConnectivity(push, Set.of(first), NullProgressMonitor.INSTANCE);
+    assertThat(inRequest).isNotEmpty();
+    assertThat(inRequest).doesNotContain(false);
   }
 }

@@ -14,14 +14,24 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.transport;
 
+import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 
 import com.google.gerrit.common.Nullable;
+import com.google.gerrit.server.cache.PerThreadCache;
 import com.google.gerrit.server.git.DelegateRefDatabase;
 import com.google.gerrit.server.git.DelegateRepository;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.FileRefDatabase;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RefDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
+import com.sun.management.ThreadMXBean;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -139,6 +149,84 @@ class RefsByNameTest {
           assertWithMessage(what).that(read.get()).isAtMost(2 * 26 + 14);
         }
       }
+    }
+  }
+
+  /**
+   * By the module's own database. Each name that is read is made anew, so what a thread allocates
+   * tells how many were: about 100 bytes each.
+   */
+  @Test
+  void ofTheModulesRefsWithAnIdOnlyThoseOfAFolderAreRead() throws Exception {
+    long few = bytesToRead(26);
+    long many = bytesToRead(26_000);
+    assertWithMessage("%s and %s bytes", few, many).that(many).isLessThan(few + 260_000);
+  }
+
+  private long bytesToRead(int count) throws IOException {
+    List<String> names = new ArrayList<>(List.of("refs/heads/master"));
+    for (int i = 0; i < count; i++) {
+      names.add("refs/tags/" + (1_000_000 + i));
+    }
+    files.writePacked(ONE, names.toArray(String[]::new));
+    RefDatabase database = files.database(new JGitFallbacks());
+    ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+    long before = 0;
+    for (int i = 0; i < 2; i++) { // the first time, the list and its index are made
+      before = threads.getCurrentThreadAllocatedBytes();
+      assertThat(List.copyOf(RefsByName.below("refs/heads/", database.getTipsWithSha1(ONE))))
+          .hasSize(1);
+    }
+    return threads.getCurrentThreadAllocatedBytes() - before;
+  }
+
+  /** Has a database for all and one for the request of a thread, as the module's repositories. */
+  private static final class Asked extends DelegateRepository {
+    private final FileRefDatabase shared;
+    private final RefDatabase request;
+
+    Asked(TestRefs below, PackedRefsFile packed) {
+      super(below.repository());
+      shared =
+          below.database(packed, TestRefs.writes(packed, new RefDisk()), UpdateSettings.DEFAULT);
+      request = shared.forRequest();
+    }
+
+    @Override
+    public RefDatabase getRefDatabase() {
+      return PerThreadCache.get() == null ? shared : request;
+    }
+  }
+
+  /** Under this setting, each lookup outside of a request reads all of packed-refs. */
+  @Test
+  void manyIdsOfARequestAreFoundByOneReading() throws Exception {
+    try (TestRefs never = TestRefs.create(folder.resolve("never.git"), "never")) {
+      never.writePacked(never.id(0), "refs/heads/a", "refs/heads/b");
+      PackedRefsFile packed = never.packedRefs();
+      Repository asked = new Asked(never, packed);
+      RefDatabase filter = new DelegateRefDatabase(asked) {};
+      DelegateRepository filtering =
+          new DelegateRepository(asked) {
+            @Override
+            public RefDatabase getRefDatabase() {
+              return filter;
+            }
+          };
+      RefsByName map =
+          new RefsByName(filtering) {
+            @Override
+            public Set<Entry<String, Ref>> entrySet() {
+              return Set.of();
+            }
+          };
+      PerThreadCache request = RefsByName.beginRequest();
+      try (request) {
+        for (int i = 0; i < 100; i++) {
+          assertThat(map.hasTip(never.id(i % 2))).isEqualTo(i % 2 == 0);
+        }
+      }
+      assertThat(packed.counts.readings.sum()).isEqualTo(1);
     }
   }
 }

@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading;
 import com.google.common.collect.ForwardingSortedSet;
 import com.google.common.collect.Iterators;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Iterator;
@@ -103,6 +104,12 @@ final class RefsById {
                 over.getOrDefault(id, NONE).subSet(first, end).iterator(),
                 inPacked.filter(ref -> !hidden.contains(ref.getName())).iterator()),
             RefComparator.INSTANCE);
+      }
+
+      /** Tells the order without reading all. */
+      @Override
+      public Comparator<Ref> comparator() {
+        return RefComparator.INSTANCE;
       }
 
       @Override
