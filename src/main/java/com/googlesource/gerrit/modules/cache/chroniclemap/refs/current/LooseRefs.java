@@ -239,8 +239,8 @@ public record LooseRefs(
               ? new ObjectIdRef.PeeledTag(
                   leaf.getStorage(), leaf.getName(), leaf.getObjectId(), walk.peel(object).copy())
               : new ObjectIdRef.PeeledNonTag(leaf.getStorage(), leaf.getName(), leaf.getObjectId());
-    } catch (MissingObjectException e) {
-      missesObject(leaf);
+    } catch (IOException e) {
+      lacksObject(leaf, e);
       throw e;
     }
     memory.sound(leaf.getName(), null);
@@ -250,9 +250,10 @@ public record LooseRefs(
     return onto(peeled, ref);
   }
 
-  /** Notes that the object of a ref is missing. */
-  public void missesObject(Ref ref) {
-    memory.bad(ref.getName(), "the object " + ref.getObjectId().name() + " is missing", ref);
+  /** Notes that the object of a ref is missing, or can't be read. */
+  public void lacksObject(Ref ref, IOException why) {
+    String what = why instanceof MissingObjectException ? " is missing" : " can't be read: " + why;
+    memory.bad(ref.getName(), "the object " + ref.getObjectId().name() + what, ref);
   }
 
   private static Ref onto(Ref leaf, Ref old) {

@@ -28,7 +28,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.eclipse.jgit.annotations.Nullable;
-import org.eclipse.jgit.errors.MissingObjectException;
 import org.eclipse.jgit.internal.JGitText;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.NullProgressMonitor;
@@ -169,14 +168,11 @@ record RefPacker(UpdateContext context, RepositoryFiles refs) {
           (packed, edits) -> collect(values, packed, edits),
           new PackedRefsQueue.Options(none, false, true));
     }
-    for (List<Packed> together : Lists.partition(values, MAX_PRUNED_TOGETHER)) {
-      pruneOrSkip(together);
-    }
+    Lists.partition(values, MAX_PRUNED_TOGETHER).forEach(this::pruneOrSkip);
   }
 
   private List<Packed> peel(List<Ref> loose) throws IOException {
     List<Packed> values = new ArrayList<>();
-    List<String> broken = new ArrayList<>();
     try (RevWalk walk = new RevWalk(refs.repository)) {
       for (Ref ref : loose) {
         if (ref.isSymbolic()) {
@@ -185,66 +181,63 @@ record RefPacker(UpdateContext context, RepositoryFiles refs) {
         try {
           RevObject object = walk.parseAny(ref.getObjectId());
           values.add(new Packed(ref, object instanceof RevTag ? walk.peel(object).copy() : null));
-        } catch (MissingObjectException e) {
-          // One broken ref should not keep the others from being packed.
-          broken.add(ref.getName());
-          refs.loose.missesObject(ref);
+        } catch (IOException e) {
+          refs.loose.lacksObject(ref, e); // and is not packed
         }
       }
-    }
-    if (!broken.isEmpty()) {
-      logger.atWarning().log(
-          "%d refs of %s are not packed, as their objects are missing, such as %s",
-          broken.size(), refs.repository, broken.get(0));
     }
     return values;
   }
 
   /** Collects the refs that still have the value read before. */
-  private void collect(List<Packed> values, ParsedRefs packed, PackedEdits edits)
-      throws IOException {
+  private void collect(List<Packed> values, ParsedRefs packed, PackedEdits edits) {
     for (Packed value : values) {
-      // An NFS client caches that a file is missing, and would miss another machine's new lock.
-      refs.loose.refreshFolder(value.name);
-      if (!Files.notExists(RefPaths.lockOf(refs.paths.loose(value.name)))) {
-        // A lock holder may be deleting the ref, and have seen that it is not packed.
-        continue;
-      }
       Ref before = packed.exactRef(value.name);
-      if (value.isValueOf(refs.loose.readFile(value.name))
-          && !(value.isValueOf(before) && before.isPeeled())) {
+      if (mayBePacked(value) && !(value.isValueOf(before) && before.isPeeled())) {
         edits.set(value.name, value.newId, value.peeled);
       }
     }
   }
 
-  // ---- deleting the files of packed refs
-
-  private void pruneOrSkip(List<Packed> values) throws IOException {
-    try (HeldLocks locks = context.lock(values, 0)) {
-      prune(values, locks.names);
-    } catch (RefReader.LeftToJGit e) {
-      return; // these refs stay loose
-    } catch (RefusedException e) {
-      // Another writer has one of the refs. The others are packed without it.
-      if (values.size() > 1) {
-        int middle = values.size() / 2;
-        pruneOrSkip(values.subList(0, middle));
-        pruneOrSkip(values.subList(middle, values.size()));
-      }
+  private boolean mayBePacked(Packed value) {
+    try {
+      // An NFS client caches that a file is missing, and would miss another machine's new lock.
+      refs.loose.refreshFolder(value.name);
+      // A lock holder may be deleting the ref, and have seen that it is not packed.
+      return Files.notExists(RefPaths.lockOf(refs.paths.loose(value.name)))
+          && value.isValueOf(refs.loose.readFile(value.name));
+    } catch (IOException e) {
+      return false; // it is bad by now
     }
   }
 
-  /** Deletes the files of packed refs, under their locks. */
-  private void prune(List<Packed> values, List<String> names) throws IOException {
-    // The list is read under the locks, so it lacks a ref that was deleted and made again.
-    ParsedRefs packed = refs.lockedReader.packed();
-    NameConflicts.ForeignLocks others = new NameConflicts.ForeignLocks(refs.paths, names);
-    for (Packed value : values) {
-      if (value.isValueOf(refs.loose.readFile(value.name))
-          && value.isValueOf(packed.exactRef(value.name))
-          && others.above(value.name) == null) {
-        value.deleteLoose();
+  // ---- deleting the files of packed refs
+
+  /**
+   * Deletes the files of packed refs, under their locks. If another writer has one of the refs, or
+   * the disk refuses one, the others are tried without it.
+   */
+  private void pruneOrSkip(List<Packed> values) {
+    try (HeldLocks locks = context.lock(values, 0)) {
+      // The list is read under the locks, so it lacks a ref that was deleted and made again.
+      ParsedRefs packed = refs.lockedReader.packed();
+      NameConflicts.ForeignLocks others = new NameConflicts.ForeignLocks(refs.paths, locks.names);
+      for (Packed value : values) {
+        if (value.isValueOf(refs.loose.readFile(value.name))
+            && value.isValueOf(packed.exactRef(value.name))
+            && others.above(value.name) == null) {
+          value.deleteLoose();
+        }
+      }
+    } catch (RefReader.LeftToJGit e) {
+      return; // these refs stay loose
+    } catch (IOException e) {
+      if (values.size() > 1) {
+        Lists.partition(values, (values.size() + 1) / 2).forEach(this::pruneOrSkip);
+      } else if (!(e instanceof RefusedException)) {
+        logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
+            "the file of %s in %s, which may be packed, could not be deleted",
+            values.get(0).name, refs.repository);
       }
     }
   }
