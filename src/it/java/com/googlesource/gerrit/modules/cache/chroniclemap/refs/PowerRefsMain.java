@@ -43,7 +43,7 @@ final class PowerRefsMain {
           RefsModel model = new RefsModel(folder, REPOSITORIES);
           String log = read(args[2]);
           check(model, log, log.length(), log.length());
-          RefKillsMain.run(model, new Random(Long.parseLong(args[3])), REPOSITORIES);
+          RefKillsIT.Child.run(model, new Random(Long.parseLong(args[3])), REPOSITORIES);
         }
         case "check" -> {
           // Many disks at once, as a JVM in a guest takes long to start.

@@ -17,9 +17,11 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.ChildJvm;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Locale;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
@@ -58,7 +60,7 @@ class RefKillsIT {
 
   @Test
   void eachKillLeavesAllOrNothing() throws Exception {
-    model = RefsModel.make(temp, RefKillsMain.REPOSITORIES);
+    model = RefsModel.make(temp, Child.REPOSITORIES);
     for (int kill = 0; kill < KILLS; kill++) {
       // Sometimes the next process does what the one before left, and is killed in its turn.
       boolean whileOpening = kill > 0 && random.nextInt(4) == 0;
@@ -90,7 +92,7 @@ class RefKillsIT {
 
   private void runAndKill(boolean whileOpening) throws Exception {
     try (ChildJvm child =
-        ChildJvm.start(temp, RefKillsMain.class, temp, random.nextLong(), model.acknowledged())) {
+        ChildJvm.start(temp, Child.class, temp, random.nextLong(), model.acknowledged())) {
       String ready = child.readLine();
       assertWithMessage("said, with errors %s", child.errors()).that(ready).isEqualTo("ready .");
       String line = null;
@@ -138,7 +140,7 @@ class RefKillsIT {
 
   /** Counts transactions that the kill has cut. */
   private void countLeft() throws IOException {
-    for (String name : RefKillsMain.REPOSITORIES) {
+    for (String name : Child.REPOSITORIES) {
       for (Path file : model.left(name)) {
         String kind = file.toString().replaceFirst(".*\\.", "");
         if (kind.equals("transaction")) {
@@ -146,6 +148,67 @@ class RefKillsIT {
         } else if (kind.equals("decided") || kind.equals("durable")) {
           decided++;
         }
+      }
+    }
+  }
+
+  /** A process that is killed while its {@link RefsWriter}s work. */
+  static final class Child {
+    static final List<String> REPOSITORIES = List.of("first", "second", "durable");
+
+    private static final int WRITERS = 3;
+    private static final int PACKS_ONE_IN = 25;
+    private static final int MAX_LOOSE = 20;
+
+    private Child() {}
+
+    /** Folder, seed, and for each set the generation that was acknowledged last, with commas. */
+    public static void main(String[] args) {
+      try {
+        Path folder = Path.of(args[0]);
+        RefsModel model = new RefsModel(folder, REPOSITORIES);
+        model.heed(args[2]);
+        run(model, new Random(Long.parseLong(args[1])), REPOSITORIES);
+      } catch (Exception | AssertionError e) {
+        RefsWriter.end(e);
+      }
+    }
+
+    /** Changes all repositories until the process ends. */
+    static void run(RefsModel model, Random random, List<String> repositories) throws IOException {
+      RefsWriter.sayOnOutput("ready .");
+      for (String name : repositories) {
+        UpdateSettings updates =
+            new UpdateSettings(
+                UpdateSettings.By.OWN,
+                random.nextBoolean() ? 1000 : 0,
+                random.nextInt(3) == 0 ? 0 : MAX_LOOSE);
+        TestRefs repository = model.open(name);
+        FileRefDatabase refs = repository.database(TestRefs.cache(updates));
+        for (int i = 0; i < WRITERS; i++) {
+          int number = i;
+          List<RefSet> sets =
+              model.sets(name).stream().filter(set -> set.number() % WRITERS == number).toList();
+          Random own = new Random(random.nextLong());
+          RefsWriter writer =
+              new RefsWriter(repository, refs, model, sets, own, RefsWriter::sayOnOutput);
+          writer.find();
+          new Thread(() -> write(writer, own)).start();
+        }
+      }
+    }
+
+    private static void write(RefsWriter writer, Random random) {
+      try {
+        while (true) {
+          RefSet set = writer.any();
+          writer.ended(set, writer.move(set, RefsWriter.By.MODULE));
+          if (random.nextInt(PACKS_ONE_IN) == 0) {
+            var unused = writer.pack(RefsWriter.By.MODULE);
+          }
+        }
+      } catch (IOException | InterruptedException | RuntimeException | Error e) {
+        RefsWriter.end(e);
       }
     }
   }
