@@ -79,7 +79,7 @@ class SettingsDocTest {
     Set<String> documented = new TreeSet<>();
     Matcher matcher = SETTING.matcher(Files.readString(PAGE));
     while (matcher.find()) {
-      // Those are another module's; see PackedRefsSettingsDocTest.
+      // Those are another module's; see PackedRefsConfigTest.
       if (!matcher.group(1).startsWith("cache.packed_refs.")) {
         documented.add(matcher.group(1));
       }

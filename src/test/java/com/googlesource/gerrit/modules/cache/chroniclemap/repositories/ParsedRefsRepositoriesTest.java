@@ -38,6 +38,7 @@ import com.google.inject.Injector;
 import com.google.inject.Stage;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.PackedRefsCache;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsTotals;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreDirectory;
 import java.io.IOException;
 import java.lang.ref.WeakReference;
@@ -107,19 +108,13 @@ class ParsedRefsRepositoriesTest {
     return injector.getInstance(RefsInventory.class).totals();
   }
 
-  private static ObjectId blob(Repository repository) throws IOException {
+  private static void update(Repository repository, String ref) throws IOException {
     try (ObjectInserter inserter = repository.newObjectInserter()) {
       ObjectId id = inserter.insert(Constants.OBJ_BLOB, new byte[] {1});
       inserter.flush();
-      return id;
+      assertThat(TestRefs.force(repository.getRefDatabase(), ref, id))
+          .isEqualTo(RefUpdate.Result.NEW);
     }
-  }
-
-  private static void update(Repository repository, String ref) throws IOException {
-    RefUpdate update = repository.updateRef(ref);
-    update.setNewObjectId(blob(repository));
-    update.setForceUpdate(true);
-    assertThat(update.update()).isEqualTo(RefUpdate.Result.NEW);
   }
 
   private static void pack(Repository repository) throws IOException {
