@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
+import com.sun.management.ThreadMXBean;
+import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -26,43 +28,57 @@ import java.util.concurrent.atomic.AtomicBoolean;
 public final class Threads {
   private Threads() {}
 
-  /** What the test does itself. */
   @FunctionalInterface
   public interface Act {
     void run() throws Exception;
   }
 
-  /** What a thread does. */
   @FunctionalInterface
   public interface Task {
     void run(int thread) throws Exception;
   }
 
+  /** How many bytes of heap this thread takes for it: the same each time, as a duration is not. */
+  public static long allocated(Act act) throws Exception {
+    ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+    long before = threads.getCurrentThreadAllocatedBytes();
+    act.run();
+    return threads.getCurrentThreadAllocatedBytes() - before;
+  }
+
   /** Has so many threads do their task once, at the same time; fails if one of them does. */
   public static void together(int count, Task task) throws Exception {
     CountDownLatch start = new CountDownLatch(count);
-    try (ExecutorService threads = Executors.newFixedThreadPool(count)) {
-      List<Future<?>> all = new ArrayList<>();
-      for (int i = 0; i < count; i++) {
-        int number = i;
-        all.add(
-            threads.submit(
-                () -> {
-                  start.countDown();
-                  start.await();
-                  task.run(number);
-                  return null;
-                }));
-      }
-      for (Future<?> each : all) {
-        each.get();
-      }
-    }
+    run(
+        count,
+        thread -> {
+          start.countDown();
+          start.await();
+          task.run(thread);
+        },
+        () -> {});
   }
 
   /** Has so many threads do their task again and again, at least once, while the test does more. */
   public static void meanwhile(int count, Task again, Act act) throws Exception {
     AtomicBoolean isOver = new AtomicBoolean();
+    run(
+        count,
+        thread -> {
+          do {
+            again.run(thread);
+          } while (!isOver.get());
+        },
+        () -> {
+          try {
+            act.run();
+          } finally {
+            isOver.set(true);
+          }
+        });
+  }
+
+  private static void run(int count, Task task, Act act) throws Exception {
     try (ExecutorService threads = Executors.newFixedThreadPool(count)) {
       List<Future<?>> all = new ArrayList<>();
       for (int i = 0; i < count; i++) {
@@ -70,17 +86,11 @@ public final class Threads {
         all.add(
             threads.submit(
                 () -> {
-                  do {
-                    again.run(number);
-                  } while (!isOver.get());
+                  task.run(number);
                   return null;
                 }));
       }
-      try {
-        act.run();
-      } finally {
-        isOver.set(true);
-      }
+      act.run();
       for (Future<?> each : all) {
         each.get();
       }

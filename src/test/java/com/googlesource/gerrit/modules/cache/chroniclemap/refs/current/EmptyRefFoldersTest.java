@@ -78,9 +78,12 @@ class EmptyRefFoldersTest {
       }
     }
     EmptyRefFolders.delete(folder.resolve("refs").toFile());
+    assertThat(left()).containsExactlyElementsIn(Splitter.on(' ').split(after));
+  }
+
+  private List<String> left() throws IOException {
     try (Stream<Path> all = Files.walk(folder)) {
-      assertThat(all.skip(1).map(path -> folder.relativize(path).toString()).toList())
-          .containsExactlyElementsIn(Splitter.on(' ').split(after));
+      return all.skip(1).map(path -> folder.relativize(path).toString()).toList();
     }
   }
 
@@ -103,10 +106,7 @@ class EmptyRefFoldersTest {
     }
     Files.createFile(folder.resolve("refs/heads/e/7"));
     EmptyRefFolders.deleteAbove(files);
-    try (Stream<Path> all = Files.walk(folder)) {
-      assertThat(all.skip(1).map(path -> folder.relativize(path).toString()).toList())
-          .containsExactly("refs", "refs/heads", "refs/heads/e", "refs/heads/e/7");
-    }
+    assertThat(left()).containsExactly("refs", "refs/heads", "refs/heads/e", "refs/heads/e/7");
   }
 
   @Test

@@ -25,7 +25,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Lists;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedRefsText;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
 import java.io.IOException;
-import java.nio.ByteBuffer;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -35,7 +34,6 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Random;
 import java.util.SortedMap;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.eclipse.jgit.lib.CoreConfig.TrustStat;
 import org.eclipse.jgit.lib.Ref;
@@ -57,7 +55,11 @@ class PackedRefsFileTest {
   @BeforeEach
   void open() {
     path = folder.resolve("packed-refs");
-    file = new PackedRefsFile(path.toFile(), tiers, used -> {}, NfsRevalidation.OF_SYSTEM);
+    file = file(NfsRevalidation.OF_SYSTEM);
+  }
+
+  private PackedRefsFile file(NfsRevalidation revalidation) {
+    return new PackedRefsFile(path.toFile(), tiers, used -> {}, revalidation);
   }
 
   /** As git does: a new file in the place of the old one. */
@@ -89,10 +91,7 @@ class PackedRefsFileTest {
   void seesAFileThatIsNotSeenBeforeTheFolderIsOpened(TrustStat trust) throws Exception {
     Path unseen = folder.resolve("unseen");
     file =
-        new PackedRefsFile(
-            path.toFile(),
-            tiers,
-            used -> {},
+        file(
             opened -> {
               if (opened.equals(folder) && Files.exists(unseen)) {
                 Files.move(unseen, path, StandardCopyOption.ATOMIC_MOVE);
@@ -113,10 +112,7 @@ class PackedRefsFileTest {
   @Test
   void aFolderThatCannotBeOpenedHidesNothing() throws Exception {
     file =
-        new PackedRefsFile(
-            path.toFile(),
-            tiers,
-            used -> {},
+        file(
             opened -> {
               if (opened.equals(folder)) {
                 throw new AccessDeniedException(opened.toString());
@@ -168,24 +164,16 @@ class PackedRefsFileTest {
     assertThat(file.counts.parses.sum()).isEqualTo(1);
   }
 
-  /** Direct memory that is gone while {@link #exhausted}, and time that passes when told to. */
+  /** No direct memory, and time that passes when told to. */
   private final class NoMemory {
-    final AtomicBoolean exhausted = new AtomicBoolean(true);
-    final AtomicLong tries = new AtomicLong();
+    final Lists.Direct direct = new Lists.Direct();
     final AtomicLong now = new AtomicLong(-7);
     final PackedRefsFile file =
         new PackedRefsFile(
-            path.toFile(),
-            Lists.tiers(this::allocate, now::get),
-            used -> {},
-            NfsRevalidation.OF_SYSTEM);
+            path.toFile(), Lists.tiers(direct, now::get), used -> {}, NfsRevalidation.OF_SYSTEM);
 
-    private ByteBuffer allocate(int size) {
-      tries.incrementAndGet();
-      if (exhausted.get()) {
-        throw new OutOfMemoryError("Cannot reserve direct memory");
-      }
-      return ByteBuffer.allocateDirect(size);
+    NoMemory() {
+      direct.left.set(0);
     }
   }
 
@@ -199,18 +187,18 @@ class PackedRefsFileTest {
         assertThat(memory.file.current(trust)).isNull();
         assertThat(memory.file.current(TrustStat.NEVER)).isNull();
       }
-      assertThat(memory.tries.get()).isEqualTo(tries);
+      assertThat(memory.direct.tries.get()).isEqualTo(tries);
       assertThat(memory.file.leftReason()).isPresent();
       memory.now.addAndGet(PackedRefsFile.PAUSE_NANOS - 1);
       assertThat(memory.file.current(trust)).isNull();
-      assertThat(memory.tries.get()).isEqualTo(tries);
+      assertThat(memory.direct.tries.get()).isEqualTo(tries);
       memory.now.incrementAndGet();
       assertThat(memory.file.leftReason()).isEmpty();
     }
     assertThat(memory.file.counts.noMemory.sum()).isEqualTo(10);
-    memory.exhausted.set(false);
+    memory.direct.left.set(1 << 20);
     assertThat(memory.file.current(trust).size()).isEqualTo(1);
-    memory.exhausted.set(true);
+    memory.direct.left.set(0);
     write(ID + " refs/heads/b\n");
     assertThat(memory.file.current(TrustStat.NEVER)).isNull();
     memory.now.addAndGet(PackedRefsFile.PAUSE_NANOS);
@@ -222,7 +210,7 @@ class PackedRefsFileTest {
     write(PackedRefsText.text(PackedRefsText.gerrit(new Random(1), 5_000)));
     NoMemory memory = new NoMemory();
     Threads.together(16, thread -> assertThat(memory.file.current(TrustStat.NEVER)).isNull());
-    assertThat(memory.tries.get()).isEqualTo(1);
+    assertThat(memory.direct.tries.get()).isEqualTo(1);
   }
 
   @ParameterizedTest

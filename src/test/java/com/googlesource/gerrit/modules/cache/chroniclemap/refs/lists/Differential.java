@@ -24,7 +24,6 @@ import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
@@ -61,6 +60,11 @@ public final class Differential implements Closeable {
     return reader;
   }
 
+  /** What is made of a text from nothing. */
+  Content read(byte[] text) throws IOException {
+    return reader.read(new Lists.Text(text), builder(), null);
+  }
+
   /**
    * Parses a content, after another one or from nothing, and compares the answers.
    *
@@ -79,10 +83,10 @@ public final class Differential implements Closeable {
       ParsedRefs unused = memory.hold(holder, old, new ArrayList<>());
     }
     ListBuilder builder = new ListBuilder(memory, null);
-    Content content = reader.read(new MemoryText(text), builder, old);
+    Content content = reader.read(new Lists.Text(text), builder, old);
     memory.release(holder);
     parsedBlocks = builder.parsed;
-    Content anew = reader.read(new MemoryText(text), builder(), null);
+    Content anew = read(text);
     assertThat(content.digest()).isEqualTo(anew.digest());
     assertThat(content.leftToJGit()).isEqualTo(anew.leftToJGit());
     ParsedRefs list = content.list();
@@ -96,7 +100,7 @@ public final class Differential implements Closeable {
     assertSame(list.refs(), expected);
     assertThat(list.root.flags).isEqualTo(anew.list().root.flags);
     assertThat(list.textBytes()).isEqualTo(text.length);
-    assertThat(reader.matches(new MemoryText(text), list, 0, list.blocks())).isTrue();
+    assertThat(reader.matches(new Lists.Text(text), list, 0, list.blocks())).isTrue();
     return list;
   }
 
@@ -117,15 +121,12 @@ public final class Differential implements Closeable {
     String file = new String(text, ISO_8859_1);
     String body = file.replaceFirst("^(#[^\n]*(\n|$))*", "");
     String comments = file.substring(0, file.length() - body.length());
-    lines.sort(Comparator.comparing(Differential::name, BY_BYTES));
+    lines.sort(Comparator.comparing(Differential::name, PackedRefsText.BY_BYTES));
     return comments.length() > 1024
         || comments.contains("\r")
         || refs.stream().map(Ref::getName).distinct().count() < refs.size()
         || !isText(lines, body);
   }
-
-  private static final Comparator<String> BY_BYTES =
-      (a, b) -> Arrays.compareUnsigned(a.getBytes(UTF_8), b.getBytes(UTF_8));
 
   private static String name(String line) {
     return line.substring(41, line.indexOf('\n'));

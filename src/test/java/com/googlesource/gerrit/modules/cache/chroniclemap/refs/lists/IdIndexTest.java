@@ -18,16 +18,11 @@ import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.Threads;
-import com.sun.management.ThreadMXBean;
-import java.lang.management.ManagementFactory;
-import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.junit.jupiter.api.Test;
@@ -39,12 +34,6 @@ class IdIndexTest {
   private final Random random = new Random(3);
   private final ListMemory memory = new ListMemory(1 << 30);
   private final Lists lists = new Lists();
-
-  private static String id(Random random) {
-    byte[] id = new byte[20];
-    random.nextBytes(id);
-    return ObjectId.fromRaw(id).name();
-  }
 
   private ParsedRefs parse(SortedMap<String, String> lines, ParsedRefs old) {
     return lists.parse(memory, PackedRefsText.text(lines), old);
@@ -82,7 +71,7 @@ class IdIndexTest {
         check(list, ref.getPeeledObjectId());
       }
     }
-    check(list, ObjectId.fromString(id(random)));
+    check(list, ObjectId.fromString(PackedRefsText.id(random)));
   }
 
   @Test
@@ -100,13 +89,9 @@ class IdIndexTest {
 
   /** Each new list of a large repository has an index made, so the heap for it counts. */
   @Test
-  void isMadeWithLittleMoreHeapThanItTakes() {
+  void isMadeWithLittleMoreHeapThanItTakes() throws Exception {
     ParsedRefs list = parse(lines(100_000), null);
-    var bean = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-    long before = bean.getCurrentThreadAllocatedBytes();
-    IdIndex index = IdIndex.of(list, memory);
-    long allocated = bean.getCurrentThreadAllocatedBytes() - before;
-    assertThat(index).isNotNull();
+    long allocated = Threads.allocated(() -> assertThat(IdIndex.of(list, memory)).isNotNull());
     assertThat(allocated).isLessThan(12L * list.size());
   }
 
@@ -116,7 +101,7 @@ class IdIndexTest {
     for (int i = 0; i < 5000; i++) {
       String name = "refs/tags/v" + i;
       // Some tags have the same object, and the tag of a tag is a ref to the first one's id.
-      String peeled = i % 10 == 0 ? SHARED : id(random);
+      String peeled = i % 10 == 0 ? SHARED : PackedRefsText.id(random);
       lines.put(name, PackedRefsText.line(random, name) + "^" + peeled + "\n");
     }
     lines.put("refs/heads/main", SHARED + " refs/heads/main\n");
@@ -147,7 +132,7 @@ class IdIndexTest {
   void idsThatBeginAlike() {
     SortedMap<String, String> lines = lines(5000);
     lines.replaceAll(
-        (name, line) -> "0123456789abcdef" + id(random).substring(16) + " " + name + "\n");
+        (name, line) -> "0123456789abcdef" + PackedRefsText.id(random, 12) + " " + name + "\n");
     ParsedRefs list = parse(lines, null);
     check(list, random, 100);
     check(list, ObjectId.fromString("0123456789abcdef" + "0".repeat(24)));
@@ -176,18 +161,12 @@ class IdIndexTest {
 
   @Test
   void oneThreadMakesTheIndex() throws Exception {
-    AtomicInteger allocations = new AtomicInteger();
-    ListMemory counted =
-        new ListMemory(
-            1 << 30,
-            size -> {
-              allocations.incrementAndGet();
-              return ByteBuffer.allocateDirect(size);
-            });
+    Lists.Direct direct = new Lists.Direct();
+    ListMemory counted = new ListMemory(1 << 30, direct);
     ParsedRefs list = lists.parse(counted, PackedRefsText.text(lines(6000)), null);
-    int before = allocations.get();
+    int before = direct.tries.get();
     Threads.together(8, thread -> check(list, new Random(thread), 3));
-    assertThat(allocations.get()).isEqualTo(before + 1);
+    assertThat(direct.tries.get()).isEqualTo(before + 1);
   }
 
   /**
@@ -225,37 +204,24 @@ class IdIndexTest {
 
   @Test
   void aLargeListWithoutMemoryForItsIndexIsOfUse() {
-    AtomicBoolean exhausted = new AtomicBoolean();
-    AtomicInteger refused = new AtomicInteger();
-    ListMemory small = memory(exhausted, refused);
+    Lists.Direct direct = new Lists.Direct();
+    ListMemory small = new ListMemory(1 << 30, direct);
     ListTiers tiers = Lists.tiers(small);
     Lists.Holder holder = new Lists.Holder();
     SortedMap<String, String> lines = lines(140_000);
     // The first one has its blocks, and only an index has still to be allocated.
     holder.list =
         tiers.hold(holder, lists.parse(small, PackedRefsText.text(lines), null), new ArrayList<>());
-    exhausted.set(true);
+    direct.left.set(0);
+    int before = direct.tries.get();
     for (int i = 0; i < 3; i++) {
       tiers.changed(holder);
       tiers.upkeep();
     }
     assertThat(holder.list.idIndex()).isNull();
-    assertThat(refused.get()).isEqualTo(1);
+    assertThat(direct.tries.get()).isEqualTo(before + 1);
     check(holder.list, random, 3);
-    assertThat(refused.get()).isEqualTo(1);
-  }
-
-  /** Memory of which there is no more at a time. */
-  private static ListMemory memory(AtomicBoolean exhausted, AtomicInteger refused) {
-    return new ListMemory(
-        1 << 30,
-        size -> {
-          if (exhausted.get()) {
-            refused.incrementAndGet();
-            throw new OutOfMemoryError("Cannot reserve direct memory");
-          }
-          return ByteBuffer.allocateDirect(size);
-        });
+    assertThat(direct.tries.get()).isEqualTo(before + 1);
   }
 
   @Test

@@ -39,8 +39,12 @@ class ListDiskTest {
 
   @BeforeEach
   void open() throws Exception {
-    directory = StoreDirectory.open(folder.resolve("stores"));
-    store = directory.openStore(new StoreSettings("packed_refs", 1, 16 << 20, Optional.empty()));
+    open("stores", 16 << 20);
+  }
+
+  private void open(String name, long limit) throws Exception {
+    directory = StoreDirectory.open(folder.resolve(name));
+    store = directory.openStore(new StoreSettings("packed_refs", 1, limit, Optional.empty()));
     store.awaitOpened();
     disk = new ListDisk(store);
   }
@@ -51,7 +55,7 @@ class ListDiskTest {
   }
 
   private static ParsedRefs load(byte[] text, ListBuilder builder) throws Exception {
-    return new PackedRefsReader(Differential.KEY).read(new MemoryText(text), builder, null).list();
+    return new PackedRefsReader(Differential.KEY).read(new Lists.Text(text), builder, null).list();
   }
 
   private static byte[] blockKey(ParsedRefs list, int block) {
@@ -150,10 +154,7 @@ class ListDiskTest {
   @Test
   void aLargeListIsWrittenWhole() throws Exception {
     directory.close();
-    directory = StoreDirectory.open(folder.resolve("large"));
-    store = directory.openStore(new StoreSettings("packed_refs", 1, 128 << 20, Optional.empty()));
-    store.awaitOpened();
-    disk = new ListDisk(store);
+    open("large", 128 << 20);
     byte[] text = Lists.text(1, 900_000);
     ParsedRefs list = lists.parse(memory, text, null);
     assertThat(list.blockBytes()).isGreaterThan(20L << 20);

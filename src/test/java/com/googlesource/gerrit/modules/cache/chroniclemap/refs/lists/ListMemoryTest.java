@@ -41,28 +41,7 @@ class ListMemoryTest {
   private ListMemory memory = new ListMemory(1 << 30);
   private final Lists lists = new Lists();
 
-  /** A repository. */
-  private final class Repo implements ListMemory.Holder {
-    private long lastUse;
-    private volatile ParsedRefs list;
-
-    @Override
-    public long lastUse() {
-      return lastUse;
-    }
-
-    @Override
-    public ParsedRefs lastList() {
-      return list;
-    }
-
-    @Override
-    public void onEvicted(ParsedRefs left) {
-      if (list == left) {
-        list = null;
-      }
-    }
-
+  private final class Repo extends Lists.Holder {
     void use() {
       lastUse = memory.now();
     }
@@ -176,22 +155,14 @@ class ListMemoryTest {
 
   @Test
   void blocksStayWhereTheyAreIfThereIsNoMemoryToMoveThem() {
-    AtomicLong left = new AtomicLong(Long.MAX_VALUE);
-    memory =
-        new ListMemory(
-            1 << 30,
-            size -> {
-              if (left.addAndGet(-size) < 0) {
-                throw new OutOfMemoryError("in a test");
-              }
-              return ByteBuffer.allocateDirect(size);
-            });
+    Lists.Direct direct = new Lists.Direct();
+    memory = new ListMemory(1 << 30, direct);
     byte[] text = Lists.text(1, 10 * REFS);
     Repo a = new Repo().read(text);
     byte[] start = Arrays.copyOf(text, text.length / 20);
     byte[] few = Arrays.copyOf(start, new String(start, UTF_8).lastIndexOf('\n') + 1);
     long all = memory.bytes();
-    left.set(24 << 10); // the last block is another one
+    direct.left.set(24 << 10); // the last block is another one
     a.read(few);
     lists.assertIs(a.list, few);
     assertThat(memory.bytes()).isAtLeast(all);

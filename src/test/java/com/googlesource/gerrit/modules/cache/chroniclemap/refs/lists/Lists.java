@@ -26,6 +26,8 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Random;
 import java.util.SortedMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.IntFunction;
 import java.util.function.LongSupplier;
 import org.eclipse.jgit.annotations.Nullable;
@@ -36,13 +38,34 @@ import org.eclipse.jgit.lib.Ref;
 public final class Lists {
   private final PackedRefsReader reader = new PackedRefsReader(Differential.KEY);
 
-  /** A repository that holds a list, and does nothing when it is told of it. */
-  public static final class Holder implements ListMemory.Holder {
-    @Nullable ParsedRefs list;
+  /** Bytes on the heap as a source. */
+  static final class Text implements TextSource {
+    private final ByteBuffer bytes;
+
+    Text(byte[] bytes) {
+      this.bytes = ByteBuffer.wrap(bytes);
+    }
+
+    @Override
+    public int read(ByteBuffer target) {
+      if (!bytes.hasRemaining()) {
+        return -1;
+      }
+      int n = Math.min(target.remaining(), bytes.remaining());
+      target.put(bytes.slice().limit(n));
+      bytes.position(bytes.position() + n);
+      return n;
+    }
+  }
+
+  /** A repository that holds a list. */
+  public static class Holder implements ListMemory.Holder {
+    @Nullable volatile ParsedRefs list;
+    long lastUse;
 
     @Override
     public long lastUse() {
-      return 0;
+      return lastUse;
     }
 
     @Override
@@ -52,7 +75,26 @@ public final class Lists {
     }
 
     @Override
-    public void onEvicted(ParsedRefs list) {}
+    public void onEvicted(ParsedRefs left) {
+      if (list == left) {
+        list = null;
+      }
+    }
+  }
+
+  /** Direct memory of which only so many bytes are left. */
+  public static final class Direct implements IntFunction<ByteBuffer> {
+    public final AtomicLong left = new AtomicLong(Long.MAX_VALUE);
+    public final AtomicInteger tries = new AtomicInteger();
+
+    @Override
+    public ByteBuffer apply(int size) {
+      tries.incrementAndGet();
+      if (left.addAndGet(-size) < 0) {
+        throw new OutOfMemoryError("Cannot reserve direct memory");
+      }
+      return ByteBuffer.allocateDirect(size);
+    }
   }
 
   /** Tiers without a store. */
@@ -71,7 +113,7 @@ public final class Lists {
     try {
       ParsedRefs list =
           Objects.requireNonNull(
-              reader.read(new MemoryText(text), new ListBuilder(memory, null), old).list());
+              reader.read(new Text(text), new ListBuilder(memory, null), old).list());
       return old != null && old.digest().equals(list.digest()) ? old : list;
     } catch (IOException e) {
       throw new UncheckedIOException(e);

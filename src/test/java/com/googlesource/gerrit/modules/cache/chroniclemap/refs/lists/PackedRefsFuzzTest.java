@@ -45,6 +45,33 @@ class PackedRefsFuzzTest {
   private static final int MAX_BYTES = 128 << 10;
   private static final Path KNOWN = Path.of("src", "test", "resources", "packed-refs-fuzz");
 
+  /** What a fuzzer would take long to find. */
+  private static final String[] TOKENS = {
+    "\n",
+    "\r",
+    "\r\n",
+    " ",
+    "^",
+    "#",
+    "# pack-refs with:",
+    " peeled",
+    " sorted",
+    "\0",
+    "\t",
+    "\u000b",
+    "\u000e",
+    "refs/heads/",
+    "\ud83d\ude00",
+    "\uffff",
+    "\ue000",
+    "\u00e9",
+    "A",
+    "g",
+    "0123456789abcdef0123456789abcdef01234567",
+    "^0123456789abcdef0123456789abcdef01234567\n",
+    "0123456789abcdef0123456789abcdef01234567 refs/heads/x\n"
+  };
+
   @TempDir Path folder;
 
   @Test
@@ -55,7 +82,7 @@ class PackedRefsFuzzTest {
         long seed = SEED * 1_000_003 + round;
         Random random = new Random(seed);
         try {
-          byte[] text = PackedRefsSeeds.start(random);
+          byte[] text = start(random);
           ParsedRefs list = null;
           for (int step = random.nextInt(4); step >= 0; step--) {
             ParsedRefs next = differential.check(text, list);
@@ -63,7 +90,7 @@ class PackedRefsFuzzTest {
               list = next;
               accepted++;
             }
-            text = PackedRefsSeeds.change(text, random);
+            text = change(text, random);
           }
         } catch (AssertionError | RuntimeException e) {
           throw new AssertionError("seed " + seed, e);
@@ -106,14 +133,69 @@ class PackedRefsFuzzTest {
         KNOWN);
   }
 
+  // ---- files to begin with, and such that were changed at random
+
+  private static byte[] start(Random random) {
+    return switch (random.nextInt(8)) {
+      case 0 -> PackedRefsText.text(PackedRefsText.gerrit(random, 400));
+      case 1 -> PackedRefsText.oddNames(random, 300, true);
+      case 2 -> PackedRefsText.oddNames(random, 3, false);
+      default -> PackedRefsText.oddNames(random, random.nextInt(12), random.nextBoolean());
+    };
+  }
+
+  /** Changes a place or two: a byte, a token, a run of bytes or lines that moves, goes or comes. */
+  private static byte[] change(byte[] text, Random random) {
+    byte[] changed = text;
+    for (int i = random.nextInt(3); i >= 0; i--) {
+      int at = place(changed, random);
+      int to = Math.min(changed.length, at + random.nextInt(random.nextInt(4) == 0 ? 200 : 4));
+      if (random.nextInt(3) == 0) {
+        at = lineStart(changed, at);
+        to = lineStart(changed, to);
+      }
+      byte[] middle =
+          switch (random.nextInt(6)) {
+            case 0 -> new byte[0];
+            case 1 -> TOKENS[random.nextInt(TOKENS.length)].getBytes(UTF_8);
+            case 2 -> new byte[] {(byte) random.nextInt(256)};
+            case 3 -> Arrays.copyOfRange(changed, at, to); // twice
+            case 4 -> {
+              int from = lineStart(changed, place(changed, random));
+              int end = lineStart(changed, place(changed, random));
+              yield from < end ? Arrays.copyOfRange(changed, from, end) : new byte[0];
+            }
+            default -> PackedRefsText.line(random, PackedRefsText.oddName(random)).getBytes(UTF_8);
+          };
+      ByteArrayOutputStream out = new ByteArrayOutputStream(changed.length + middle.length);
+      out.write(changed, 0, random.nextBoolean() ? to : at);
+      out.writeBytes(middle);
+      out.write(changed, to, changed.length - to);
+      changed = out.toByteArray();
+    }
+    return changed;
+  }
+
+  private static int place(byte[] text, Random random) {
+    return text.length == 0 ? 0 : random.nextInt(text.length);
+  }
+
+  private static int lineStart(byte[] text, int at) {
+    int p = at;
+    while (p > 0 && text[p - 1] != '\n') {
+      p--;
+    }
+    return p;
+  }
+
   private static void writeSeeds(Path seeds) throws IOException {
     for (int i = 0; i < SEEDS; i++) {
       Random random = new Random(i);
       ByteArrayOutputStream input = new ByteArrayOutputStream();
-      byte[] text = PackedRefsSeeds.start(random);
+      byte[] text = start(random);
       input.writeBytes(text);
       for (int step = random.nextInt(3); step > 0; step--) {
-        text = PackedRefsSeeds.change(text, random);
+        text = change(text, random);
         input.writeBytes(PackedRefsTarget.REWRITE);
         input.writeBytes(text);
       }
@@ -124,7 +206,7 @@ class PackedRefsFuzzTest {
   private static void writeDictionary(Path file) throws IOException {
     StringBuilder lines = new StringBuilder();
     List<byte[]> words = new ArrayList<>(List.of(PackedRefsTarget.REWRITE));
-    for (String token : PackedRefsSeeds.TOKENS) {
+    for (String token : TOKENS) {
       words.add(token.getBytes(UTF_8));
     }
     for (byte[] word : words) {
@@ -149,7 +231,6 @@ class PackedRefsFuzzTest {
 
     private PackedRefsTarget() {}
 
-    /** Called once. */
     public static void fuzzerInitialize() throws IOException {
       Path folder = Files.createTempDirectory("fuzz");
       folder.toFile().deleteOnExit();

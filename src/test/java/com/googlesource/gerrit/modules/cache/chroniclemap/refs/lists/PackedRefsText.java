@@ -19,6 +19,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import java.io.ByteArrayOutputStream;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.HexFormat;
 import java.util.Locale;
 import java.util.Map;
@@ -31,6 +32,10 @@ import org.eclipse.jgit.lib.ObjectId;
 /** Makes packed-refs files, as git writes them and otherwise. */
 public final class PackedRefsText {
   public static final String HEADER = "# pack-refs with: peeled fully-peeled sorted \n";
+
+  /** The order in which git sorts names. */
+  public static final Comparator<String> BY_BYTES =
+      (a, b) -> Arrays.compareUnsigned(a.getBytes(UTF_8), b.getBytes(UTF_8));
 
   private PackedRefsText() {}
 

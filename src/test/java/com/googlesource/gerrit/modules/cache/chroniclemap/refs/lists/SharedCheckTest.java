@@ -41,9 +41,13 @@ class SharedCheckTest {
   @BeforeEach
   void write() throws Exception {
     file = folder.resolve("packed-refs");
-    RefsFile.write(file, RefsFile.names(REFS), 0);
+    write(REFS);
+  }
+
+  private void write(int refs) throws Exception {
+    RefsFile.write(file, RefsFile.names(refs), 0);
     text = Files.readAllBytes(file);
-    list = readers.take().read(new MemoryText(text), Differential.builder(), null).list();
+    list = readers.take().read(new Lists.Text(text), Differential.builder(), null).list();
   }
 
   private boolean matches() throws IOException {
@@ -90,9 +94,7 @@ class SharedCheckTest {
   @Test
   void aSmallFileIsOnePiece() throws Exception {
     for (int refs : new int[] {0, 1, 1000}) {
-      RefsFile.write(file, RefsFile.names(refs), 0);
-      text = Files.readAllBytes(file);
-      list = readers.take().read(new MemoryText(text), Differential.builder(), null).list();
+      write(refs);
       assertThat(matches()).isTrue();
       assertChangeIsSeen(text.length / 2);
     }
