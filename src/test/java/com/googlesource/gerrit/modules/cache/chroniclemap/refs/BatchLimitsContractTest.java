@@ -51,6 +51,10 @@ class BatchLimitsContractTest extends RefsParity {
             batch atomic: one A>B, two A>0
           one at a time does the same where refs are synced
             config core.fsyncRefFiles true; batch each: one 0>A, two 0>A; batch each: one A>B, two A>0
+          a ref is replaced by one below it
+            update x A; batch atomic: x A>0, x/y/z 0>B; read x/y/z
+          a ref is not replaced by one above it
+            update x/y A; batch atomic: x/y A>0, x 0>B; read x/y
           """);
 
   @ParameterizedTest
@@ -71,36 +75,6 @@ class BatchLimitsContractTest extends RefsParity {
                 batch: two C>0
                 """)
             .with(RefsScript.Stored.LOOSE, atomic));
-  }
-
-  @ParameterizedTest
-  @ValueSource(strings = {"always", "after_open", "never"})
-  void doesTheSameWhateverIsTrusted(String trust) throws Exception {
-    open(true, trust);
-    both(
-        script(
-            """
-            batch: one 0>A, two 0>A; git update-ref refs/heads/one B; batch: one A>C, two A>B;
-            batch: one B>C, two A>B; git pack-refs --all; batch: one C>0, two B>0
-            """));
-  }
-
-  @Test
-  void aRefIsReplacedByOneBelowIt() throws Exception {
-    both(
-        side -> {
-          script("update x A; batch atomic: x A>0, x/y/z 0>B").on(side);
-          assertThat(side.values()).containsExactly("refs/heads/x/y/z", B);
-        });
-  }
-
-  @Test
-  void aRefIsNotReplacedByOneAboveIt() throws Exception {
-    both(
-        side -> {
-          script("update x/y A; batch atomic: x/y A>0, x 0>B").on(side);
-          assertThat(side.values()).containsExactly("refs/heads/x/y", A);
-        });
   }
 
   /** As a header that another program has cut off, or not ended. */

@@ -96,7 +96,7 @@ class InterruptedReadersTest {
   void ofTables(int count) throws Exception {
     try (TestRefs refs = TestRefs.createReftable(folder.resolve("r.git"), Map.of());
         FileRepository repository = new FileRepository(folder.resolve("r.git").toFile())) {
-      ObjectId id = refs.commits().get(0);
+      ObjectId id = refs.id(0);
       JGitFallbacks failures = new JGitFallbacks();
       Callable<RefDatabase> opening =
           () ->
@@ -117,7 +117,7 @@ class InterruptedReadersTest {
   @Test
   void ofFiles() throws Exception {
     try (TestRefs refs = TestRefs.create(folder.resolve("r.git"), "always")) {
-      ObjectId id = refs.commits().get(0);
+      ObjectId id = refs.id(0);
       Path file = folder.resolve("r.git/packed-refs");
       // So many that it takes several steps to read them.
       SortedMap<String, String> lines = PackedRefsText.gerrit(new Random(1), 5_000);

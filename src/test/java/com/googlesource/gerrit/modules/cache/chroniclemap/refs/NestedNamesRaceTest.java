@@ -27,7 +27,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.Repositor
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.InputStreamReader;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -76,7 +75,6 @@ class NestedNamesRaceTest {
 
   @AutoClose private TestRefs test;
 
-  /** How a ref is made. */
   private enum Way {
     SINGLE,
     BATCH,
@@ -158,7 +156,6 @@ class NestedNamesRaceTest {
           packed, writes, new UpdateSettings(UpdateSettings.By.OWN, maxLooseBatch, 0));
     }
 
-    /** Returns whether the ref was made. */
     boolean make(String name, Way way) throws IOException {
       try {
         return switch (way) {
@@ -237,11 +234,10 @@ class NestedNamesRaceTest {
   @Test
   void aFileStaysWhereItsFolderKeepsGitOut() throws Exception {
     Process git = git(PARENT);
-    try (BufferedReader said =
-        new BufferedReader(new InputStreamReader(git.getInputStream(), UTF_8))) {
+    try (BufferedReader said = git.inputReader(UTF_8)) {
       assertThat(said.readLine()).isEqualTo("prepared");
-      String id = test.commits().get(0).name();
-      assertThat(test.tryGit("update-ref", CHILD, id).status()).isEqualTo(0);
+      String id = test.id(0).name();
+      test.git("update-ref", CHILD, id);
       Writer ours = new Writer(new RefDisk());
       ours.pack();
       ours.close();
@@ -268,8 +264,7 @@ class NestedNamesRaceTest {
       FutureTask<Boolean> made = new FutureTask<>(() -> ours.make(c.first, c.firstWay));
       boolean isThere = awaitStep(disk, start(made));
       Process git = git(c.second());
-      try (BufferedReader said =
-          new BufferedReader(new InputStreamReader(git.getInputStream(), UTF_8))) {
+      try (BufferedReader said = git.inputReader(UTF_8)) {
         boolean prepared = "prepared".equals(said.readLine());
         disk.goesOn.countDown();
         made.get();
@@ -298,7 +293,7 @@ class NestedNamesRaceTest {
   /** If it were looked for after the last of many attempts, it could be deleted by then. */
   @Test
   void aRefInThePlaceOfAFolderRefusesAtOnce() throws Exception {
-    Files.writeString(test.folder().resolve(PARENT), test.commits().get(0).name() + "\n");
+    Files.writeString(test.folder().resolve(PARENT), test.id(0).name() + "\n");
     AtomicInteger attempts = new AtomicInteger();
     RefDisk disk =
         TestRefs.disk(
@@ -347,7 +342,6 @@ class NestedNamesRaceTest {
     return true;
   }
 
-  /** Returns whether it is over. */
   private static boolean awaitEndOrWait(Thread thread) {
     while (true) {
       switch (thread.getState()) {

@@ -60,6 +60,11 @@ class PackedRefsCacheTest {
     cache = open(64 << 20, 16 << 20);
   }
 
+  private void reopen(long memoryLimit, long diskLimit) {
+    cache.close();
+    cache = open(memoryLimit, diskLimit);
+  }
+
   private FileRepository create(String name, byte[] packedRefs) throws IOException {
     FileRepository repository = new FileRepository(folder.resolve(name).toFile());
     repository.create(true);
@@ -153,8 +158,7 @@ class PackedRefsCacheTest {
     assertSame(refs(repository), repository);
     assertThat(cache.totals().counts().parses.sum()).isEqualTo(1);
     for (int i = 0; i < 3; i++) {
-      cache.close();
-      cache = open(64 << 20, 16 << 20);
+      reopen(64 << 20, 16 << 20);
       cache.start();
       assertSame(refs(repository), repository);
       RefsTotals totals = cache.totals();
@@ -209,8 +213,7 @@ class PackedRefsCacheTest {
 
   @Test
   void whatLeftTheMemoryIsLoadedFromDisk() throws Exception {
-    cache.close();
-    cache = open(150_000, 16 << 20);
+    reopen(150_000, 16 << 20);
     FileRepository a = create("a.git", Lists.text(1, REFS));
     FileRepository b = create("b.git", Lists.text(2, REFS));
     RefDatabase refsOfA = refs(a);
@@ -232,8 +235,7 @@ class PackedRefsCacheTest {
   /** As at the default limit with one repository of ten million refs. */
   @Test
   void aListLargerThanTheLimitMakesNobodyParseAgain() throws Exception {
-    cache.close();
-    cache = open(200_000, 0);
+    reopen(200_000, 0);
     try (Warnings warnings = new Warnings("current.PackedRefsFile")) {
       List<FileRepository> all = new ArrayList<>();
       all.add(create("large.git", Lists.text(0, 10 * REFS)));
@@ -300,8 +302,7 @@ class PackedRefsCacheTest {
 
   @Test
   void noDiskIfTheLimitSaysSo() throws Exception {
-    cache.close();
-    cache = open(64 << 20, 0);
+    reopen(64 << 20, 0);
     FileRepository a = create("a.git", Lists.text(1, REFS));
     cache.start();
     assertSame(refs(a), a);
@@ -328,8 +329,7 @@ class PackedRefsCacheTest {
     assertSame(refs, a);
     write(a, Lists.text(2, REFS));
     assertSame(refs, a);
-    cache.close();
-    cache = open(64 << 20, 16 << 20);
+    reopen(64 << 20, 16 << 20);
     cache.close();
     assertSame(refs(a), a);
   }
@@ -342,15 +342,11 @@ class PackedRefsCacheTest {
   @Timeout(value = 60, threadMode = ThreadMode.SEPARATE_THREAD)
   void aCloseWaitsForThePackingThatRuns() throws Exception {
     cache.close();
-    cache =
-        new PackedRefsCache(
-            new RefsSettings(64 << 20, 0, Optional.empty()),
-            new UpdateSettings(UpdateSettings.By.OWN, 1000, 20));
+    cache = TestRefs.cache(new UpdateSettings(UpdateSettings.By.OWN, 1000, 20));
     try (TestRefs test = TestRefs.create(folder.resolve("a.git"), null)) {
       BatchRefUpdate batch = refs(test.repository()).newBatchUpdate();
       for (int i = 0; i < 1000; i++) {
-        batch.addCommand(
-            new ReceiveCommand(ObjectId.zeroId(), test.commits().get(0), "refs/changes/" + i));
+        batch.addCommand(new ReceiveCommand(ObjectId.zeroId(), test.id(0), "refs/changes/" + i));
       }
       TestRefs.execute(test.repository(), batch);
       assertThat(refs(test.repository()).getRefsByPrefix("refs/changes/")).hasSize(1000);

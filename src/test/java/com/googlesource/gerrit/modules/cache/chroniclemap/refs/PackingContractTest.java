@@ -30,6 +30,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.FieldSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Packing leaves what JGit's leaves: no ref loose that can be packed, and each with its value. */
 class PackingContractTest extends RefsParity {
@@ -216,32 +217,19 @@ class PackingContractTest extends RefsParity {
         });
   }
 
-  @Test
-  void keepsWhatIsUpdatedMeanwhile() throws Exception {
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "git update-ref refs/heads/a B",
+        "git update-ref -d refs/heads/a",
+        "git pack-refs --all; git update-ref refs/heads/a B"
+      })
+  void losesAndBringsBackNothingThatIsChangedMeanwhile(String steps) throws Exception {
     both(
         side -> {
           script("update a A; update b A").on(side);
-          packAfter(side, "git update-ref refs/heads/a B");
-          side.delete(OTHER);
-        });
-  }
-
-  @Test
-  void bringsBackNothingThatIsDeletedMeanwhile() throws Exception {
-    both(
-        side -> {
-          script("update a A; update b A").on(side);
-          packAfter(side, "git update-ref -d refs/heads/a");
-          script("stored a; stored b").on(side);
-        });
-  }
-
-  @Test
-  void losesNothingToAnotherThatPacksMeanwhile() throws Exception {
-    both(
-        side -> {
-          script("update a A; update b A").on(side);
-          packAfter(side, "git pack-refs --all; git update-ref refs/heads/a B");
+          packAfter(side, steps);
+          script("read a; stored b; delete b").on(side);
         });
   }
 }

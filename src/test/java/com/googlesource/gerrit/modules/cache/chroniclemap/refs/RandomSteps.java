@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
+import java.util.function.Predicate;
 import org.eclipse.jgit.lib.ObjectId;
 
 /** All that can happen to refs, at random: steps of a {@link RefsScript}. */
@@ -48,10 +49,17 @@ final class RandomSteps {
   private static final List<String> VALUES = List.of("A", "B", "C", "D", "TAG", "TAG_OF_TAG");
 
   private final Random random;
+  private final List<String> names;
   private Map<String, ObjectId> values = Map.of();
 
   RandomSteps(Random random) {
+    this(random, name -> true);
+  }
+
+  /** Steps with some of the names only. */
+  RandomSteps(Random random, Predicate<String> mayName) {
     this.random = random;
+    this.names = NAMES.stream().filter(mayName).toList();
   }
 
   private <T> T any(List<T> of) {
@@ -63,7 +71,7 @@ final class RandomSteps {
   }
 
   private String anyName() {
-    return oneIn(8) ? any(LINKS) : any(NAMES);
+    return oneIn(8) ? any(LINKS) : any(names);
   }
 
   private String anyValue() {
@@ -90,9 +98,9 @@ final class RandomSteps {
     return switch (random.nextInt(14)) {
       case 0, 1, 2 -> update();
       case 3, 4 -> delete();
-      case 5 -> "link " + any(LINKS) + ' ' + (oneIn(4) ? "refs/sym/two" : any(NAMES));
+      case 5 -> "link " + any(LINKS) + ' ' + (oneIn(4) ? "refs/sym/two" : any(names));
       case 6 -> "pack";
-      case 7 -> "rename " + any(NAMES) + ' ' + any(NAMES);
+      case 7 -> "rename " + any(names) + ' ' + any(names);
       case 8 -> byGit();
       default -> batch();
     };
@@ -117,7 +125,7 @@ final class RandomSteps {
   }
 
   private String byGit() {
-    String name = any(NAMES);
+    String name = any(names);
     String to = any(VALUES);
     boolean deletes = oneIn(3);
     return switch (random.nextInt(3)) {
@@ -132,16 +140,16 @@ final class RandomSteps {
     how += oneIn(4) ? " result" : " force result";
     how += oneIn(3) ? " logged" : "";
     int count = 1 + random.nextInt(5);
-    Set<String> names = new LinkedHashSet<>();
-    while (names.size() < count) {
-      String name = oneIn(15) ? any(LINKS) : any(NAMES);
+    Set<String> chosen = new LinkedHashSet<>();
+    while (chosen.size() < count) {
+      String name = oneIn(15) ? any(LINKS) : any(names);
       // Where a file can't be named JGit throws or rejects, depending on what else is wrong.
       if (TestRefs.canName(name)) {
-        names.add(name);
+        chosen.add(name);
       }
     }
     List<String> commands = new ArrayList<>();
-    for (String name : names) {
+    for (String name : chosen) {
       String from = anyExpected(name);
       boolean deletes = oneIn(3) && !from.equals("0");
       commands.add(name + ' ' + from + '>' + (deletes ? "0" : anyValue()));

@@ -27,7 +27,7 @@ import org.eclipse.jgit.lib.TagBuilder;
 import org.eclipse.jgit.lib.TreeFormatter;
 
 /** A little history for refs to point to, the same in each repository. */
-final class RefObjects {
+public final class RefObjects {
   /** B follows A, and C follows B. */
   static final ObjectId A;
 
@@ -82,7 +82,8 @@ final class RefObjects {
     return new PersonIdent("n", "n@example.com", Instant.ofEpochSecond(second), ZoneOffset.UTC);
   }
 
-  private static CommitBuilder commit(ObjectId tree, int second, ObjectId... parents) {
+  /** One that is the same in each repository. */
+  public static CommitBuilder commit(ObjectId tree, int second, ObjectId... parents) {
     CommitBuilder commit = new CommitBuilder();
     commit.setTreeId(tree);
     commit.setParentIds(parents);
@@ -92,7 +93,7 @@ final class RefObjects {
     return commit;
   }
 
-  private static TagBuilder tag(ObjectId of, int type, String name) {
+  static TagBuilder tag(ObjectId of, int type, String name) {
     TagBuilder tag = new TagBuilder();
     tag.setObjectId(of, type);
     tag.setTag(name);

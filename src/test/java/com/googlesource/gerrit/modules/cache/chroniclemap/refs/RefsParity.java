@@ -23,7 +23,6 @@ import java.lang.reflect.Field;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Optional;
 import java.util.Set;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
@@ -83,8 +82,7 @@ public abstract class RefsParity {
   /** Makes the two repositories, in place of others that a test has made before. */
   void open(boolean bare, @Nullable String trust) throws IOException {
     close();
-    cache =
-        new PackedRefsCache(new RefsSettings(1 << 24, 0, Optional.empty()), UpdateSettings.DEFAULT);
+    cache = TestRefs.cache(UpdateSettings.DEFAULT);
     ours = side("ours", bare, trust);
     jgit = side("jgit", bare, trust);
     comparison = new RefsComparison(ours.testRefs());

@@ -186,8 +186,13 @@ record RefsScript(String title, String steps, Stored stored, boolean atomic)
         change.settings.accept(update);
         prepared.put(words.get(1).replace(":", ""), new Prepared(update, change.act));
       }
+      case "reuse" -> // another act of an update that was prepared
+          prepared.computeIfPresent(
+              words.get(1).replace(":", ""),
+              (any, made) -> new Prepared(made.update, change(words.subList(2, words.size())).act));
       case "run" -> {
         Prepared made = prepared.get(words.get(1));
+        set(made.update, words.subList(2, words.size()).iterator());
         side.run(words.get(1), made.update, made.act);
       }
       case "rename" -> side.rename(name, name(words.get(2)));

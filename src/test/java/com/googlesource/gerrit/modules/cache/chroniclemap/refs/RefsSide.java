@@ -22,8 +22,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -191,11 +189,6 @@ final class RefsSide {
     update("update", name, false, to, RefUpdate::update, update -> {});
   }
 
-  /** With force. */
-  void delete(String name) {
-    update("delete", name, false, null, RefUpdate::delete, update -> update.setForceUpdate(true));
-  }
-
   void link(String name, String target) {
     update("link", name, false, null, update -> update.link(target), update -> {});
   }
@@ -296,8 +289,7 @@ final class RefsSide {
 
   /** A loose ref, written by somebody else. */
   void loose(String name, String content) throws IOException {
-    Files.createDirectories(file(name).getParent());
-    Files.writeString(file(name), content + "\n", UTF_8);
+    repository.write(name, content + "\n");
   }
 
   void loose(String name, ObjectId id) throws IOException {
@@ -306,7 +298,7 @@ final class RefsSide {
 
   /** A packed ref, as native git writes it. */
   void packed(String name, ObjectId id) throws IOException {
-    TreeMap<String, String> lines = new TreeMap<>();
+    TreeMap<String, String> lines = new TreeMap<>(PackedRefsText.BY_BYTES);
     Path file = file("packed-refs");
     String last = "";
     for (String line : Files.exists(file) ? Files.readAllLines(file, UTF_8) : List.<String>of()) {
@@ -319,10 +311,8 @@ final class RefsSide {
     }
     boolean isTag = id.equals(RefObjects.TAG) || id.equals(RefObjects.TAG_OF_TAG);
     lines.put(name, id.name() + ' ' + name + (isTag ? "\n^" + RefObjects.A.name() : ""));
-    List<String> names = new ArrayList<>(lines.keySet());
-    names.sort(Comparator.comparing(one -> one.getBytes(UTF_8), Arrays::compareUnsigned));
     StringBuilder text = new StringBuilder(PackedRefsText.HEADER);
-    names.forEach(one -> text.append(lines.get(one)).append('\n'));
+    lines.values().forEach(line -> text.append(line).append('\n'));
     Path next = file("next");
     Files.writeString(next, text, UTF_8);
     Files.move(next, file, StandardCopyOption.ATOMIC_MOVE);
@@ -470,7 +460,7 @@ final class RefsSide {
    */
   Map<String, ObjectId> values() throws IOException {
     TreeMap<String, ObjectId> values = new TreeMap<>();
-    RefDirectory peer = repository.peer();
+    RefDatabase peer = repository.peerRepository().getRefDatabase();
     peer.refresh();
     for (Ref ref : peer.getRefs()) {
       values.put(ref.getName(), ref.getObjectId());

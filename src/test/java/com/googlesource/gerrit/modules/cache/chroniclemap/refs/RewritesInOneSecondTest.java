@@ -206,8 +206,8 @@ class RewritesInOneSecondTest {
       Process git = command.start();
       Writer in = git.outputWriter(UTF_8);
       try (BufferedReader said = git.inputReader(UTF_8)) {
-        String old = test.commits().get(0).name();
-        in.write("start\nupdate " + DELETED + " " + test.commits().get(1).name() + " " + old);
+        String old = test.id(0).name();
+        in.write("start\nupdate " + DELETED + " " + test.id(1).name() + " " + old);
         in.write("\n");
         in.flush();
         // Git looks for a ref that has the id for its name, so it reads packed-refs here.

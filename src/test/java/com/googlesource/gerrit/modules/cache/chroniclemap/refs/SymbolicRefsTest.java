@@ -59,7 +59,12 @@ class SymbolicRefsTest {
   }
 
   private void pack(String id) throws IOException {
-    Files.writeString(git.resolve("packed-refs"), PackedRefsText.HEADER + id + " " + MASTER + "\n");
+    packLines(id + " " + MASTER);
+  }
+
+  private void packLines(String... lines) throws IOException {
+    Files.writeString(
+        git.resolve("packed-refs"), PackedRefsText.HEADER + String.join("\n", lines) + "\n");
   }
 
   private void loose(String name, String text) throws IOException {
@@ -71,7 +76,11 @@ class SymbolicRefsTest {
    * was asked for, and then deletes the loose file.
    */
   private RefDatabase whilePacked() throws IOException {
-    pack(OLD);
+    return whilePacked(OLD + " " + MASTER);
+  }
+
+  private RefDatabase whilePacked(String before) throws IOException {
+    packLines(before);
     loose(MASTER, NEW);
     boolean[] done = new boolean[1];
     return new FileRefDatabase(
@@ -103,14 +112,16 @@ class SymbolicRefsTest {
     List<Ref> all = whilePacked().getRefs();
     assertThat(all.stream().map(Ref::getName).toList()).containsExactly("HEAD", MASTER).inOrder();
     assertThat(all.stream().map(SymbolicRefsTest::id).toList()).containsExactly(NEW, NEW);
+    assertThat(whilePacked().getRefsByPrefix("refs/heads/")).hasSize(1);
     assertThat(whilePacked().getTipsWithSha1(ObjectId.fromString(NEW))).hasSize(2);
+    String other = OLD + " refs/heads/other";
+    assertThat(whilePacked(other).isNameConflicting(MASTER + "/x")).isTrue();
+    assertThat(whilePacked(other).getConflictingNames(MASTER + "/x")).containsExactly(MASTER);
   }
 
   @Test
   void aBrokenTargetHasNoObject() throws Exception {
-    Files.writeString(
-        git.resolve("packed-refs"),
-        PackedRefsText.HEADER + (OLD + " refs/heads/broken\n") + (OLD + " refs/heads/sym\n"));
+    packLines(OLD + " refs/heads/broken", OLD + " refs/heads/sym");
     loose("refs/heads/broken", "x".repeat(50));
     loose("refs/heads/sym", "ref: refs/heads/broken");
     assertThat(own.exactRef("refs/heads/sym").getObjectId()).isNull();
@@ -119,8 +130,7 @@ class SymbolicRefsTest {
     assertThat(own.getTipsWithSha1(ObjectId.fromString(OLD))).isEmpty();
     assertThat(own.getConflictingNames("refs/heads/sym/x")).containsExactly("refs/heads/sym");
     assertThrows(IOException.class, own::getAdditionalRefs);
-    Files.writeString(
-        git.resolve("packed-refs"), PackedRefsText.HEADER + OLD + " refs/heads/sym\n");
+    packLines(OLD + " refs/heads/sym");
     assertThrows(IOException.class, own::getAdditionalRefs);
     assertThat(failures.count.sum()).isEqualTo(0);
   }
@@ -128,13 +138,8 @@ class SymbolicRefsTest {
   /** JGit finds packed refs of the names that it has left out of its list before. */
   @Test
   void whatLeadsToOneThatLeadsNowhereHidesNoPackedRef() throws Exception {
-    Files.writeString(
-        git.resolve("packed-refs"),
-        PackedRefsText.HEADER
-            + (OLD + " refs/heads/a\n")
-            + (NEW + " refs/heads/b\n")
-            + (NEW + " refs/heads/z\n")
-            + (OLD + " refs/tags/c\n"));
+    packLines(
+        OLD + " refs/heads/a", NEW + " refs/heads/b", NEW + " refs/heads/z", OLD + " refs/tags/c");
     loose("refs/heads/a", "ref: refs/heads/none");
     loose("refs/heads/b", "ref: refs/heads/a");
     loose("refs/heads/y", "ref: refs/heads/z");
@@ -160,7 +165,7 @@ class SymbolicRefsTest {
     loose("MARK", NEW);
     assertThat(own.isNameConflicting("MARK/x")).isTrue();
     assertThat(own.getConflictingNames("MARK/x")).isEmpty();
-    Files.writeString(git.resolve("packed-refs"), PackedRefsText.HEADER + OLD + " MARK\n");
+    packLines(OLD + " MARK");
     assertThat(own.common.jgit.getConflictingNames("MARK/x")).containsExactly("MARK");
     assertThat(own.getConflictingNames("MARK/x")).containsExactly("MARK");
     assertThat(failures.count.sum()).isEqualTo(0);

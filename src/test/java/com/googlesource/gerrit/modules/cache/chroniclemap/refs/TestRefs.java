@@ -39,8 +39,6 @@ import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.time.Instant;
-import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -58,18 +56,15 @@ import org.eclipse.jgit.internal.storage.file.FileReftableDatabase;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.BatchRefUpdate;
-import org.eclipse.jgit.lib.CommitBuilder;
 import org.eclipse.jgit.lib.ConfigConstants;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.ObjectInserter;
-import org.eclipse.jgit.lib.PersonIdent;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.lib.Repository;
-import org.eclipse.jgit.lib.TagBuilder;
 import org.eclipse.jgit.lib.TreeFormatter;
 import org.eclipse.jgit.revwalk.RevWalk;
 import org.eclipse.jgit.transport.ReceiveCommand;
@@ -96,14 +91,7 @@ public final class TestRefs implements Closeable {
    * @param trust value of {@code core.trustStat}; null to leave it out
    */
   public static TestRefs create(Path folder, @Nullable String trust) throws IOException {
-    try (FileRepository create = new FileRepository(folder.toFile())) {
-      create.create(true);
-      if (trust != null) {
-        create.getConfig().setString(ConfigConstants.CONFIG_CORE_SECTION, null, "trustStat", trust);
-        create.getConfig().save();
-      }
-    }
-    return open(folder);
+    return make(folder, trust == null ? Map.of() : Map.of("core.trustStat", trust), false);
   }
 
   /**
@@ -112,6 +100,11 @@ public final class TestRefs implements Closeable {
    * @param config by name, such as {@code reftable.blockSize}
    */
   public static TestRefs createReftable(Path folder, Map<String, ?> config) throws IOException {
+    return make(folder, config, true);
+  }
+
+  private static TestRefs make(Path folder, Map<String, ?> config, boolean withTables)
+      throws IOException {
     try (FileRepository made = new FileRepository(folder.toFile())) {
       made.create(true);
       config.forEach(
@@ -121,7 +114,9 @@ public final class TestRefs implements Closeable {
                 .setString(name.substring(0, dot), null, name.substring(dot + 1), value.toString());
           });
       made.getConfig().save();
-      made.convertRefStorage(ConfigConstants.CONFIG_REF_STORAGE_REFTABLE, false, false);
+      if (withTables) {
+        made.convertRefStorage(ConfigConstants.CONFIG_REF_STORAGE_REFTABLE, false, false);
+      }
     }
     return open(folder);
   }
@@ -138,30 +133,11 @@ public final class TestRefs implements Closeable {
     try (ObjectInserter inserter = repository.newObjectInserter()) {
       ObjectId tree = inserter.insert(new TreeFormatter());
       for (int i = 0; i < 5; i++) {
-        PersonIdent person = person(i);
-        commits.add(inserter.insert(commit(tree, person, "c" + i)));
-        TagBuilder tag = new TagBuilder();
-        tag.setObjectId(commits.get(i), Constants.OBJ_COMMIT);
-        tag.setTag("t" + i);
-        tag.setTagger(person);
-        tag.setMessage("t");
-        tags.add(inserter.insert(tag));
+        commits.add(inserter.insert(RefObjects.commit(tree, 10 + i)));
+        tags.add(inserter.insert(RefObjects.tag(commits.get(i), Constants.OBJ_COMMIT, "t" + i)));
       }
       inserter.flush();
     }
-  }
-
-  private static PersonIdent person(int second) {
-    return new PersonIdent("n", "n@example.com", Instant.ofEpochSecond(second), ZoneOffset.UTC);
-  }
-
-  private static CommitBuilder commit(ObjectId tree, PersonIdent person, String message) {
-    CommitBuilder commit = new CommitBuilder();
-    commit.setTreeId(tree);
-    commit.setAuthor(person);
-    commit.setCommitter(person);
-    commit.setMessage(message);
-    return commit;
   }
 
   /**
@@ -175,50 +151,30 @@ public final class TestRefs implements Closeable {
     try (ObjectInserter inserter = repository.getObjectDatabase().newPackInserter()) {
       ObjectId tree = inserter.insert(new TreeFormatter());
       for (int i = 0; i < count; i++) {
-        many.add(inserter.insert(commit(tree, person(i), "p" + i)));
+        many.add(inserter.insert(RefObjects.commit(tree, 100 + i)));
       }
       inserter.flush();
     }
     return many;
   }
 
-  /** Returns three commits, of which each is the parent of the next. */
-  public List<ObjectId> chain() throws IOException {
-    List<ObjectId> chain = new ArrayList<>();
-    try (ObjectInserter inserter = repository.newObjectInserter()) {
-      ObjectId tree = inserter.insert(new TreeFormatter());
-      for (int i = 0; i < 3; i++) {
-        CommitBuilder commit = commit(tree, person(i), "of a chain " + i);
-        commit.setParentIds(chain.subList(Math.max(0, i - 1), i));
-        chain.add(inserter.insert(commit));
-      }
-      inserter.flush();
-    }
-    return chain;
-  }
-
   /** Its file of packed refs, whose lists are in memory that nobody else has. */
   public PackedRefsFile packedRefs() {
-    return packedRefs(folder());
+    return packedRefs(NfsRevalidation.OF_SYSTEM);
+  }
+
+  /** The same, for a test that sees when folders are opened. */
+  PackedRefsFile packedRefs(NfsRevalidation revalidation) {
+    return new PackedRefsFile(
+        folder().resolve("packed-refs").toFile(),
+        Lists.tiers(new ListMemory(1 << 30)),
+        used -> {},
+        revalidation);
   }
 
   /** The same repository, opened by JGit elsewhere. */
   public FileRepository peerRepository() {
     return peerRepository;
-  }
-
-  /** The same of a folder. */
-  public static PackedRefsFile packedRefs(Path folder) {
-    return packedRefs(folder, new ListMemory(1 << 30));
-  }
-
-  /** The same, with lists in a memory that a test looks at. */
-  public static PackedRefsFile packedRefs(Path folder, ListMemory memory) {
-    return new PackedRefsFile(
-        folder.resolve("packed-refs").toFile(),
-        Lists.tiers(memory),
-        used -> {},
-        NfsRevalidation.OF_SYSTEM);
   }
 
   /**
@@ -273,7 +229,6 @@ public final class TestRefs implements Closeable {
     return delete.delete();
   }
 
-  /** Packs all refs. */
   public void pack(RefDatabase refs) throws IOException {
     refs.packRefs(NullProgressMonitor.INSTANCE, new PackRefsCommand(repository).setAll(true));
   }
@@ -298,7 +253,6 @@ public final class TestRefs implements Closeable {
     assertThat(new ProcessBuilder("mkfifo", pipe).inheritIO().start().waitFor()).isEqualTo(0);
   }
 
-  /** Starts native git with that hook. */
   Process gitWithHook(String... arguments) throws IOException {
     List<String> command = new ArrayList<>(List.of("git", "-c", "core.hooksPath=waiting"));
     command.addAll(List.of(arguments));
@@ -378,11 +332,6 @@ public final class TestRefs implements Closeable {
         .toArray(ReceiveCommand[]::new);
   }
 
-  /** What writers of a repository share, which write and pack on threads of their own. */
-  static RepositoryWriter writes(PackedRefsFile packed) {
-    return writes(packed, new RefDisk());
-  }
-
   /** A database of this repository's refs as the module has it. */
   public RefDatabase database(PackedRefsFile packed, RefDisk disk, UpdateSettings updates) {
     return database(packed, writes(packed, disk), updates);
@@ -404,7 +353,7 @@ public final class TestRefs implements Closeable {
         repository,
         (RefDirectory) repository.getRefDatabase(),
         packed,
-        writes(packed),
+        writes(packed, new RefDisk()),
         UpdateSettings.DEFAULT,
         failures);
   }
@@ -437,7 +386,7 @@ public final class TestRefs implements Closeable {
         new JGitFallbacks());
   }
 
-  /** The same, with another disk. */
+  /** What writers of a repository share, which write and pack on threads of their own. */
   public static RepositoryWriter writes(PackedRefsFile packed, RefDisk disk) {
     Executor onNewThread =
         task -> {
@@ -452,6 +401,12 @@ public final class TestRefs implements Closeable {
     return repository.getDirectory().toPath();
   }
 
+  /** Writes a file as somebody else does, and the folders above it. */
+  public void write(String name, String text) throws IOException {
+    Files.createDirectories(file(name).getParent());
+    Files.writeString(file(name), text, UTF_8);
+  }
+
   /** Whether the locale in which the tests run has the characters for a file of this name. */
   static boolean canName(String name) {
     try {
@@ -463,7 +418,7 @@ public final class TestRefs implements Closeable {
   }
 
   /** A file of the repository, by the bytes of its name: in any locale. */
-  Path file(String name) {
+  public Path file(String name) {
     return Path.of(
         URI.create(
             folder().toUri()
@@ -494,6 +449,17 @@ public final class TestRefs implements Closeable {
   /** What native git said, and its exit status. */
   public record Output(int status, String text) {}
 
+  /** Runs native git, which must not refuse. */
+  public void git(String... arguments) throws IOException, InterruptedException {
+    gitWith("", arguments);
+  }
+
+  /** The same with text for its standard input. */
+  public void gitWith(String input, String... arguments) throws IOException, InterruptedException {
+    Output output = tryGitWith(input, arguments);
+    assertWithMessage(output.text()).that(output.status()).isEqualTo(0);
+  }
+
   /** Runs native git, which may refuse. */
   public Output tryGit(String... arguments) throws IOException, InterruptedException {
     return tryGitWith("", arguments);
@@ -519,7 +485,6 @@ public final class TestRefs implements Closeable {
     return new Output(git.waitFor(), text);
   }
 
-  /** Returns the lock files there are. */
   public List<Path> lockFiles() throws IOException {
     return lockFiles(folder());
   }

@@ -191,7 +191,7 @@ class TransactionVisibilityTest {
   private void writeFirstGenerations() throws IOException {
     TreeMap<String, ObjectId> all = new TreeMap<>();
     for (int i = 0; i < FIXED; i++) {
-      all.put("refs/fixed/" + i, test.commits().get(0));
+      all.put("refs/fixed/" + i, test.id(0));
     }
     sets.forEach(set -> all.putAll(set.at(0)));
     Files.write(test.folder().resolve("packed-refs"), PackedRefsText.of(all));

@@ -21,13 +21,13 @@ import com.google.gerrit.common.Nullable;
 import com.google.gerrit.server.cache.PerThreadCache;
 import com.google.gerrit.server.git.DelegateRefDatabase;
 import com.google.gerrit.server.git.DelegateRepository;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Instant;
-import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -38,16 +38,13 @@ import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.internal.storage.pack.PackWriter;
-import org.eclipse.jgit.lib.CommitBuilder;
 import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.ObjectIdRef;
 import org.eclipse.jgit.lib.ObjectInserter;
-import org.eclipse.jgit.lib.PersonIdent;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefComparator;
 import org.eclipse.jgit.lib.RefDatabase;
-import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.lib.Repository;
 import org.eclipse.jgit.lib.TreeFormatter;
 import org.eclipse.jgit.revwalk.RevCommit;
@@ -110,15 +107,8 @@ class BranchesBelowTest {
 
   private ObjectId commit(ObjectId... parents) throws IOException {
     try (ObjectInserter objects = client.newObjectInserter()) {
-      CommitBuilder commit = new CommitBuilder();
-      commit.setTreeId(objects.insert(new TreeFormatter()));
-      commit.setParentIds(parents);
-      PersonIdent who =
-          new PersonIdent("A", "a@example.com", Instant.ofEpochSecond(seconds++), ZoneOffset.UTC);
-      commit.setAuthor(who);
-      commit.setCommitter(who);
-      commit.setMessage("commit " + seconds);
-      ObjectId id = objects.insert(commit);
+      ObjectId tree = objects.insert(new TreeFormatter());
+      ObjectId id = objects.insert(RefObjects.commit(tree, seconds++, parents));
       objects.flush();
       return id;
     }
@@ -145,9 +135,7 @@ class BranchesBelowTest {
   }
 
   private void set(String name, ObjectId id) throws IOException {
-    RefUpdate update = server.updateRef(name);
-    update.setNewObjectId(id);
-    var unused = update.forceUpdate();
+    var unused = TestRefs.force(server.getRefDatabase(), name, id);
   }
 
   private void create(String name, ObjectId id) throws IOException {

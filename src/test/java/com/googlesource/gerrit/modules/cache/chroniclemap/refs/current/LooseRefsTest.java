@@ -66,8 +66,8 @@ class LooseRefsTest {
   @BeforeEach
   void create() throws IOException {
     testRefs = TestRefs.create(folder.resolve("r.git"), null);
-    one = testRefs.commits().get(0);
-    two = testRefs.commits().get(1);
+    one = testRefs.id(0);
+    two = testRefs.id(1);
     tag = testRefs.tags().get(0);
     memory = memory(LooseMemory.MAX_REFS);
     trust(TrustStat.ALWAYS);

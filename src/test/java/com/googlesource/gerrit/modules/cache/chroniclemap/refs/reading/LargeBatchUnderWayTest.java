@@ -18,14 +18,14 @@ import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.Threads;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefName;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Lists;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
-import com.sun.management.ThreadMXBean;
 import java.io.IOException;
-import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -34,7 +34,6 @@ import java.util.Map;
 import java.util.NavigableMap;
 import java.util.Random;
 import java.util.TreeMap;
-import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.lib.CoreConfig.TrustStat;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.ObjectIdRef;
@@ -44,27 +43,24 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What readers see while large batches are under way, and how much work that is. */
+/** What readers see of merged lists, as beside large batches, and how much work that is. */
 class LargeBatchUnderWayTest {
   private static final int MANY = 20_000;
 
   @TempDir Path folder;
-  @AutoClose private FileRepository repository;
+  @AutoClose private TestRefs test;
   private final Transactions transactions = new Transactions();
 
   @BeforeEach
   void create() throws IOException {
-    repository = TestRefs.create(folder.resolve("r.git"), null).repository();
+    test = TestRefs.create(folder.resolve("r.git"), null);
   }
 
   private RefReader reader(ParsedRefs packed) {
-    Path git = repository.getDirectory().toPath();
+    PackedRefsFile file = test.packedRefs();
+    RefPaths paths = new RefPaths(test.repository(), file.file);
     return new RefReader(
-        new LooseRefs(
-            repository,
-            new RefPaths(repository, git.resolve("packed-refs").toFile()),
-            TrustStat.ALWAYS,
-            TestRefs.packedRefs(git)),
+        new LooseRefs(test.repository(), paths, TrustStat.ALWAYS, file),
         () -> packed,
         transactions,
         count -> {});
@@ -130,19 +126,70 @@ class LargeBatchUnderWayTest {
     }
     RefReader reader = reader(packed(Map.of(name(0), id(0), "refs/heads/a", id(1))));
     transactions.begin(made);
-    var threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-    long allocated = 0;
-    for (int i = 0; i < 2; i++) { // the first time, classes are loaded
-      long before = threads.getCurrentThreadAllocatedBytes();
-      RefName hidden = RefName.of(name(0));
-      RefName there = RefName.of("refs/heads/a");
-      assertThat(reader.exactRef(hidden)).isNull();
-      assertThat(reader.exactRef(there).getObjectId()).isEqualTo(id(1));
-      assertThat(reader.firstExactRef(hidden, there).getObjectId()).isEqualTo(id(1));
-      assertThat(reader.refs("refs/heads/")).hasSize(1);
-      allocated = threads.getCurrentThreadAllocatedBytes() - before;
-    }
+    Threads.Act lookup =
+        () -> {
+          RefName hidden = RefName.of(name(0));
+          RefName there = RefName.of("refs/heads/a");
+          assertThat(reader.exactRef(hidden)).isNull();
+          assertThat(reader.exactRef(there).getObjectId()).isEqualTo(id(1));
+          assertThat(reader.firstExactRef(hidden, there).getObjectId()).isEqualTo(id(1));
+          assertThat(reader.refs("refs/heads/")).hasSize(1);
+        };
+    lookup.run(); // classes are loaded
+    long allocated = Threads.allocated(lookup);
     assertThat(allocated).isLessThan(4L * MANY);
+  }
+
+  /** Changed, new and missing refs; all packed refs are even. */
+  private static Map<String, Ref> upper(Random random, int most, int count) {
+    Map<String, Ref> upper = new TreeMap<>();
+    for (int i = random.nextInt(most); i >= 0; i--) {
+      String name = name(random.nextInt(2 * count + 2));
+      upper.put(
+          name,
+          random.nextInt(3) == 0
+              ? new ObjectIdRef.Unpeeled(Ref.Storage.NEW, name, null)
+              : ref(name, 70_000 + i));
+    }
+    return upper;
+  }
+
+  private static List<String> lines(Iterable<Ref> refs) {
+    List<String> lines = new ArrayList<>();
+    refs.forEach(ref -> lines.add(ref.getName() + ' ' + ref.getObjectId().name()));
+    return lines;
+  }
+
+  @Test
+  void eachPartOfAMergedListIsThatOfACopy() {
+    Random random = new Random(7);
+    for (int count : new int[] {0, 1, 5, 40, 700}) {
+      Map<String, ObjectId> even = new TreeMap<>();
+      for (int i = 0; i < count; i++) {
+        even.put(name(2 * i), id(i));
+      }
+      ParsedRefs packed = packed(even);
+      for (int round = 0; round < 60; round++) {
+        Map<String, Ref> upper = upper(random, 30, count);
+        Map<String, Ref> expected = new TreeMap<>();
+        packed.refs().forEach(ref -> expected.put(ref.getName(), ref));
+        expected.putAll(upper);
+        List<String> all =
+            lines(expected.values().stream().filter(ref -> ref.getObjectId() != null).toList());
+        List<Ref> merged = new MergedRefs(new ArrayList<>(upper.values()), packed, "refs/");
+        assertThat(lines(merged)).isEqualTo(all);
+        for (int i = 0; i < 40; i++) {
+          int from = random.nextInt(all.size() + 1);
+          int to = from + random.nextInt(all.size() - from + 1);
+          List<Ref> part = merged.subList(from, to);
+          assertThat(lines(part)).isEqualTo(all.subList(from, to));
+          assertThat(lines(new ArrayList<>(part))).isEqualTo(all.subList(from, to));
+          for (int j = 0; j < part.size(); j += 1 + random.nextInt(9)) {
+            assertThat(part.get(j).getName()).isEqualTo(merged.get(from + j).getName());
+          }
+        }
+      }
+    }
   }
 
   /** Random layers, one of them from a transaction that begins while somebody reads. */

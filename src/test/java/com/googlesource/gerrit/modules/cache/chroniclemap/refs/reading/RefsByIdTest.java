@@ -16,15 +16,13 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading;
 
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
-import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.collect.Iterables;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.Threads;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Lists;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedRefsText;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
-import com.sun.management.ThreadMXBean;
-import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -69,8 +67,7 @@ class RefsByIdTest {
       for (int i = 0; i < count; i++) {
         refs.put("refs/" + random.nextInt(100) + "/" + i, random.nextInt(3) == 0 ? ONE : TWO);
       }
-      TreeMap<String, ObjectId> inFile =
-          new TreeMap<>((a, b) -> Arrays.compareUnsigned(a.getBytes(UTF_8), b.getBytes(UTF_8)));
+      TreeMap<String, ObjectId> inFile = new TreeMap<>(PackedRefsText.BY_BYTES);
       inFile.putAll(refs);
       ParsedRefs packed = packed(inFile, isSorted);
       List<Ref> over = new ArrayList<>();
@@ -103,7 +100,7 @@ class RefsByIdTest {
    * bytes each. Of the others, the index has an entry for each block.
    */
   @Test
-  void someRefsOfAnIdCostTheSameHoweverManyHaveIt() {
+  void someRefsOfAnIdCostTheSameHoweverManyHaveIt() throws Exception {
     for (String folder : List.of("refs/changes/", "refs/heads/", "refs/tags/")) {
       long few = bytesToRead(folder, 26);
       long many = bytesToRead(folder, 260_000);
@@ -113,7 +110,7 @@ class RefsByIdTest {
     }
   }
 
-  private static long bytesToRead(String folder, int count) {
+  private static long bytesToRead(String folder, int count) throws Exception {
     TreeMap<String, ObjectId> refs = new TreeMap<>();
     for (int i = 0; i < count; i++) {
       refs.put(folder + (1_000_000 + i), ONE);
@@ -125,13 +122,12 @@ class RefsByIdTest {
     RefsById ids = new RefsById(packed(refs, true), List.of());
     Ref from = named("refs/heads/", null);
     Ref to = named("refs/heads/" + Character.MAX_VALUE, null);
-    ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-    long before = 0;
-    for (int i = 0; i < 2; i++) { // the first time, the index is made
-      before = threads.getCurrentThreadAllocatedBytes();
-      List<String> some = names(Iterables.limit(ids.of(ONE).subSet(from, to), 26));
-      assertThat(some).hasSize(folder.equals("refs/heads/") ? 26 : 1);
-    }
-    return threads.getCurrentThreadAllocatedBytes() - before;
+    Threads.Act reading =
+        () -> {
+          List<String> some = names(Iterables.limit(ids.of(ONE).subSet(from, to), 26));
+          assertThat(some).hasSize(folder.equals("refs/heads/") ? 26 : 1);
+        };
+    reading.run(); // the index is made
+    return Threads.allocated(reading);
   }
 }

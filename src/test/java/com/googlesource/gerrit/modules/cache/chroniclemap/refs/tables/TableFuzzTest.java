@@ -17,7 +17,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables;
 import static com.google.common.truth.Truth.assertThat;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.Jazzer;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.TableDifferential.Outcome;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -25,6 +24,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -32,7 +32,13 @@ import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.zip.CRC32;
+import org.eclipse.jgit.annotations.Nullable;
+import org.eclipse.jgit.internal.storage.io.BlockSource;
+import org.eclipse.jgit.internal.storage.reftable.MergedReftable;
+import org.eclipse.jgit.internal.storage.reftable.RefCursor;
+import org.eclipse.jgit.internal.storage.reftable.Reftable;
 import org.eclipse.jgit.internal.storage.reftable.ReftableConfig;
+import org.eclipse.jgit.internal.storage.reftable.ReftableReader;
 import org.eclipse.jgit.internal.storage.reftable.ReftableWriter;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.ObjectIdRef;
@@ -53,6 +59,8 @@ class TableFuzzTest {
   private static final int MAX_BYTES = 32 << 10;
   private static final long SEED = Long.getLong("refs.fuzz.seed", 1);
 
+  private static final String PREFIX = "refs/changes/1";
+
   private final Map<Outcome, Integer> counts = new TreeMap<>();
 
   @Test
@@ -60,7 +68,7 @@ class TableFuzzTest {
     for (int round = 0; round < ROUNDS; round++) {
       long seed = SEED * 1_000_003 + round;
       try {
-        check(new Random(seed), round % 4 == 0);
+        checkSome(new Random(seed), round % 4 == 0);
       } catch (AssertionError | RuntimeException | IOException e) {
         throw new AssertionError("seed " + seed, e);
       }
@@ -106,7 +114,7 @@ class TableFuzzTest {
     assertThat(stack.refs("refs/", Set.of("refs/x/"))).isEmpty();
   }
 
-  private void check(Random random, boolean isWhole) throws IOException {
+  private void checkSome(Random random, boolean isWhole) throws IOException {
     List<byte[]> tables = new ArrayList<>();
     int index = 1;
     for (int i = random.nextInt(random.nextInt(50) == 0 ? 100 : 4); i >= 0; i--) {
@@ -120,21 +128,159 @@ class TableFuzzTest {
     for (int i = 0; i < 20; i++) {
       names.add(name(random));
     }
-    Outcome outcome = TableDifferential.check(tables, names);
+    Outcome outcome = check(tables, names);
     if (isWhole) {
       assertThat(outcome).isEqualTo(Outcome.SAME);
     }
     counts.merge(outcome, 1, Integer::sum);
   }
 
+  // ---- what this module and JGit read
+
+  /**
+   * What a reader answers.
+   *
+   * @param found by each name that was looked up, the ref; null if there is none. All listed ones
+   *     are
+   * @param all refs, in order
+   * @param some refs, in order: those whose names start with {@link #PREFIX}
+   */
+  private record Answers(Map<String, Ref> found, List<Ref> all, List<Ref> some) {
+    /** Whether searches find what is listed. They may not if names are out of order. */
+    boolean isConsistent() {
+      Map<String, Ref> listed = new LinkedHashMap<>();
+      all.forEach(ref -> listed.put(ref.getName(), ref));
+      boolean isFound =
+          found.entrySet().stream()
+              .filter(entry -> entry.getValue() == null || entry.getValue().getObjectId() != null)
+              .allMatch(entry -> show(entry.getValue()).equals(show(listed.get(entry.getKey()))));
+      return isFound
+          && show(some)
+              .equals(show(all.stream().filter(ref -> ref.getName().startsWith(PREFIX)).toList()));
+    }
+
+    List<List<String>> shown() {
+      return List.of(show(new ArrayList<>(found.values())), show(all), show(some));
+    }
+  }
+
+  /** What a table was found to be. */
+  private enum Outcome {
+    /** Both readers said the same. */
+    SAME,
+    /** One whose names are out of order, so that a search may or may not find what is listed. */
+    OUT_OF_ORDER,
+    /** A broken one, which JGit is asked to read then. */
+    BROKEN,
+    /** A broken one for JGit only. */
+    BROKEN_FOR_JGIT
+  }
+
+  /**
+   * Reads a stack by both readers.
+   *
+   * @param names to look up besides those that are listed
+   * @throws AssertionError if this one is wrong
+   */
+  private static Outcome check(List<byte[]> tables, List<String> names) {
+    Answers ours;
+    try {
+      ours = ours(tables, names);
+    } catch (IOException | IndexOutOfBoundsException e) {
+      return Outcome.BROKEN;
+    }
+    Answers jgits;
+    try {
+      jgits = jgits(tables, names);
+    } catch (IOException
+        | IndexOutOfBoundsException
+        | IllegalArgumentException
+        | NegativeArraySizeException
+        | IllegalStateException
+        | NullPointerException
+        | OutOfMemoryError e) {
+      return Outcome.BROKEN_FOR_JGIT;
+    }
+    if (ours.shown().equals(jgits.shown())) {
+      return Outcome.SAME;
+    }
+    if (ours.isConsistent() && jgits.isConsistent()) {
+      assertThat(show(ours.all())).isEqualTo(show(jgits.all()));
+    }
+    return Outcome.OUT_OF_ORDER;
+  }
+
+  private static Answers ours(List<byte[]> tables, List<String> names) throws IOException {
+    Map<String, Table> byName = new LinkedHashMap<>();
+    for (byte[] table : tables) {
+      if (table.length < TableFormat.HEADER_BYTES + TableFormat.FOOTER_BYTES) {
+        throw new IOException("too short");
+      }
+      String name = "table " + byName.size();
+      byName.put(name, new Table(name, ByteBuffer.wrap(table)));
+    }
+    TableStack stack = new TableStack(byName);
+    List<Ref> all = stack.refs("");
+    Map<String, Ref> found = new LinkedHashMap<>();
+    for (String name : plusListed(names, all)) {
+      found.put(name, stack.exactRef(name));
+    }
+    // These must end, too. They are held against JGit's in TableRefDatabaseTest.
+    var unused = stack.contains(PREFIX) || stack.hasFastTips() || stack.hasRefs("refs/c");
+    List<Ref> some = stack.refs("", Set.of("refs/changes/03", PREFIX));
+    Set<Ref> tips = stack.tips(some.isEmpty() ? ObjectId.zeroId() : some.get(0).getObjectId());
+    tips.forEach(tip -> assertThat(tip.getObjectId()).isNotNull());
+    return new Answers(found, all, stack.refs(PREFIX));
+  }
+
+  private static Answers jgits(List<byte[]> tables, List<String> names) throws IOException {
+    List<ReftableReader> readers = new ArrayList<>();
+    for (byte[] table : tables) {
+      readers.add(new ReftableReader(BlockSource.from(table)));
+    }
+    Reftable stack = new MergedReftable(readers);
+    List<Ref> all = listed(stack.allRefs(), stack);
+    Map<String, Ref> found = new LinkedHashMap<>();
+    for (String name : plusListed(names, all)) {
+      Ref ref = stack.exactRef(name);
+      found.put(name, ref == null ? null : stack.resolve(ref));
+    }
+    return new Answers(found, all, listed(stack.seekRefsWithPrefix(PREFIX), stack));
+  }
+
+  private static List<String> plusListed(List<String> names, List<Ref> all) {
+    List<String> more = new ArrayList<>(names);
+    all.forEach(ref -> more.add(ref.getName()));
+    return more;
+  }
+
+  private static List<Ref> listed(RefCursor cursor, Reftable stack) throws IOException {
+    List<Ref> refs = new ArrayList<>();
+    while (cursor.next()) {
+      Ref ref = stack.resolve(cursor.getRef());
+      if (ref != null && ref.getObjectId() != null) {
+        refs.add(ref);
+      }
+    }
+    return refs;
+  }
+
+  private static List<String> show(List<Ref> refs) {
+    return refs.stream().map(TableFuzzTest::show).toList();
+  }
+
+  private static String show(@Nullable Ref ref) {
+    return ref == null ? "none" : ref + " " + ref.getUpdateIndex() + " " + ref.getPeeledObjectId();
+  }
+
   // ---- tables
 
-  static String name(Random random) {
+  private static String name(Random random) {
     return String.format(
         Locale.ROOT, "refs/changes/%02d/%d", random.nextInt(20), random.nextInt(40));
   }
 
-  static byte[] write(Random random, int updateIndex) throws IOException {
+  private static byte[] write(Random random, int updateIndex) throws IOException {
     Map<String, Ref> refs = new TreeMap<>();
     int count = random.nextInt(random.nextInt(10) == 0 ? 600 : 30);
     for (int i = 0; i < count; i++) {
@@ -193,7 +339,7 @@ class TableFuzzTest {
   }
 
   /** Makes the footer's checksum right. */
-  static void seal(byte[] table) {
+  private static void seal(byte[] table) {
     int footer = table.length - TableFormat.FOOTER_BYTES;
     CRC32 crc = new CRC32();
     crc.update(table, footer, TableFormat.FOOTER_CRC);
@@ -229,7 +375,7 @@ class TableFuzzTest {
       System.arraycopy(
           table, 0, table, table.length - TableFormat.FOOTER_BYTES, TableFormat.HEADER_BYTES);
       seal(table);
-      var unused = TableDifferential.check(List.of(table), NAMES);
+      var unused = check(List.of(table), NAMES);
     }
   }
 }

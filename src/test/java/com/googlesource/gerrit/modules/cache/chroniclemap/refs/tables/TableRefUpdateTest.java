@@ -97,7 +97,7 @@ class TableRefUpdateTest {
     Map<String, String> expected = new TreeMap<>();
     for (int i = 0; i < 150; i++) {
       String name = String.format(Locale.ROOT, "refs/heads/%d/%d", writer, random.nextInt(20));
-      ObjectId id = refs.commits().get(random.nextInt(5));
+      ObjectId id = refs.id(random.nextInt(5));
       Ref before = ours.exactRef(name);
       assertThat(before == null ? null : before.getObjectId().name()).isEqualTo(expected.get(name));
       boolean isDone;
@@ -166,8 +166,7 @@ class TableRefUpdateTest {
         2,
         first -> {
           for (int k = 0; k < 100; k++) {
-            RefUpdate update =
-                TestRefs.forced(ours, "refs/heads/a", refs.commits().get((first + k) % 5));
+            RefUpdate update = TestRefs.forced(ours, "refs/heads/a", refs.id((first + k) % 5));
             long begun = System.nanoTime();
             if (update.update() == RefUpdate.Result.LOCK_FAILURE) {
               assertThat(System.nanoTime() - begun).isAtLeast(TableBatchUpdate.MAX_TRIED.toNanos());
@@ -182,21 +181,20 @@ class TableRefUpdateTest {
 
   @Test
   void aNameThatConflictsIsRefused() throws Exception {
-    assertThat(TestRefs.update(ours, "refs/heads/a", refs.commits().get(0)))
-        .isEqualTo(RefUpdate.Result.NEW);
-    assertThat(TestRefs.update(ours, "refs/heads/a/b", refs.commits().get(0)))
+    assertThat(TestRefs.update(ours, "refs/heads/a", refs.id(0))).isEqualTo(RefUpdate.Result.NEW);
+    assertThat(TestRefs.update(ours, "refs/heads/a/b", refs.id(0)))
         .isEqualTo(RefUpdate.Result.LOCK_FAILURE);
     // JGit alone makes that ref, since it only looks at the name of the symbolic one.
     assertThat(ours.newUpdate("refs/sym", false).link("refs/heads/a/b"))
         .isEqualTo(RefUpdate.Result.NEW);
-    assertThat(TestRefs.update(ours, "refs/sym", refs.commits().get(0)))
+    assertThat(TestRefs.update(ours, "refs/sym", refs.id(0)))
         .isEqualTo(RefUpdate.Result.LOCK_FAILURE);
   }
 
   /** As git does, once it has compacted the same tables. JGit's compaction fails then. */
   @Test
   void aTableThatGitDeletesDuringACompactionIsNoFailure() throws Exception {
-    ObjectId id = refs.commits().get(0);
+    ObjectId id = refs.id(0);
     String[] names = new String[40];
     Arrays.setAll(names, i -> String.format(Locale.ROOT, "refs/heads/%03d", i));
     create(refs, ours, true, names);
@@ -228,9 +226,9 @@ class TableRefUpdateTest {
   /** Of a batch that is not atomic. */
   @Test
   void aRefusedCommandKeepsNoOtherFromItsRef() throws Exception {
-    ObjectId first = refs.commits().get(0);
+    ObjectId first = refs.id(0);
     create(refs, ours, true, "refs/heads/a", "refs/heads/b");
-    ReceiveCommand stale = new ReceiveCommand(refs.commits().get(1), first, "refs/heads/a");
+    ReceiveCommand stale = new ReceiveCommand(refs.id(1), first, "refs/heads/a");
     ReceiveCommand good = new ReceiveCommand(ObjectId.zeroId(), first, "refs/heads/c");
     ReceiveCommand other = new ReceiveCommand(ObjectId.zeroId(), first, "refs/heads/d");
     BatchRefUpdate batch = ours.newBatchUpdate();
@@ -297,7 +295,7 @@ class TableRefUpdateTest {
   private static List<String> setHeadToZero(TestRefs refs, RefDatabase by) throws IOException {
     create(refs, by, false, "refs/heads/a");
     assertThat(by.newUpdate("HEAD", false).link("refs/heads/a")).isEqualTo(RefUpdate.Result.NEW);
-    for (ObjectId id : List.of(refs.commits().get(1), ObjectId.zeroId())) {
+    for (ObjectId id : List.of(refs.id(1), ObjectId.zeroId())) {
       RefUpdate update = by.newUpdate("HEAD", true);
       update.setForceUpdate(true);
       update.setNewObjectId(id);
@@ -313,7 +311,7 @@ class TableRefUpdateTest {
     if (RefsParity.IS_NEWEST_JGIT) {
       // It reads no object in an interrupted thread, and so makes no update; others are made.
       Thread.currentThread().interrupt();
-      ObjectId id = refs.commits().get(0);
+      ObjectId id = refs.id(0);
       assertThrows(InterruptedIOException.class, () -> TestRefs.update(ours, "refs/heads/a", id));
       boolean unused = Thread.interrupted();
       assertThat(TestRefs.update(ours, "refs/heads/a", id)).isEqualTo(RefUpdate.Result.NEW);
@@ -321,7 +319,7 @@ class TableRefUpdateTest {
     }
     for (int i = 0; i < 3; i++) {
       Thread.currentThread().interrupt();
-      RefUpdate.Result result = TestRefs.update(ours, "refs/heads/" + i, refs.commits().get(0));
+      RefUpdate.Result result = TestRefs.update(ours, "refs/heads/" + i, refs.id(0));
       assertThat(Thread.interrupted()).isTrue();
       assertThat(result).isEqualTo(RefUpdate.Result.NEW);
     }
@@ -349,15 +347,13 @@ class TableRefUpdateTest {
               if (updated.isEmpty()) {
                 updated.add("refs/heads/b");
                 try {
-                  updated.add(
-                      TestRefs.update(ours, "refs/heads/b", refs.commits().get(0)).toString());
+                  updated.add(TestRefs.update(ours, "refs/heads/b", refs.id(0)).toString());
                 } catch (IOException e) {
                   throw new UncheckedIOException(e);
                 }
               }
             });
-    assertThat(TestRefs.update(ours, "refs/heads/a", refs.commits().get(0)))
-        .isEqualTo(RefUpdate.Result.NEW);
+    assertThat(TestRefs.update(ours, "refs/heads/a", refs.id(0))).isEqualTo(RefUpdate.Result.NEW);
     assertThat(updated).hasSize(2);
     assertThat(ours.exactRef("refs/heads/a")).isNotNull();
   }
@@ -365,8 +361,8 @@ class TableRefUpdateTest {
   /** What somebody else has made is not reported as made by an update that has failed. */
   @Test
   void anUpdateThatWasNotMadeIsRefused() throws Exception {
-    ObjectId first = refs.commits().get(0);
-    ObjectId second = refs.commits().get(1);
+    ObjectId first = refs.id(0);
+    ObjectId second = refs.id(1);
     create(refs, ours, true, "refs/heads/a", "refs/heads/b");
     assertThat(
             TestRefs.batch(
@@ -388,7 +384,7 @@ class TableRefUpdateTest {
 
   private static void create(TestRefs refs, RefDatabase by, boolean asBatch, String... names)
       throws IOException {
-    ObjectId id = refs.commits().get(0);
+    ObjectId id = refs.id(0);
     List<ReceiveCommand> commands = new ArrayList<>();
     for (String name : names) {
       if (asBatch) {
@@ -409,7 +405,7 @@ class TableRefUpdateTest {
     update.setForceUpdate(random.nextBoolean());
     update.setRefLogMessage("said " + random.nextInt(10), random.nextBoolean());
     if (random.nextInt(4) == 0) {
-      update.setExpectedOldObjectId(refs.commits().get(random.nextInt(5)));
+      update.setExpectedOldObjectId(refs.id(random.nextInt(5)));
     }
     String result;
     try (RevWalk walk = new RevWalk(refs.repository())) {
@@ -422,7 +418,7 @@ class TableRefUpdateTest {
           result = "link " + update.link(names.get(1 + random.nextInt(names.size() - 1)));
         }
         default -> {
-          update.setNewObjectId(refs.commits().get(random.nextInt(5)));
+          update.setNewObjectId(refs.id(random.nextInt(5)));
           result = "update " + (random.nextBoolean() ? update.update() : update.update(walk));
         }
       }

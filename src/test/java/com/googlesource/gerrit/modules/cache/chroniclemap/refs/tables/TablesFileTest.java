@@ -32,7 +32,6 @@ import java.util.Map;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import org.eclipse.jgit.internal.storage.file.FileReftableDatabase;
-import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.transport.ReceiveCommand;
@@ -67,7 +66,7 @@ class TablesFileTest {
   }
 
   private ReceiveCommand create(String name) {
-    return new ReceiveCommand(ObjectId.zeroId(), refs.commits().get(0), name);
+    return refs.command(name, null, 0);
   }
 
   private FileReftableDatabase jgit() {
@@ -75,7 +74,7 @@ class TablesFileTest {
   }
 
   private void update(String name, int commit) throws IOException {
-    assertThat(TestRefs.force(jgit(), name, refs.commits().get(commit)))
+    assertThat(TestRefs.force(jgit(), name, refs.id(commit)))
         .isAnyOf(RefUpdate.Result.NEW, RefUpdate.Result.FORCED, RefUpdate.Result.NO_CHANGE);
   }
 

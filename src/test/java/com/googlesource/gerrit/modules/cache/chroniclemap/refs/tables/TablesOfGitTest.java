@@ -15,7 +15,6 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables;
 
 import static com.google.common.truth.Truth.assertThat;
-import static com.google.common.truth.Truth.assertWithMessage;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.InMemory;
@@ -72,11 +71,6 @@ class TablesOfGitTest {
   private void create(Map<String, ?> config) throws IOException {
     refs = TestRefs.createReftable(folder.resolve("r.git"), config);
     ours = refs.tables(failures);
-  }
-
-  private void git(String input, String... arguments) throws Exception {
-    TestRefs.Output output = refs.tryGitWith(input, arguments);
-    assertWithMessage(output.text()).that(output.status()).isEqualTo(0);
   }
 
   // ---- updates while git writes
@@ -136,8 +130,8 @@ class TablesOfGitTest {
   @ValueSource(booleans = {false, true})
   void refsAreUpdatedThoughJGitTakesALogForRefs(boolean packs) throws Exception {
     create(256);
-    ObjectId id = refs.commits().get(0);
-    git("", "update-ref", "refs/heads/a", id.name());
+    ObjectId id = refs.id(0);
+    refs.git("update-ref", "refs/heads/a", id.name());
     addTableThatJGitMisreads(id);
     RefDatabase jgit = refs.peerRepository().getRefDatabase();
     assertThrows(IOException.class, () -> jgit.exactRef("refs/heads/a"));
@@ -154,8 +148,8 @@ class TablesOfGitTest {
   @Test
   void anUpdateWaitsForTheCompactionThatOthersPrevent() throws Exception {
     create(256);
-    ObjectId id = refs.commits().get(0);
-    git("", "update-ref", "refs/heads/a", id.name());
+    ObjectId id = refs.id(0);
+    refs.git("update-ref", "refs/heads/a", id.name());
     Path table = addTableThatJGitMisreads(id);
     Path lock = Files.createFile(table.resolveSibling(table.getFileName() + ".lock"));
     RefUpdate update = ours.newUpdate("refs/heads/b", false);
@@ -182,9 +176,9 @@ class TablesOfGitTest {
     create(Map.of());
     List<ObjectId> ids = refs.commits();
     assertThat(isUpdated(asBatch, ObjectId.zeroId(), ids.get(0))).isTrue();
-    git("", "update-ref", "refs/heads/other", ids.get(1).name());
+    refs.git("update-ref", "refs/heads/other", ids.get(1).name());
     assertThat(isUpdated(asBatch, ids.get(0), ids.get(1))).isTrue();
-    git("", "update-ref", "refs/heads/master", ids.get(2).name());
+    refs.git("update-ref", "refs/heads/master", ids.get(2).name());
     assertThat(isUpdated(asBatch, ids.get(1), ids.get(3))).isFalse();
     assertThat(ours.exactRef("refs/heads/master").getObjectId()).isEqualTo(ids.get(2));
     assertThat(isUpdated(asBatch, ids.get(2), ids.get(3))).isTrue();
@@ -197,7 +191,7 @@ class TablesOfGitTest {
   @ValueSource(booleans = {false, true})
   void aLockedListIsWaitedFor(boolean asBatch) throws Exception {
     create(Map.of());
-    ObjectId id = refs.commits().get(0);
+    ObjectId id = refs.id(0);
     Path lock = Files.createFile(refs.folder().resolve("reftable/tables.list.lock"));
     assertThat(isUpdated(asBatch, ObjectId.zeroId(), id)).isFalse();
     FutureTask<Boolean> update = new FutureTask<>(() -> isUpdated(asBatch, ObjectId.zeroId(), id));
@@ -223,7 +217,7 @@ class TablesOfGitTest {
         thread -> {
           int i = loops.getAndIncrement();
           // Git may be refused: it waits for a tenth of a second.
-          String id = refs.commits().get(i % 5).name();
+          String id = refs.id(i % 5).name();
           if (refs.tryGit("update-ref", "refs/heads/other", id).status() == 0) {
             last.set(id);
           }
@@ -233,7 +227,7 @@ class TablesOfGitTest {
         },
         () -> {
           for (int i = 0; i < 100; i++) {
-            ObjectId next = refs.commits().get(i % 5);
+            ObjectId next = refs.id(i % 5);
             assertThat(isUpdated(i % 2 == 0, now.get(), next)).isTrue();
             now.set(next);
           }
@@ -248,12 +242,12 @@ class TablesOfGitTest {
   void readersMissNothingWhileGitAndJGitCompact() throws Exception {
     create(1024);
     StringBuilder input = new StringBuilder();
-    String id = refs.commits().get(0).name();
+    String id = refs.id(0).name();
     for (int i = 0; i < 3000; i++) {
       input.append(
           String.format(Locale.ROOT, "create refs/changes/%02d/%d/1 %s%n", i % 100, i, id));
     }
-    git(input.toString(), "update-ref", "--stdin");
+    refs.gitWith(input.toString(), "update-ref", "--stdin");
     FileReftableDatabase jgit = (FileReftableDatabase) refs.peerRepository().getRefDatabase();
     Threads.meanwhile(
         2,
@@ -264,12 +258,12 @@ class TablesOfGitTest {
         () -> {
           for (int i = 0; i < 60; i++) {
             String name = "refs/heads/b" + i % 7;
-            git("", "update-ref", name, refs.commits().get(i % 5).name());
+            refs.git("update-ref", name, refs.id(i % 5).name());
             if (i % 3 == 0) {
               jgit.refresh();
               jgit.compactFully();
             } else if (i % 3 == 1) {
-              git("", "pack-refs", "--all");
+              refs.git("pack-refs", "--all");
             }
           }
         });

@@ -16,14 +16,14 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
-import com.sun.management.ThreadMXBean;
+import java.io.File;
 import java.io.IOException;
-import java.lang.management.ManagementFactory;
+import java.nio.charset.Charset;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -34,14 +34,15 @@ import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.transport.ReceiveCommand;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Names that are too long for a ref or for its file, which any client may send. None of them is
- * looked for on the disk, and none costs more than its length.
+ * Names without a file, which any client may send. Those that are too long for a ref or for its
+ * file are not looked for on the disk, and none costs more than its length.
  */
-class LongNamesTest {
+class NamesWithoutFilesTest {
   private static final String PACKED = "refs/heads/" + "p".repeat(256);
 
   /** Too long for a ref: in few parts, in many, and by characters of several bytes. */
@@ -67,9 +68,9 @@ class LongNamesTest {
   @Test
   void noneIsLookedForOnTheDisk() throws Exception {
     try (TestRefs refs = TestRefs.create(tmp.resolve("files.git"), null)) {
-      ObjectId id = refs.commits().get(0);
+      ObjectId id = refs.id(0);
       refs.writePacked(id, PACKED);
-      RefDatabase database = database(refs);
+      RefDatabase database = refs.database(new JGitFallbacks());
       assertThat(database.exactRef(PACKED).getObjectId()).isEqualTo(id);
       // A loop fails as a broken disk does, so each question to it shows.
       Path folder = tmp.resolve("files.git/refs");
@@ -88,11 +89,6 @@ class LongNamesTest {
       }
       assertThat(database.getRefsByPrefix(PACKED.substring(0, 267))).hasSize(1);
     }
-  }
-
-  private static RefDatabase database(TestRefs refs) {
-    PackedRefsFile packed = refs.packedRefs();
-    return refs.database(packed, TestRefs.writes(packed), UpdateSettings.DEFAULT);
   }
 
   private static void lookUp(RefDatabase database, String name, ObjectId id) throws IOException {
@@ -136,13 +132,13 @@ class LongNamesTest {
   void theCostIsThatOfTheLength() throws Exception {
     try (TestRefs refs = TestRefs.create(tmp.resolve("files.git"), null);
         TestRefs tables = TestRefs.createReftable(tmp.resolve("tables.git"), Map.of())) {
-      assertLinear(refs, database(refs));
+      assertLinear(refs, refs.database(new JGitFallbacks()));
       assertLinear(tables, tables.tables(new JGitFallbacks()));
     }
   }
 
   private static void assertLinear(TestRefs refs, RefDatabase database) throws Exception {
-    ObjectId id = refs.commits().get(0);
+    ObjectId id = refs.id(0);
     Steps all =
         name -> {
           lookUp(database, name, null);
@@ -153,9 +149,9 @@ class LongNamesTest {
     String small = deep(6_000);
     String large = deep(60_000);
     all.run(small); // classes are loaded
-    long once = allocated(all, small);
+    long once = Threads.allocated(() -> all.run(small));
     assertWithMessage("%s bytes for the small name", once)
-        .that(allocated(all, large))
+        .that(Threads.allocated(() -> all.run(large)))
         .isLessThan(12 * once);
   }
 
@@ -163,11 +159,24 @@ class LongNamesTest {
     void run(String name) throws Exception;
   }
 
-  /** Bytes, which are the same each time, as a duration is not. */
-  private static long allocated(Steps steps, String name) throws Exception {
-    ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-    long before = threads.getCurrentThreadAllocatedBytes();
-    steps.run(name);
-    return threads.getCurrentThreadAllocatedBytes() - before;
+  /** {@code bin/test} runs this in the POSIX locale as well. */
+  @Tag("locale")
+  @Test
+  void whatTheLocaleCantNameIsAnErrorThatSaysWhatToSet() throws IOException {
+    String name = "refs/heads/\u00e9";
+    try (TestRefs refs = TestRefs.create(tmp.resolve("r.git"), null)) {
+      File packed = refs.folder().resolve("packed-refs").toFile();
+      RefPaths paths = new RefPaths(refs.repository(), packed);
+      assertThat(paths.loose("refs/heads/a").getName()).isEqualTo("a");
+      if (Charset.forName(System.getProperty("sun.jnu.encoding")).equals(UTF_8)) {
+        assertThat(paths.loose(name).getName()).isEqualTo("\u00e9");
+        assertThat(RefPaths.limitsOfNames()).isEmpty();
+      } else {
+        IOException error = assertThrows(IOException.class, () -> paths.loose(name));
+        assertThat(error).hasMessageThat().startsWith(tmp.toString());
+        assertThat(error).hasMessageThat().contains("LC_ALL=C.UTF-8");
+        assertThat(RefPaths.limitsOfNames().orElseThrow()).contains("LC_ALL=C.UTF-8");
+      }
+    }
   }
 }

@@ -18,7 +18,7 @@ import static com.google.common.truth.Truth.assertThat;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedRefsText;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -27,6 +27,7 @@ import java.time.Instant;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import org.eclipse.jgit.lib.BatchRefUpdate;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.RefUpdate;
@@ -35,27 +36,40 @@ import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Updates under {@code core.trustStat = never}: how often they read the content of {@code
- * packed-refs}, and that what they do is right where its attributes hide that it has changed.
+ * Requests and updates under {@code core.trustStat = never}: how often they read the content of
+ * {@code packed-refs}, and that what they do is right where its attributes hide that it has
+ * changed.
  */
-class UpdatesUnderNeverTest {
+class UnderTrustNeverTest {
   private static final FileTime OLD = FileTime.from(Instant.parse("2020-01-01T00:00:00Z"));
 
   @TempDir Path folder;
   @AutoClose private TestRefs test;
   private PackedRefsFile file;
   private FileRefDatabase refs;
+  private final JGitFallbacks failures = new JGitFallbacks();
 
   @BeforeEach
   void open() throws IOException {
-    test = TestRefs.create(folder.resolve("r.git"), "never");
-    file = test.packedRefs();
-    refs = test.database(file, TestRefs.writes(file), UpdateSettings.DEFAULT);
+    test = TestRefs.create(folder.resolve("r.git"), null);
+    open("never");
     pack("refs/heads/z/b", 0);
     // From here on the attributes that are noted are those of the file.
     assertThat(refs.forRequest().getRefs()).hasSize(1);
+  }
+
+  private void open(String trust) {
+    test.repository().getConfig().setString("core", null, "trustStat", trust);
+    refs = test.database(failures);
+    file = refs.common.packedFile;
+  }
+
+  private static List<String> names(RefDatabase refs) throws IOException {
+    return List.copyOf(TestRefs.values(refs).keySet());
   }
 
   /** Has the file hold one ref; it has the same attributes each time. */
@@ -159,5 +173,95 @@ class UpdatesUnderNeverTest {
                 refs, test.command("refs/heads/z/b", 2, 1), test.command("refs/heads/d", null, 1)))
         .isEqualTo(ReceiveCommand.Result.LOCK_FAILURE);
     assertThat(refs.exactRef("refs/heads/z/b").getObjectId()).isEqualTo(test.id(3));
+  }
+
+  // ---- requests
+
+  @Test
+  void aRequestThatMayNotTrustAttributesReadsTheContentWhenItBegins() throws Exception {
+    pack("refs/heads/a", 0);
+    assertThat(names(refs.forRequest())).containsExactly("refs/heads/a");
+    pack("refs/heads/b", 0);
+    RefDatabase request = refs.forRequest();
+    assertThat(names(request)).containsExactly("refs/heads/b");
+    long readings = readings();
+    for (int i = 0; i < 5; i++) {
+      assertThat(names(request)).containsExactly("refs/heads/b");
+      assertThat(request.exactRef("refs/heads/b")).isNotNull();
+    }
+    assertThat(readings()).isEqualTo(readings);
+    // Each question of somebody else reads it.
+    assertThat(names(refs)).containsExactly("refs/heads/b");
+    assertThat(readings()).isEqualTo(readings + 1);
+  }
+
+  @Test
+  void aRequestThatUpdatesReadsTheContentAgain() throws Exception {
+    pack("refs/heads/a", 0);
+    RefDatabase request = refs.forRequest();
+    assertThat(names(request)).containsExactly("refs/heads/a");
+    // Each try begins an update, so what it was refused for is seen by the next one.
+    for (String name : List.of("refs/heads/b", "refs/heads/c")) {
+      pack(name, 0);
+      assertThat(request.newUpdate("refs/heads/x", false)).isNotNull();
+      assertThat(names(request)).containsExactly(name);
+    }
+    pack("refs/heads/d", 0);
+    assertThat(request.newBatchUpdate()).isNotNull();
+    assertThat(names(request)).containsExactly("refs/heads/d");
+
+    assertThat(TestRefs.delete(request, "refs/heads/d")).isEqualTo(RefUpdate.Result.FORCED);
+    assertThat(request.exactRef("refs/heads/d")).isNull();
+    assertThat(names(request)).isEmpty();
+    assertThat(failures.count.sum()).isEqualTo(0);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"always", "after_open", "never"})
+  void aRefreshReadsTheContentAgain(String trust) throws Exception {
+    open(trust);
+    pack("refs/heads/a", 0);
+    for (RefDatabase database : List.of(refs, refs.forRequest())) {
+      assertThat(names(database)).isNotEmpty();
+      for (String name : List.of("refs/heads/b", "refs/heads/c")) {
+        pack(name, 0);
+        database.refresh();
+        assertThat(names(database)).containsExactly(name);
+      }
+    }
+  }
+
+  @Test
+  void aRequestWithABrokenFileReadsItOnceUntilItIsRefreshed() throws Exception {
+    test.writePacked(test.id(0), "refs/heads/a", "refs/heads/a");
+    RefDatabase request = refs.forRequest();
+    assertThat(request.exactRef("refs/heads/a").getObjectId()).isEqualTo(test.id(0));
+    test.writePacked(test.id(0), "refs/heads/b", "refs/heads/b");
+    // As with JGit's own database of a request.
+    assertThat(request.exactRef("refs/heads/a").getObjectId()).isEqualTo(test.id(0));
+    assertThat(refs.exactRef("refs/heads/a")).isNull();
+    request.refresh();
+    assertThat(request.exactRef("refs/heads/a")).isNull();
+    assertThat(request.exactRef("refs/heads/b")).isNotNull();
+  }
+
+  /**
+   * JGit writes the batch, as the file is broken, and not by the database that the request reads.
+   */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2})
+  void aRequestSeesItsBatchThatIsLeftToJGit(int size) throws Exception {
+    test.writePacked(test.id(0), "refs/heads/a", "refs/heads/b", "refs/heads/b");
+    RefDatabase request = refs.forRequest();
+    BatchRefUpdate batch = request.newBatchUpdate().setAtomic(true);
+    assertThat(request.exactRef("refs/heads/a")).isNotNull();
+    batch.addCommand(
+        List.of(test.command("refs/heads/a", 0, null), test.command("refs/heads/c", null, 0))
+            .subList(0, size));
+    TestRefs.execute(test.repository(), batch);
+    assertThat(batch.getCommands().get(0).getResult()).isEqualTo(ReceiveCommand.Result.OK);
+    assertThat(refs.exactRef("refs/heads/a")).isNull();
+    assertThat(request.exactRef("refs/heads/a")).isNull();
+    assertThat(request.exactRef("refs/heads/c") != null).isEqualTo(size == 2);
   }
 }

@@ -15,32 +15,50 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import static com.google.common.truth.Truth.assertThat;
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.NfsRevalidation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RefDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
+import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.eclipse.jgit.errors.LockFailedException;
 import org.eclipse.jgit.lib.RefDatabase;
+import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.transport.ReceiveCommand;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.Timeout.ThreadMode;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** A batch that fails when some of its refs have their new values, which others have packed. */
-@Timeout(120)
-class UndoneBatchTest {
+/** What others do, just then, between the steps of a change or of packing. */
+@Timeout(value = 120, threadMode = ThreadMode.SEPARATE_THREAD)
+class OthersMeanwhileTest {
   private static final String LOOSE = "refs/heads/a-loose";
   private static final String NEW = "refs/heads/b-new";
   private static final String PACKED = "refs/heads/c-packed";
   private static final String LAST = "refs/heads/last";
+
+  /** When git goes on to delete what it has packed it has let the lock of packed-refs go. */
+  private static final String GIT_WAITS =
+      """
+      #!/bin/sh
+      if [ "$1" = prepared ] && [ -e packed-refs.lock ]; then
+        echo waits
+        cat go-on
+      fi
+      """;
 
   @TempDir Path folder;
 
@@ -52,13 +70,32 @@ class UndoneBatchTest {
     test = TestRefs.create(folder.resolve("a.git"), null);
   }
 
-  private void git(String... arguments) throws Exception {
-    assertThat(test.tryGit(arguments).status()).isEqualTo(0);
+  /** Git has read a loose ref to pack it, and has not put its list in place yet. */
+  @Test
+  void aLooseRefThatIsDeletedWhileGitPacksItDoesNotComeBack() throws Exception {
+    test.hook(GIT_WAITS);
+    RefDatabase refs = test.database(new RefDisk(), 1000, 0);
+    assertThat(TestRefs.update(refs, PACKED, test.id(0))).isEqualTo(RefUpdate.Result.NEW);
+    Process git = test.gitWithHook("pack-refs", "--all");
+    try (BufferedReader said = git.inputReader(UTF_8)) {
+      assertThat(said.readLine()).isEqualTo("waits");
+      assertThrows(LockFailedException.class, () -> TestRefs.delete(refs, PACKED));
+      assertThat(refs.exactRef(PACKED)).isNotNull();
+      test.letGoOn();
+      assertThat(git.waitFor()).isEqualTo(0);
+    } finally {
+      git.descendants().forEach(ProcessHandle::destroyForcibly);
+      git.destroyForcibly();
+    }
+    assertThat(test.refsOfGit()).containsKey(PACKED);
+    assertThat(TestRefs.delete(refs, PACKED)).isEqualTo(RefUpdate.Result.FORCED);
+    assertThat(test.refsOfGit()).doesNotContainKey(PACKED);
+    assertThat(refs.exactRef(PACKED)).isNull();
   }
 
-  /** Git packs refs just before the last one of the batch is to get its value, which fails. */
+  /** Git packs refs just before the last one of a batch is to get its value, which fails. */
   @Test
-  void allRefsHaveTheirOldValues() throws Exception {
+  void allRefsOfAnUndoneBatchHaveTheirOldValues() throws Exception {
     test.writePacked(test.id(0), PACKED);
     Files.writeString(test.folder().resolve(LOOSE), test.id(0).name() + "\n");
     RefDatabase refs =
@@ -67,7 +104,7 @@ class UndoneBatchTest {
                 (step, file) -> {
                   if (step.equals("rename") && file.endsWith(LAST) && !isOver.getAndSet(true)) {
                     // Another process heeds no locks of refs when it packs them.
-                    git("pack-refs", "--all", "--no-prune");
+                    test.git("pack-refs", "--all", "--no-prune");
                     assertThat(Files.readString(test.folder().resolve("packed-refs")))
                         .contains(NEW);
                     throw new IOException("broken");
@@ -106,8 +143,8 @@ class UndoneBatchTest {
               if (step.equals(before)
                   && file.toString().contains(place)
                   && !isOver.getAndSet(true)) {
-                git("update-ref", ofGit, test.id(0).name());
-                git("pack-refs", "--all");
+                test.git("update-ref", ofGit, test.id(0).name());
+                test.git("pack-refs", "--all");
               }
             });
     RefDatabase refs = test.database(disk, maxLooseBatch, 0);
@@ -138,5 +175,55 @@ class UndoneBatchTest {
     assertThat(Files.readString(test.folder().resolve("packed-refs"))).contains(NEW);
     assertThat(Files.exists(test.folder().resolve(NEW))).isFalse();
     assertThat(Files.exists(test.folder().resolve(NEW + ".lock"))).isFalse();
+  }
+
+  // ---- another machine
+
+  /**
+   * Packs all refs under {@code core.trustStat = always} on a client of NFS, which does not see
+   * what another machine has just done in a folder until it opens the folder.
+   */
+  private RefDatabase packOnNfs(NfsRevalidation otherMachine) throws IOException {
+    test.repository().getConfig().setString("core", null, "trustStat", "always");
+    test.write(LOOSE, test.id(0).name() + "\n");
+    RefDatabase database =
+        test.database(test.packedRefs(otherMachine), new RefDisk(), UpdateSettings.DEFAULT);
+    test.pack(database);
+    return database;
+  }
+
+  private String packed() throws IOException {
+    return Files.exists(test.file("packed-refs")) ? Files.readString(test.file("packed-refs")) : "";
+  }
+
+  @Test
+  void aLockOfAnotherMachineIsSeenBeforeTheRefIsPacked() throws Exception {
+    RefDatabase unused =
+        packOnNfs(
+            opened -> {
+              if (opened.equals(test.file("refs/heads"))
+                  && Files.exists(test.file("packed-refs.lock"))) {
+                Files.writeString(test.file(LOOSE + ".lock"), "");
+              }
+            });
+    assertThat(packed()).doesNotContain(LOOSE);
+  }
+
+  /** The ref was deleted, and made again with the same value. */
+  @Test
+  void aRefThatAnotherMachineHasDeletedAndMadeAgainKeepsItsFile() throws Exception {
+    RefDatabase database =
+        packOnNfs(
+            opened -> {
+              if (opened.equals(test.folder())
+                  && Files.exists(test.file(LOOSE + ".lock"))
+                  && packed().contains(LOOSE)) {
+                Path without =
+                    Files.writeString(test.file("without"), "# pack-refs with: peeled\n");
+                Files.move(without, test.file("packed-refs"), StandardCopyOption.ATOMIC_MOVE);
+              }
+            });
+    assertThat(packed()).doesNotContain(LOOSE);
+    assertThat(database.exactRef(LOOSE).getObjectId()).isEqualTo(test.id(0));
   }
 }
