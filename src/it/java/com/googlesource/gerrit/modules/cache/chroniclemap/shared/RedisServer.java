@@ -18,9 +18,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.AtExit;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Deadline;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Ports;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -46,18 +45,12 @@ public final class RedisServer implements AutoCloseable {
 
   /** Starts a server with further options of its command line. */
   public static RedisServer start(Path folder, String... options) throws IOException {
-    return new RedisServer(folder, freePort(), false, List.of(options)).start();
+    return new RedisServer(folder, Ports.free(), false, List.of(options)).start();
   }
 
   /** Starts a server that speaks TLS only. */
   static RedisServer startEncrypted(Path folder, String... options) throws IOException {
-    return new RedisServer(folder, freePort(), true, List.of(options)).start();
-  }
-
-  static int freePort() throws IOException {
-    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return socket.getLocalPort();
-    }
+    return new RedisServer(folder, Ports.free(), true, List.of(options)).start();
   }
 
   /** Starts a server that was stopped, at the same port. */

@@ -40,6 +40,15 @@ class FileStampTest {
     Files.move(from, to, StandardCopyOption.ATOMIC_MOVE);
   }
 
+  /** Returns when the clock of the file system has ticked since a file was changed. */
+  private void awaitTick(Path changed) throws IOException {
+    Object before = Files.getAttribute(changed, "unix:ctime");
+    Path probe = folder.resolve("probe");
+    do {
+      Files.writeString(probe, "");
+    } while (Files.getAttribute(probe, "unix:ctime").equals(before));
+  }
+
   /** Asks several times: the first answer may be the snapshot's, the later ones are not. */
   private static void assertNotModified(FileStamp stamp) {
     for (int i = 0; i < 3; i++) {
@@ -78,6 +87,7 @@ class FileStampTest {
     Path file = write("f", "one", OLD);
     FileStamp stamp = FileStamp.of(file.toFile());
     assertNotModified(stamp);
+    awaitTick(file);
     rename(file, folder.resolve("away"));
     assertThat(stamp.isModified()).isTrue();
     rename(write("g", "two", OLD), file);
@@ -91,6 +101,7 @@ class FileStampTest {
     Path file = write("f", "one", OLD);
     FileStamp stamp = FileStamp.of(file.toFile());
     assertNotModified(stamp);
+    awaitTick(file);
     write("f", "three", OLD);
     assertThat(stamp.isModified()).isTrue();
     write("f", "two", OLD);

@@ -334,10 +334,15 @@ class RefFilesTest {
           Path lock = test.folder().resolve(name + ".lock");
           if (!isOver[0] && step.equals(before) && file.endsWith(place) && Files.exists(lock)) {
             isOver[0] = true;
-            Files.delete(lock);
-            Files.createFile(lock);
+            replace(lock);
           }
         });
+  }
+
+  /** Puts another's lock in the place of one: made before, as it must not get the inode of that. */
+  private void replace(Path lock) throws IOException {
+    Path other = Files.createFile(test.folder().resolve("other"));
+    Files.move(other, lock, StandardCopyOption.ATOMIC_MOVE);
   }
 
   /** Both refs are packed, the first one is loose too. */
@@ -844,9 +849,7 @@ class RefFilesTest {
     writes.locks.upkeep();
     assertThat(files(".lock")).containsExactly(A + ".lock");
     if (isAnotherOnes) {
-      Path lock = test.folder().resolve(A + ".lock");
-      Files.delete(lock);
-      Files.createFile(lock);
+      replace(test.folder().resolve(A + ".lock"));
     }
     isBroken[0] = false;
     writes.locks.upkeep();
