@@ -23,9 +23,9 @@ import static java.util.stream.Collectors.toCollection;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.hash.Hashing;
 import com.googlesource.gerrit.modules.cache.chroniclemap.ChronicleMapCacheModule;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.BuildFolder;
 import java.io.IOException;
 import java.io.InputStream;
-import java.net.URISyntaxException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Collections;
@@ -80,20 +80,22 @@ class JarContentsIT {
           "shaded/org/apache/maven/", // version of a Chronicle-Map run from its source tree
           "sun/misc/Cleaner"); // Java 8
 
+  /** Failsafe runs with the packaged jar in place of the folder of classes. */
+  private static final Path JAR = BuildFolder.jarOf(ChronicleMapCacheModule.class);
+
   @AutoClose private JarFile jar;
 
   @BeforeEach
   void openJar() throws IOException {
-    jar = new JarFile(jarPath().toFile());
+    jar = new JarFile(JAR.toFile());
   }
 
   @Test
   void jarIsTheOnlyOneInItsFolder() throws IOException {
-    try (Stream<Path> files = Files.list(jarPath().getParent())) {
-      assertThat(files.filter(f -> f.toString().endsWith(".jar")).toList())
-          .containsExactly(jarPath());
+    try (Stream<Path> files = Files.list(JAR.getParent())) {
+      assertThat(files.filter(f -> f.toString().endsWith(".jar")).toList()).containsExactly(JAR);
     }
-    assertThat(jarPath().getFileName().toString()).isEqualTo("cache-chroniclemap.jar");
+    assertThat(JAR.getFileName().toString()).isEqualTo("cache-chroniclemap.jar");
   }
 
   /** All but the names of their packages is as it was published. */
@@ -258,30 +260,11 @@ class JarContentsIT {
         .contains("\0" + libffi + "\0");
   }
 
-  /** Failsafe runs with the packaged jar in place of the folder of classes. */
-  private static Path jarPath() {
-    try {
-      return Path.of(
-          ChronicleMapCacheModule.class
-              .getProtectionDomain()
-              .getCodeSource()
-              .getLocation()
-              .toURI());
-    } catch (URISyntaxException e) {
-      throw new AssertionError(e);
-    }
-  }
-
   /** What a released gerrit.war holds: the assembled one is made of the same two jars. */
   private static Set<String> gerritClasses() throws IOException {
     Set<String> classes = new TreeSet<>();
     for (String name : List.of("gerrit-plugin-api-", "gerrit-acceptance-framework-")) {
-      Path gerritJar =
-          BundledJar.classPath().stream()
-              .filter(file -> file.getFileName().toString().startsWith(name))
-              .findAny()
-              .orElseThrow(() -> new AssertionError("not on the class path: jar=" + name));
-      classes.addAll(classes(gerritJar));
+      classes.addAll(classes(BundledJar.onClassPath(name)));
     }
     return classes;
   }

@@ -50,7 +50,7 @@ class NeighboursIT {
   @BeforeEach
   void findJars() throws Exception {
     ours = ChronicleMapCacheModule.class.getProtectionDomain().getCodeSource().getLocation();
-    gerrit = url(onClassPath("gerrit-plugin-api-"));
+    gerrit = url(BundledJar.onClassPath("gerrit-plugin-api-"));
     chronicle = new ArrayList<>();
     try (Stream<Path> jars = Files.list(OLDER)) {
       for (Path jar : jars.sorted().toList()) {
@@ -124,13 +124,6 @@ class NeighboursIT {
       }
     }
     return url(classes);
-  }
-
-  private static Path onClassPath(String prefix) {
-    return BundledJar.classPath().stream()
-        .filter(jar -> jar.getFileName().toString().startsWith(prefix))
-        .findAny()
-        .orElseThrow(() -> new AssertionError("not on the class path: " + prefix));
   }
 
   private static URL url(Path file) throws IOException {

@@ -21,9 +21,9 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.google.common.base.Splitter;
 import com.google.common.collect.Range;
 import com.googlesource.gerrit.modules.cache.chroniclemap.ChronicleMapCacheModule;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.BuildFolder;
 import java.io.File;
 import java.io.IOException;
-import java.net.URISyntaxException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -61,18 +61,13 @@ class NoCompilerIT {
   }
 
   /** The jar as in {@code lib/}, the jar that stands for Gerrit, and the child's own class. */
-  private static String classPath() throws URISyntaxException {
-    Stream<Path> gerrit =
-        BundledJar.classPath().stream()
-            .filter(jar -> jar.getFileName().toString().startsWith("gerrit-plugin-api-"));
-    return Stream.concat(
-            gerrit, Stream.of(locationOf(ChronicleMapCacheModule.class), locationOf(Main.class)))
+  private static String classPath() {
+    return Stream.of(
+            BundledJar.onClassPath("gerrit-plugin-api-"),
+            BuildFolder.jarOf(ChronicleMapCacheModule.class),
+            BuildFolder.jarOf(Main.class))
         .map(Path::toString)
         .collect(Collectors.joining(File.pathSeparator));
-  }
-
-  private static Path locationOf(Class<?> type) throws URISyntaxException {
-    return Path.of(type.getProtectionDomain().getCodeSource().getLocation().toURI());
   }
 
   /** Returns the standard output of a command that succeeds. */

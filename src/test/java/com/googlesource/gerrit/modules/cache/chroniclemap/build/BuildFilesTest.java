@@ -80,11 +80,11 @@ class BuildFilesTest {
     Map<String, BazelJar> jars = bazelJars();
 
     BazelJar archunit = jars.get("archunit");
-    Path file = testJar("archunit-");
+    Path file = BundledJar.onClassPath("archunit-");
     assertThat(file.getFileName().toString()).isEqualTo("archunit-" + version(archunit) + ".jar");
     assertThat(archunit.sha1()).isEqualTo(sha1(file));
 
-    assertThat(testJar("junit-platform-commons-").getFileName().toString())
+    assertThat(BundledJar.onClassPath("junit-platform-commons-").getFileName().toString())
         .isEqualTo(
             "junit-platform-commons-"
                 + version(jars.get("junit-platform-console-standalone"))
@@ -128,13 +128,6 @@ class BuildFilesTest {
         .that(jars)
         .hasSize(Splitter.on(" maven_jar(").splitToList(text).size() - 1);
     return jars;
-  }
-
-  private static Path testJar(String prefix) {
-    return BundledJar.classPath().stream()
-        .filter(jar -> jar.getFileName().toString().startsWith(prefix))
-        .findAny()
-        .orElseThrow(() -> new AssertionError("not on the class path: jar=" + prefix));
   }
 
   private static String version(BazelJar jar) {

@@ -20,6 +20,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import javax.xml.parsers.DocumentBuilderFactory;
@@ -72,17 +73,20 @@ record BundledJar(String group, String artifact, String version, String classifi
   Path file() {
     String name = artifact + "-" + version + (classifier.isEmpty() ? "" : "-" + classifier);
     Path end = Path.of(group.replace('.', '/'), artifact, version, name + ".jar");
-    return classPath().stream()
-        .filter(jar -> jar.endsWith(end))
-        .findAny()
-        .orElseThrow(() -> new AssertionError("not on the class path: jar=" + end));
+    return onClassPath(jar -> jar.endsWith(end), end);
   }
 
-  static List<Path> classPath() {
+  /** The jar on the class path whose name begins so. */
+  static Path onClassPath(String prefix) {
+    return onClassPath(jar -> jar.getFileName().toString().startsWith(prefix), prefix);
+  }
+
+  private static Path onClassPath(Predicate<Path> wanted, Object what) {
     return Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator, -1))
         .map(Path::of)
-        .filter(Files::exists)
-        .toList();
+        .filter(wanted.and(Files::exists))
+        .findAny()
+        .orElseThrow(() -> new AssertionError("not on the class path: jar=" + what));
   }
 
   /** The value of a property of {@code pom.xml}. */
