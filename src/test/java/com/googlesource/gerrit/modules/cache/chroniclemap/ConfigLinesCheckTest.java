@@ -126,7 +126,11 @@ class ConfigLinesCheckTest {
     Files.writeString(site.logs_dir.resolve("error_log"), "before\n");
     set("installDbModule", CACHES);
     assertThrows(ProvisionException.class, () -> new ChronicleMapCacheModule(site, config));
+    set("installModule", REFS);
+    assertThrows(ProvisionException.class, () -> new PackedRefsModule(site, config));
     assertThat(Files.readString(site.logs_dir.resolve("error_log")))
-        .containsMatch("^before\n\\[.*ERROR .*has no effect in gerrit.installDbModule");
+        .containsMatch(
+            "^before\n\\[.*ERROR .*has no effect in gerrit.installDbModule.*"
+                + "\n\\[.*ERROR .*has no effect in gerrit.installModule");
   }
 }

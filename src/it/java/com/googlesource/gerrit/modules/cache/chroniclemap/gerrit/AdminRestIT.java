@@ -24,7 +24,6 @@ import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Deadline;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.RestClient;
-import com.googlesource.gerrit.modules.cache.chroniclemap.shared.RedisServer;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -34,7 +33,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -45,21 +43,12 @@ class AdminRestIT extends OneGerrit {
   private static final String BASE = "/config/server/cache-chroniclemap~";
   private static final String TASKS = "/config/server/tasks/";
 
-  private RedisServer redis;
   private RestClient admin;
 
   @Override
   void prepare(Path tmp) throws Exception {
     super.prepare(tmp);
-    redis = RedisServer.start(tmp.resolve("redis"));
-    site.shareValues(redis.port());
-  }
-
-  @AfterAll
-  void stopRedis() {
-    if (redis != null) {
-      redis.close();
-    }
+    shareValues(tmp);
   }
 
   @BeforeAll
@@ -89,7 +78,7 @@ class AdminRestIT extends OneGerrit {
 
   @Test
   void cachesAreThoseOfSsh() throws Exception {
-    JsonObject rest = object(admin.get(BASE + "caches"));
+    JsonObject rest = admin.object(BASE + "caches");
     JsonObject ssh = gerrit.ssh().json("show");
     assertThat(fields(rest)).isEqualTo(fields(ssh));
     assertThat(rest.get("directory")).isEqualTo(ssh.get("directory"));
@@ -101,7 +90,7 @@ class AdminRestIT extends OneGerrit {
       assertThat(cache.get("name").getAsString()).isEqualTo(name);
       assertThat(cache.get("limit_bytes")).isEqualTo(same.get("limit_bytes"));
     }
-    JsonObject one = object(admin.get(BASE + "caches/change_notes"));
+    JsonObject one = admin.object(BASE + "caches/change_notes");
     assertThat(one.get("name").getAsString()).isEqualTo("change_notes");
     assertThat(fields(one)).isEqualTo(fields(rest.getAsJsonObject("caches").get("change_notes")));
     assertThat(admin.tryGet(BASE + "caches/nonsense").status()).isEqualTo(404);
@@ -109,12 +98,12 @@ class AdminRestIT extends OneGerrit {
 
   @Test
   void refsAreThoseOfSsh() throws Exception {
-    JsonObject rest = object(admin.get(BASE + "refs"));
+    JsonObject rest = admin.object(BASE + "refs");
     JsonObject ssh = gerrit.ssh().json("refs");
     assertThat(fields(rest.get("totals"))).isEqualTo(fields(ssh.get("totals")));
     assertThat(rest.getAsJsonObject("projects").size())
         .isEqualTo(ssh.getAsJsonObject("projects").size());
-    JsonObject one = object(admin.get(BASE + "refs/a%2Fb"));
+    JsonObject one = admin.object(BASE + "refs/a%2Fb");
     assertThat(one.get("name").getAsString()).isEqualTo("a/b");
     RestClient.Reply none = admin.tryGet(BASE + "refs/nonsense");
     assertThat(none.status()).isEqualTo(404);
@@ -124,7 +113,7 @@ class AdminRestIT extends OneGerrit {
   /** And an event of each task. */
   @Test
   void theOverviewTellsWhatFiguresMean() throws Exception {
-    JsonObject overview = object(admin.get(BASE + "overview"));
+    JsonObject overview = admin.object(BASE + "overview");
     String name = fields(overview.get("caches")).get(0);
     JsonObject cache = overview.getAsJsonObject("caches").getAsJsonObject(name);
     JsonObject meanings = overview.getAsJsonObject("meanings");
@@ -137,7 +126,7 @@ class AdminRestIT extends OneGerrit {
     RestClient.Reply started = admin.tryPost(BASE + "caches/" + name + "/verify", "{}");
     String task = object(started).get("id").getAsString();
     ended(started, name);
-    assertThat(object(admin.get(BASE + "overview")).getAsJsonArray("events").toString())
+    assertThat(admin.object(BASE + "overview").getAsJsonArray("events").toString())
         .contains("\"task\":\"" + task + "\"");
   }
 
@@ -171,7 +160,8 @@ class AdminRestIT extends OneGerrit {
     assertThat(started.status()).isEqualTo(202);
     String path = TASKS + object(started).get("id").getAsString();
     Deadline.in(Duration.ofMinutes(1)).await(() -> isGone(path), path + " ends");
-    return object(admin.get(BASE + "caches/" + cache + "/history"))
+    return admin
+        .object(BASE + "caches/" + cache + "/history")
         .getAsJsonArray("events")
         .get(0)
         .getAsJsonObject();
@@ -214,7 +204,7 @@ class AdminRestIT extends OneGerrit {
   /** Begins to verify all caches, and returns the ids of the tasks. */
   private List<String> verifyAll() throws IOException {
     List<String> ids = new ArrayList<>();
-    for (String cache : fields(object(admin.get(BASE + "caches")).get("caches"))) {
+    for (String cache : fields(admin.object(BASE + "caches").get("caches"))) {
       RestClient.Reply started = admin.tryPost(BASE + "caches/" + cache + "/verify", "{}");
       assertThat(started.status()).isAnyOf(202, 409);
       if (started.status() == 202) {
@@ -272,7 +262,7 @@ class AdminRestIT extends OneGerrit {
     Deadline.in(Duration.ofMinutes(1))
         .await(
             () ->
-                object(admin.get(BASE + "overview")).getAsJsonObject("since").size() > 0
+                admin.object(BASE + "overview").getAsJsonObject("since").size() > 0
                     && gerrit.ssh().json("shared").get("unreachable").getAsLong() == 0,
             "a first sample, and the connection");
 
@@ -316,7 +306,7 @@ class AdminRestIT extends OneGerrit {
         .await(
             () -> {
               var unused = verifyAll();
-              found.addAll(object(admin.get(BASE + "overview")).getAsJsonArray("tasks"));
+              found.addAll(admin.object(BASE + "overview").getAsJsonArray("tasks"));
               return !found.isEmpty();
             },
             "a task that is queued or running");
@@ -328,7 +318,7 @@ class AdminRestIT extends OneGerrit {
     }
     Deadline.in(Duration.ofMinutes(1))
         .await(
-            () -> object(admin.get(BASE + "overview")).getAsJsonArray("tasks").isEmpty(),
+            () -> admin.object(BASE + "overview").getAsJsonArray("tasks").isEmpty(),
             "all tasks end");
     return found;
   }
@@ -341,7 +331,7 @@ class AdminRestIT extends OneGerrit {
         .await(
             () -> {
               var unused = gerrit.branches(project);
-              JsonObject refs = object(admin.get(BASE + "refs/" + project));
+              JsonObject refs = admin.object(BASE + "refs/" + project);
               return refs.has("last_parse") && !refs.getAsJsonArray("bad_refs").isEmpty();
             },
             "parsed refs and a bad one");

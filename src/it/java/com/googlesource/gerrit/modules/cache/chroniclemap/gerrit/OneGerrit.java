@@ -21,9 +21,11 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Gerrit;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritDaemon;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritSite;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SiteTemplate;
+import com.googlesource.gerrit.modules.cache.chroniclemap.shared.RedisServer;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import org.eclipse.jgit.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.TestInstance;
@@ -36,10 +38,17 @@ abstract class OneGerrit {
   GerritSite site;
   GerritDaemon daemon;
   Gerrit gerrit;
+  @Nullable private RedisServer redis;
 
   /** Prepares the site, which has the jar and its caches, for the first start. */
   void prepare(Path tmp) throws Exception {
     site.installRefsModule();
+  }
+
+  /** Has the site share values through a server of its own. */
+  final void shareValues(Path tmp) throws IOException {
+    redis = RedisServer.start(tmp.resolve("redis"));
+    site.shareValues(redis.port());
   }
 
   @BeforeAll
@@ -58,6 +67,9 @@ abstract class OneGerrit {
     if (site != null) {
       site.saveLogs(getClass().getSimpleName());
       site.close();
+    }
+    if (redis != null) {
+      redis.close();
     }
   }
 
@@ -82,7 +94,7 @@ abstract class OneGerrit {
     String cache = "/config/server/cache-chroniclemap~caches/persisted_projects";
     Deadline.in(Duration.ofMinutes(1))
         .await(
-            () -> gerrit.rest().get(cache).json().getAsJsonObject().get("queued").getAsLong() == 0,
+            () -> gerrit.rest().object(cache).get("queued").getAsLong() == 0,
             "the project's values in the file");
     site.spoil("persisted_projects", description);
     return description;

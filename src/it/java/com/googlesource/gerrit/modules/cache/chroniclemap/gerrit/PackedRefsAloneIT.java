@@ -58,8 +58,7 @@ class PackedRefsAloneIT extends RefsFixture {
     site.editJavaOptions(options -> options.removeAll(GerritSite.MODULE_FLAGS));
     restart();
     assertThat(gerrit.ssh().run("cache-chroniclemap refs")).contains("All-Projects");
-    JsonObject overview =
-        gerrit.rest().get("/config/server/cache-chroniclemap~overview").json().getAsJsonObject();
+    JsonObject overview = gerrit.rest().object("/config/server/cache-chroniclemap~overview");
     assertThat(overview.getAsJsonObject("refs").getAsJsonObject("projects").size())
         .isGreaterThan(0);
     assertThat(overview.getAsJsonObject("caches").size()).isEqualTo(0);

@@ -26,7 +26,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Deadlin
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Gerrit;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.RestClient;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SshUser;
-import com.googlesource.gerrit.modules.cache.chroniclemap.shared.RedisServer;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Path;
@@ -42,13 +41,17 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.MethodOrderer.OrderAnnotation;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.Timeout;
 import org.openqa.selenium.By;
 import org.openqa.selenium.WebElement;
 
 /** The page of a real Gerrit in a real browser, and the documentation that Gerrit serves. */
 @Timeout(300)
+@TestMethodOrder(OrderAnnotation.class)
 class PageIT extends OneGerrit {
   /** Gerrit allows neither angle brackets nor double quotes in the names of projects. */
   private static final String PROJECT = "a&lt;img src=x&gt; ' onclick='x &amp; b";
@@ -56,7 +59,9 @@ class PageIT extends OneGerrit {
   private static final String API = "/config/server/cache-chroniclemap~";
   private static final Path PICTURES = BuildFolder.path().resolve("pictures");
 
-  private RedisServer redis;
+  /** Tests of charts come last: those have lines a minute after the start. */
+  private static final int LAST = Integer.MAX_VALUE;
+
   private String page;
   private Browser browser;
 
@@ -66,8 +71,7 @@ class PageIT extends OneGerrit {
   @Override
   void prepare(Path tmp) throws Exception {
     super.prepare(tmp);
-    redis = RedisServer.start(tmp.resolve("redis"));
-    site.shareValues(redis.port());
+    shareValues(tmp);
   }
 
   @BeforeAll
@@ -86,9 +90,6 @@ class PageIT extends OneGerrit {
   void close() {
     if (browser != null) {
       browser.close();
-    }
-    if (redis != null) {
-      redis.close();
     }
   }
 
@@ -123,7 +124,7 @@ class PageIT extends OneGerrit {
   }
 
   private JsonObject rest(String path) throws IOException {
-    return gerrit.rest().get(API + path).json().getAsJsonObject();
+    return gerrit.rest().object(API + path);
   }
 
   /** The exact figures in a row of the table of caches. */
@@ -196,6 +197,7 @@ class PageIT extends OneGerrit {
   }
 
   @Test
+  @Order(LAST)
   void looksWellEverywhere() throws Exception {
     open("");
     browser.await("#cache-charts canvas");
@@ -232,6 +234,7 @@ class PageIT extends OneGerrit {
   }
 
   @Test
+  @Order(LAST)
   void nothingComesFromElsewhere() {
     open("");
     browser.await("#cache-charts canvas");
@@ -290,6 +293,7 @@ class PageIT extends OneGerrit {
 
   /** State, buttons, what came of them and the first charts are seen without scrolling. */
   @Test
+  @Order(LAST)
   void thePageOfACacheFitsALaptop() {
     open("?cache=persisted_projects");
     browser.await("#cache-charts canvas");
@@ -324,6 +328,7 @@ class PageIT extends OneGerrit {
   }
 
   @Test
+  @Order(LAST)
   void theHistoryIsThereAsCsv() {
     open("?cache=web_sessions");
     browser.await("#cache-charts canvas");
@@ -398,6 +403,7 @@ class PageIT extends OneGerrit {
 
   /** As an administrator would, who has not opened this page before. */
   @Test
+  @Order(LAST)
   void damageIsFoundAndRepairedHere() throws Exception {
     String description = damage("spoiled");
     browser.open(page + "?cache=persisted_projects");

@@ -25,10 +25,14 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Deadlin
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Folders;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.NativeGit;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Prometheus;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.ReporterPlugin;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.TestJar;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.TinyPlugin;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Workload;
-import com.googlesource.gerrit.modules.cache.chroniclemap.shared.RedisServer;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.reporter.ReporterModule;
+import io.prometheus.client.Collector;
+import io.prometheus.client.dropwizard.DropwizardExports;
+import io.prometheus.client.exporter.MetricsServlet;
+import io.prometheus.client.exporter.common.TextFormat;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -61,6 +65,8 @@ class PrometheusIT extends OneGerrit {
 
   private static final Path TESTS =
       Path.of("src/it/resources/prometheus/cache-chroniclemap-alerts-test.yml");
+
+  private static final String REPORTER = "metrics-reporter-prometheus";
 
   private static final String TOKEN = "token-of-a-test";
   private static final String PROJECT = "work";
@@ -113,7 +119,6 @@ class PrometheusIT extends OneGerrit {
           "The server of shared values, {{instance}} reconnects",
           "The server of shared values, {{instance}} rereads");
 
-  private RedisServer redis;
   private Dashboard dashboard;
   private Path folder;
   private String target;
@@ -122,10 +127,18 @@ class PrometheusIT extends OneGerrit {
   @Override
   void prepare(Path tmp) throws Exception {
     site.installRefsModule();
-    ReporterPlugin.install(site, TOKEN);
+    TestJar.writePlugin(
+        site,
+        REPORTER,
+        Map.of("Gerrit-HttpModule", ReporterModule.class.getName()),
+        ReporterModule.class,
+        Collector.class,
+        TextFormat.class,
+        DropwizardExports.class,
+        MetricsServlet.class);
+    site.edit(config -> config.setString("plugin", REPORTER, "prometheusBearerToken", TOKEN));
     TinyPlugin.install(site);
-    redis = RedisServer.start(tmp.resolve("redis"));
-    site.shareValues(redis.port());
+    shareValues(tmp);
     // Reads come to the disk.
     site.edit(config -> config.setInt("cache", "change_notes", "memoryLimit", 0));
   }
@@ -312,9 +325,6 @@ class PrometheusIT extends OneGerrit {
 
   @AfterAll
   void closeServers() throws Exception {
-    if (redis != null) {
-      redis.close();
-    }
     if (prometheus != null) {
       prometheus.close();
       // They are kept together.

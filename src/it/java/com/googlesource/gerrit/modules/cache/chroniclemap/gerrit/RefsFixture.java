@@ -86,12 +86,7 @@ abstract class RefsFixture extends OneGerrit {
   }
 
   private long metric(String name) throws IOException {
-    JsonObject metrics =
-        gerrit
-            .rest()
-            .get("/config/server/metrics/?prefix=refs/chroniclemap/")
-            .json()
-            .getAsJsonObject();
+    JsonObject metrics = gerrit.rest().object("/config/server/metrics/?prefix=refs/chroniclemap/");
     return metrics.getAsJsonObject("refs/chroniclemap/" + name).get("value").getAsLong();
   }
 }

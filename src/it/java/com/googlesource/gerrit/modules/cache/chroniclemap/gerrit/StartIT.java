@@ -106,22 +106,6 @@ class StartIT {
     }
   }
 
-  @Test
-  void aWrongSettingOfACacheLeavesNoStoreOpen() throws Exception {
-    try (GerritSite site = SiteTemplate.siteWithModule(tmp.resolve("gerrit"))) {
-      site.edit(config -> config.setString("cache", "diff_summary", "diskLimit", "1gb"));
-      assertDoesNotStart(site);
-      assertThat(linesOf(site, "ERROR .*cache.diff_summary.diskLimit is \"1gb\"")).isNotEmpty();
-      site.edit(config -> config.unset("cache", "diff_summary", "diskLimit"));
-      site.edit(config -> config.setString("cache", "git_file_diff", "diskLimt", "1g"));
-      try (GerritDaemon daemon = GerritDaemon.start(site)) {
-        assertThat(daemon.isRunning()).isTrue();
-        assertThat(linesOf(site, "WARN .*cache.git_file_diff.diskLimt in .*diskLimit")).hasSize(1);
-        assertThat(linesOf(site, "was recovered")).isEmpty();
-      }
-    }
-  }
-
   /** As in a restart in which the old daemon takes its time to stop, or does not stop at all. */
   @Test
   void aDaemonDoesNotStartWhileAnotherOneHasTheFolder() throws Exception {
@@ -200,9 +184,7 @@ class StartIT {
     JsonObject flag =
         gerrit
             .rest()
-            .get("/config/server/metrics/?prefix=caches/chroniclemap/memory_only")
-            .json()
-            .getAsJsonObject()
+            .object("/config/server/metrics/?prefix=caches/chroniclemap/memory_only")
             .getAsJsonObject("caches/chroniclemap/memory_only");
     assertThat(flag.get("value").getAsLong()).isEqualTo(1);
   }

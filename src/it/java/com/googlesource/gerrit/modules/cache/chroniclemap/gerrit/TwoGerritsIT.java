@@ -18,6 +18,7 @@ import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 
 import com.google.gson.JsonObject;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.AtOnce;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Deadline;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.ErrorLog;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Gerrit;
@@ -96,8 +97,11 @@ class TwoGerritsIT {
         "[core]\n\ttrustStat = never\n",
         StandardOpenOption.CREATE,
         StandardOpenOption.APPEND);
-    servers.add(new Server("a", first, GerritDaemon.start(first), new Gerrit(first)));
-    servers.add(new Server("b", second, GerritDaemon.start(second), new Gerrit(second)));
+    servers.addAll(AtOnce.run(List.of(() -> server("a", first), () -> server("b", second))));
+  }
+
+  private static Server server(String name, GerritSite site) throws IOException {
+    return new Server(name, site, GerritDaemon.start(site), new Gerrit(site));
   }
 
   private static GerritSite site(Path folder) throws Exception {

@@ -104,7 +104,7 @@ class UpgradeIT {
   }
 
   private static JsonObject get(RestClient reader, String what) throws IOException {
-    return reader.get("/config/server/cache-chroniclemap~" + what).json().getAsJsonObject();
+    return reader.object("/config/server/cache-chroniclemap~" + what);
   }
 
   private static GerritSite site(Path folder) throws IOException, InterruptedException {

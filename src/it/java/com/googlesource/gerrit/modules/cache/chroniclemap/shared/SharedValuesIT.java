@@ -112,14 +112,15 @@ class SharedValuesIT {
     try (RecordLog log = new RedisLog(SharedSettings.of(Node.config(redis)), KEY)) {
       append(log, 0, 10);
     }
-    String script = "return redis.call('xadd', KEYS[1], '*', 'b', string.rep('x', 536000000))";
+    String script = "return redis.call('xadd', KEYS[1], '*', 'b', string.rep('x', 70000000))";
     assertThat(redis.cli("eval", script, "1", KEY)).contains("-");
-    try (ChildJvm small = ChildJvm.start(folder("small"), SmallReader.class, redis.port())) {
+    try (ChildJvm small =
+        ChildJvm.start("-Xmx64m", folder("small"), SmallReader.class, redis.port())) {
       assertThat(small.finish()).containsExactly(SmallReader.DONE);
     }
   }
 
-  /** Reads a log whose eleventh record is larger than the whole heap, which has 512 MB. */
+  /** Reads a log whose eleventh record is larger than the whole heap, which has 64 MB. */
   static final class SmallReader {
     private static final String DONE = "all are right";
 

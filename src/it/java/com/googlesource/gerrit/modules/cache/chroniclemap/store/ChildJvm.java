@@ -50,7 +50,13 @@ public final class ChildJvm implements AutoCloseable {
    * @param folder where it works and leaves what it says on standard error
    */
   public static ChildJvm start(Path folder, Class<?> main, Object... arguments) throws IOException {
-    return start(folder, List.of(), List.of("-Xmx512m"), main, arguments);
+    return start("-Xmx512m", folder, main, arguments);
+  }
+
+  /** The same with another heap, such as {@code -Xmx64m}. */
+  public static ChildJvm start(String heap, Path folder, Class<?> main, Object... arguments)
+      throws IOException {
+    return start(folder, List.of(), List.of(heap), main, arguments);
   }
 
   /**

@@ -78,7 +78,7 @@ final class Demo {
           "accounts",
           "persisted_projects");
 
-  private final Story story;
+  private final Story story = new Story();
   private final boolean keep;
   private final boolean page;
 
@@ -90,15 +90,18 @@ final class Demo {
   private ManyRefs trusting;
   private ManyRefs distrusting;
 
-  private Demo(Story story, List<String> options) {
-    this.story = story;
+  /** Cookies of a browser that stays signed in, and of one that signed out. */
+  private String signedIn;
+
+  private String signedOut;
+
+  private Demo(List<String> options) {
     this.keep = options.contains("--keep");
     this.page = options.contains("--page");
   }
 
   public static void main(String[] args) {
-    Story story = new Story(Boolean.getBoolean("demo.terminal"));
-    System.exit(new Demo(story, List.of(args)).run() ? 0 : 1);
+    System.exit(new Demo(List.of(args)).run() ? 0 : 1);
   }
 
   private boolean run() {
@@ -125,16 +128,16 @@ final class Demo {
   private void showAll() throws Exception {
     start();
     work();
-    String signedIn = gerrit.signIn();
-    String signedOut = gerrit.signIn();
+    signedIn = gerrit.signIn();
+    signedOut = gerrit.signIn();
     gerrit.signOut(signedOut);
-    Map<String, String> answers = firstReads(signedIn);
-    switchOver(answers, signedIn, signedOut);
-    restart(answers, signedIn, signedOut);
-    answers = moreWork(signedIn);
-    kill(answers, signedIn, signedOut);
+    Map<String, String> answers = firstReads();
+    switchOver(answers);
+    restart(answers);
+    answers = moreWork();
+    kill(answers);
     look();
-    lookUpRefs(signedIn);
+    lookUpRefs();
     end();
   }
 
@@ -144,17 +147,16 @@ final class Demo {
     site.installRefsModule();
     start();
     work();
-    String cookie = gerrit.signIn();
+    signedIn = gerrit.signIn();
     daemon.stop();
     startDaemon();
     story.chapter("The page at /plugins/cache-chroniclemap/");
     RestClient rest = gerrit.rest();
     String history = "/config/server/cache-chroniclemap~history";
     int round = 0;
-    while (rest.get(history).json().getAsJsonObject().getAsJsonArray("times").size()
-        < PAGE_SAMPLES) {
+    while (rest.object(history).getAsJsonArray("times").size() < PAGE_SAMPLES) {
       team.push(++round % 4);
-      var unused = readAll(cookie);
+      var unused = readAll();
     }
     Path folder = BuildFolder.path().resolve("pictures");
     try (Browser browser = new Browser()) {
@@ -207,6 +209,15 @@ final class Demo {
             daemon.pid()));
   }
 
+  private void stopDaemon() throws Exception {
+    story.slowly(
+        "stopping Gerrit",
+        () -> {
+          daemon.stop();
+          return null;
+        });
+  }
+
   private void work() throws Exception {
     story.chapter("Work: push, comment, review, submit");
     gerrit.createProject(PROJECT);
@@ -240,23 +251,17 @@ final class Demo {
             since(begin)));
   }
 
-  private Map<String, String> firstReads(String cookie) throws Exception {
+  private Map<String, String> firstReads() throws Exception {
     story.chapter("Read it all back over REST");
     long begin = System.nanoTime();
-    Map<String, String> answers = readAll(cookie);
+    Map<String, String> answers = readAll();
     story.passed(answers.size() + " answers in " + since(begin));
     return answers;
   }
 
-  private void switchOver(Map<String, String> answers, String signedIn, String signedOut)
-      throws Exception {
+  private void switchOver(Map<String, String> answers) throws Exception {
     story.chapter("Switch to the module");
-    story.slowly(
-        "stopping Gerrit",
-        () -> {
-          daemon.stop();
-          return null;
-        });
+    stopDaemon();
     h2 = H2Files.of(site);
     site.installModule(BuildFolder.moduleJar());
     story.line("lib/cache-chroniclemap.jar and these lines in etc/gerrit.config:");
@@ -271,25 +276,19 @@ final class Demo {
         .map(line -> line.substring(line.indexOf("Cache ")))
         .forEach(line -> story.line("  " + line));
     story.line("H2 keeps change_notes in memory only, so these are loaded once more:");
-    compare(answers, signedIn, signedOut, List.of("change_notes"));
+    compare(answers, List.of("change_notes"));
   }
 
-  private void restart(Map<String, String> answers, String signedIn, String signedOut)
-      throws Exception {
+  private void restart(Map<String, String> answers) throws Exception {
     story.chapter("Restart");
     long begin = System.nanoTime();
-    story.slowly(
-        "stopping Gerrit",
-        () -> {
-          daemon.stop();
-          return null;
-        });
+    stopDaemon();
     story.passed("stopped in " + since(begin));
     startDaemon();
-    compare(answers, signedIn, signedOut, List.of());
+    compare(answers, List.of());
   }
 
-  private Map<String, String> moreWork(String cookie) throws Exception {
+  private Map<String, String> moreWork() throws Exception {
     story.chapter("More work, then SIGKILL");
     List<Integer> old = team.changes();
     team.push(3);
@@ -298,11 +297,10 @@ final class Demo {
     team.comment(added);
     team.approve(added);
     story.passed(added.size() + " more changes pushed and reviewed");
-    return readAll(cookie);
+    return readAll();
   }
 
-  private void kill(Map<String, String> answers, String signedIn, String signedOut)
-      throws Exception {
+  private void kill(Map<String, String> answers) throws Exception {
     gerrit.createProject(TRUSTING);
     gerrit.createProject(DISTRUSTING);
     daemon.kill();
@@ -311,7 +309,7 @@ final class Demo {
     trusting = ManyRefs.fill(site.repository(TRUSTING), REFS, null);
     distrusting = ManyRefs.fill(site.repository(DISTRUSTING), REFS, "never");
     startDaemon();
-    compare(answers, signedIn, signedOut, List.of());
+    compare(answers, List.of());
   }
 
   /**
@@ -319,13 +317,11 @@ final class Demo {
    *
    * @param notOnDisk caches that begin empty
    */
-  private void compare(
-      Map<String, String> expected, String signedIn, String signedOut, List<String> notOnDisk)
-      throws Exception {
+  private void compare(Map<String, String> expected, List<String> notOnDisk) throws Exception {
     story.check(gerrit.isSignedIn(signedIn), "who was signed in still is");
     story.check(!gerrit.isSignedIn(signedOut), "who had signed out still is out");
     long begin = System.nanoTime();
-    Map<String, String> answers = readAll(signedIn);
+    Map<String, String> answers = readAll();
     story.passed(answers.size() + " answers read again in " + since(begin));
     MapDifference<String, String> difference = Maps.difference(expected, answers);
     story.check(
@@ -376,7 +372,7 @@ final class Demo {
   private record BothTimes(LookupTimes trusting, LookupTimes distrusting) {}
 
   /** JGit alone, then parsed ref lists, then the same lists after a restart. */
-  private void lookUpRefs(String cookie) throws Exception {
+  private void lookUpRefs() throws Exception {
     story.chapter(String.format(Locale.ROOT, "%,d refs: GET /projects/NAME/branches/BRANCH", REFS));
     story.line(
         String.format(
@@ -385,26 +381,26 @@ final class Demo {
             REFS,
             trusting.bytes() >> 20));
     story.line("as is usual on NFS: then the times of a file do not tell whether it was changed.");
-    BothTimes jgit = lookUp("JGit alone", cookie);
+    BothTimes jgit = lookUp("JGit alone");
     // The refs that were made have numbers of changes too.
     var unused = gerrit.ssh().run("gerrit sequence set changes " + ManyRefs.FIRST_CHANGE);
-    double slow = makeChanges("JGit alone", cookie, FEW_CHANGES);
+    double slow = makeChanges("JGit alone", FEW_CHANGES);
 
     daemon.stop();
     site.installRefsModule();
     story.line("one more line in etc/gerrit.config, and a restart:");
     story.line("  [gerrit]    installDbModule = " + GerritSite.REFS_MODULE);
     startDaemon();
-    BothTimes parsed = lookUp("with the module", cookie);
+    BothTimes parsed = lookUp("with the module");
     long parses = parses();
     story.check(parses == 1, parses + " parse for the two repositories, whose refs are the same");
 
     daemon.stop();
     startDaemon();
-    BothTimes again = lookUp("with the module, restarted", cookie);
+    BothTimes again = lookUp("with the module, restarted");
     parses = parses();
     story.check(parses == 0, parses + " parses since this start, says cache-chroniclemap refs");
-    double quick = makeChanges("with the module", cookie, MANY_CHANGES);
+    double quick = makeChanges("with the module", MANY_CHANGES);
 
     story.line(
         String.format(
@@ -438,8 +434,8 @@ final class Demo {
   }
 
   /** Makes changes; returns the median in milliseconds. */
-  private double makeChanges(String what, String cookie, int count) throws Exception {
-    RestClient writer = RestClient.withSession(site.url(), cookie, gerrit.token(cookie));
+  private double makeChanges(String what, int count) throws Exception {
+    RestClient writer = RestClient.withSession(site.url(), signedIn, gerrit.token(signedIn));
     JsonObject input = new JsonObject();
     input.addProperty("project", TRUSTING);
     input.addProperty("branch", trusting.branches().get(0).name());
@@ -458,8 +454,8 @@ final class Demo {
         });
   }
 
-  private BothTimes lookUp(String what, String cookie) throws Exception {
-    RestClient reader = RestClient.withCookie(site.url(), cookie);
+  private BothTimes lookUp(String what) throws Exception {
+    RestClient reader = RestClient.withCookie(site.url(), signedIn);
     return story.slowly(
         "looking up branches",
         () -> {
@@ -524,17 +520,12 @@ final class Demo {
     if (keep) {
       return;
     }
-    story.slowly(
-        "stopping Gerrit",
-        () -> {
-          daemon.stop();
-          return null;
-        });
+    stopDaemon();
     story.passed("stopped");
   }
 
-  private Map<String, String> readAll(String cookie) throws Exception {
-    return story.slowly("reading", () -> team.readAll(RestClient.withCookie(site.url(), cookie)));
+  private Map<String, String> readAll() throws Exception {
+    return story.slowly("reading", () -> team.readAll(RestClient.withCookie(site.url(), signedIn)));
   }
 
   private void leaveRunning() {

@@ -25,15 +25,10 @@ import java.util.concurrent.TimeUnit;
 /** Tells what the demo does, step by step, and counts what went right and what went wrong. */
 final class Story {
   private final PrintStream out = new PrintStream(System.out, true, StandardCharsets.UTF_8);
-  private final boolean terminal;
   private final long start = System.nanoTime();
   private int chapters;
   private int passed;
   private int failed;
-
-  Story(boolean terminal) {
-    this.terminal = terminal;
-  }
 
   void chapter(String title) {
     chapters++;
@@ -76,28 +71,12 @@ final class Story {
   }
 
   private void tickUntil(CountDownLatch done, String what) {
-    long begin = System.nanoTime();
     try {
-      while (!done.await(terminal ? 1 : 10, TimeUnit.SECONDS)) {
-        tick(what, begin);
+      for (int seconds = 10; !done.await(10, TimeUnit.SECONDS); seconds += 10) {
+        line(what + " ... " + seconds + " s");
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-    }
-    if (terminal) {
-      out.print("\r\u001b[K");
-      out.flush();
-    }
-  }
-
-  private synchronized void tick(String what, long begin) {
-    String text =
-        "     " + what + " ... " + TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - begin) + " s";
-    if (terminal) {
-      out.print("\r\u001b[K" + text);
-      out.flush();
-    } else {
-      out.println(text);
     }
   }
 

@@ -43,7 +43,7 @@ import org.eclipse.jgit.transport.ReceiveCommand;
  */
 @ModuleImpl(name = GitRepositoryManagerModule.MANAGER_MODULE)
 public final class GuardModule extends LifecycleModule {
-  static final String MESSAGE = "another Gerrit has the newer ref";
+  public static final String MESSAGE = "another Gerrit has the newer ref";
   private static final String VETOED = "refs/heads/vetoed/";
 
   @Override

@@ -35,7 +35,7 @@ import org.eclipse.jgit.transport.UploadPack;
  * that is there.
  */
 public final class VeilModule extends AbstractModule {
-  static final String VEILED = "refs/heads/veiled/";
+  public static final String VEILED = "refs/heads/veiled/";
 
   @Override
   protected void configure() {

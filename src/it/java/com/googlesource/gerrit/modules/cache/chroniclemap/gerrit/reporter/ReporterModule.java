@@ -28,7 +28,10 @@ import javax.servlet.ServletException;
 import javax.servlet.http.HttpServletRequest;
 import javax.servlet.http.HttpServletResponse;
 
-/** {@code /plugins/NAME/metrics}. */
+/**
+ * Serves Gerrit's metrics as its plugin metrics-reporter-prometheus does, which is not in Maven
+ * Central: by the same library, under the same URL, to those with the same token.
+ */
 public final class ReporterModule extends ServletModule {
   @Override
   protected void configureServlets() {

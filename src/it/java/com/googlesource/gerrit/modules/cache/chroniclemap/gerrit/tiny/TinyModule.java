@@ -15,8 +15,16 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.tiny;
 
 import com.google.common.cache.CacheLoader;
+import com.google.common.cache.LoadingCache;
+import com.google.gerrit.extensions.annotations.PluginName;
 import com.google.gerrit.server.cache.CacheModule;
+import com.google.gerrit.sshd.CommandMetaData;
+import com.google.gerrit.sshd.PluginCommandModule;
+import com.google.gerrit.sshd.SshCommand;
+import com.google.inject.Inject;
+import com.google.inject.name.Named;
 import java.util.UUID;
+import org.kohsuke.args4j.Argument;
 
 /** The smallest plugin with a persistent cache: {@code tiny-words}. */
 public final class TinyModule extends CacheModule {
@@ -35,6 +43,35 @@ public final class TinyModule extends CacheModule {
     @Override
     public String load(String key) {
       return key + " " + UUID.randomUUID();
+    }
+  }
+
+  /** {@code ssh HOST tiny get KEY}. */
+  public static final class Commands extends PluginCommandModule {
+    @Inject
+    Commands(@PluginName String pluginName) {
+      super(pluginName);
+    }
+
+    @Override
+    protected void configureCommands() {
+      command(GetCommand.class);
+    }
+  }
+
+  /** Reads one value through the plugin's cache. */
+  @CommandMetaData(name = "get", description = "Reads a value through the cache")
+  public static final class GetCommand extends SshCommand {
+    @Argument(required = true)
+    private String key;
+
+    @Inject
+    @Named(WORDS)
+    private LoadingCache<String, String> words;
+
+    @Override
+    protected void run() throws Exception {
+      stdout.println(words.get(key));
     }
   }
 }
