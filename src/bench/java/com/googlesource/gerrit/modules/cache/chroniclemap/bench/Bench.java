@@ -142,18 +142,17 @@ public abstract class Bench<C extends Case, P extends Peer> {
     Map<Object, List<C>> groups =
         cases.stream()
             .collect(Collectors.groupingBy(this::group, LinkedHashMap::new, Collectors.toList()));
-    try (Progress progress = new Progress(Boolean.getBoolean("bench.terminal"), turns)) {
-      for (List<C> group : groups.values()) {
-        try {
-          for (int round = 0; round < rounds(group.get(0)); round++) {
-            begin(group.get(0), round);
-            for (C scenario : group) {
-              takeTurns(scenario, round, progress);
-            }
+    Progress progress = new Progress(turns);
+    for (List<C> group : groups.values()) {
+      try {
+        for (int round = 0; round < rounds(group.get(0)); round++) {
+          begin(group.get(0), round);
+          for (C scenario : group) {
+            takeTurns(scenario, round, progress);
           }
-        } finally {
-          end(group.get(0));
         }
+      } finally {
+        end(group.get(0));
       }
     }
   }
@@ -171,7 +170,6 @@ public abstract class Bench<C extends Case, P extends Peer> {
       } catch (IOException e) {
         throw new IOException(scenario + ": " + e.getMessage(), e);
       }
-      progress.end();
     }
   }
 

@@ -14,20 +14,17 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
-import com.google.common.base.Ascii;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import org.h2.engine.Constants;
-import org.lmdbjava.Meta;
 import org.openjdk.jmh.results.Result;
 import org.openjdk.jmh.results.RunResult;
 import org.openjdk.jmh.runner.RunnerException;
 import org.openjdk.jmh.runner.options.ChainedOptionsBuilder;
 
 /**
- * This module's caches beside Gerrit's own and LMDB: {@code bin/bench cache}, which checks the
- * arguments.
+ * This module's caches beside Gerrit's own: {@code bin/bench cache}, which checks the arguments.
  */
 public final class CacheBench extends Bench<CacheCase, CachePeer> {
   private static final List<Integer> VALUE_BYTES = List.of(10 << 10, 200);
@@ -38,15 +35,8 @@ public final class CacheBench extends Bench<CacheCase, CachePeer> {
 
   private static final double NANOS_PER_SECOND = 1e9;
 
-  private final List<CachePeer> peers = new ArrayList<>(List.of(CachePeer.OURS));
-
   private CacheBench(Session session) {
     super(session);
-    peers.addAll(
-        session
-            .value("--peer")
-            .map(peer -> List.of(CachePeer.valueOf(Ascii.toUpperCase(peer))))
-            .orElse(CachePeer.OTHERS));
   }
 
   /**
@@ -58,15 +48,11 @@ public final class CacheBench extends Bench<CacheCase, CachePeer> {
 
   @Override
   protected String versions() {
-    Meta.Version lmdb = Meta.version();
     return String.format(
         Locale.ROOT,
-        "Gerrit %s, H2 %s, LMDB %d.%d.%d, Chronicle-Map %s",
+        "Gerrit %s, H2 %s, Chronicle-Map %s",
         Machine.version("gerrit-acceptance-framework"),
         Constants.VERSION,
-        lmdb.major,
-        lmdb.minor,
-        lmdb.patch,
         Machine.version("chronicle-map"));
   }
 
@@ -74,7 +60,7 @@ public final class CacheBench extends Bench<CacheCase, CachePeer> {
   protected List<CacheCase> cases() {
     List<Integer> threads = session.quick() ? List.of(1, 8) : List.of(1, 2, 8);
     List<CacheCase> all = new ArrayList<>();
-    for (CacheOperation operation : CacheOperation.values()) {
+    for (CacheCase.Operation operation : CacheCase.Operation.values()) {
       for (int valueBytes : VALUE_BYTES) {
         for (int count : threads) {
           all.add(new CacheCase(operation, valueBytes, count));
@@ -82,7 +68,8 @@ public final class CacheBench extends Bench<CacheCase, CachePeer> {
         all.add(new CacheCase(operation, valueBytes, MANY_THREADS));
       }
     }
-    for (CacheOperation operation : List.of(CacheOperation.GET, CacheOperation.PUT)) {
+    for (CacheCase.Operation operation :
+        List.of(CacheCase.Operation.GET, CacheCase.Operation.PUT)) {
       for (int valueBytes : LARGE_VALUE_BYTES) {
         for (int count : List.of(1, 8)) {
           all.add(new CacheCase(operation, valueBytes, count));
@@ -94,7 +81,7 @@ public final class CacheBench extends Bench<CacheCase, CachePeer> {
 
   @Override
   protected List<CachePeer> peers(CacheCase scenario) {
-    return peers;
+    return List.of(CachePeer.values());
   }
 
   @Override
@@ -105,11 +92,11 @@ public final class CacheBench extends Bench<CacheCase, CachePeer> {
   @Override
   protected void measure(CacheCase scenario, CachePeer peer, Samples samples, int round)
       throws RunnerException {
-    boolean puts = scenario.operation() == CacheOperation.PUT;
+    boolean puts = scenario.operation() == CacheCase.Operation.PUT;
     ChainedOptionsBuilder options =
         session
             .fork()
-            .options(peer.flags())
+            .options()
             // Which warms the few lines of JMH's own that the warm-up before did not run.
             .warmupIterations(1)
             .include(scenario.operation().jmhName())

@@ -15,7 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
 /** An operation on a cache, on values of a size, by a number of threads. */
-record CacheCase(CacheOperation operation, int valueBytes, int threads) implements Case {
+record CacheCase(Operation operation, int valueBytes, int threads) implements Case {
   @Override
   public String title() {
     return operation.title();
@@ -46,5 +46,45 @@ record CacheCase(CacheOperation operation, int valueBytes, int threads) implemen
   @Override
   public String toString() {
     return nameOf(title());
+  }
+
+  /** What is measured. */
+  enum Operation {
+    GET("get", "get", ReadBenchmark.class, "get"),
+    MIXED("mixed 95/5", "mixed 95/5", ReadBenchmark.class, "mixed"),
+    /** Throughput is until on disk; the latency is that of the caller's put. */
+    PUT("put", "put call", PutBenchmark.class, "put");
+
+    private final String title;
+    private final String callTitle;
+    private final Class<?> benchmark;
+    private final String method;
+
+    Operation(String title, String callTitle, Class<?> benchmark, String method) {
+      this.title = title;
+      this.callTitle = callTitle;
+      this.benchmark = benchmark;
+      this.method = method;
+    }
+
+    /** Name of its throughput. */
+    String title() {
+      return title;
+    }
+
+    /** Name of its latency. */
+    String callTitle() {
+      return callTitle;
+    }
+
+    /** Whether that is the name of its JMH benchmark. */
+    boolean isMeasuredBy(String jmhBenchmark) {
+      return jmhBenchmark.equals(benchmark.getName() + "." + method);
+    }
+
+    /** What JMH takes for a pattern of names. */
+    String jmhName() {
+      return benchmark.getName() + "." + method + "$";
+    }
   }
 }

@@ -23,7 +23,6 @@ import com.google.inject.Key;
 import com.google.inject.Module;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CachesModule;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Stores;
-import java.util.List;
 import java.util.concurrent.ExecutorService;
 
 /** Whose persistent caches are measured. */
@@ -65,34 +64,7 @@ public enum CachePeer implements Peer {
       Key<ExecutorService> writer = Key.get(ExecutorService.class, CacheStoreExecutor.class);
       Futures.getUnchecked(injector.getInstance(writer).submit(() -> {}));
     }
-  },
-
-  /** What can be made of LMDB, a fast embedded store. */
-  LMDB("LMDB") {
-    @Override
-    Module module() {
-      return new LmdbModule();
-    }
-
-    /** It is open when it is made. */
-    @Override
-    void awaitOpen(Injector injector, Cache<?, ?> cache) {}
-
-    /** A put returns when it is in the file. */
-    @Override
-    void drain(Injector injector, Cache<?, ?> cache) {}
-
-    @Override
-    List<String> flags() {
-      // It reads the address of a buffer, and need not look at arguments that are known to be
-      // right.
-      return List.of(
-          "--add-opens=java.base/java.nio=ALL-UNNAMED", "-Dlmdbjava.disable.checks=true");
-    }
   };
-
-  /** Those that this module is measured beside. */
-  static final List<CachePeer> OTHERS = List.of(H2, LMDB);
 
   private final String title;
 
@@ -103,11 +75,6 @@ public enum CachePeer implements Peer {
   @Override
   public String title() {
     return title;
-  }
-
-  /** What its Java process needs, besides the flags of this module. */
-  List<String> flags() {
-    return List.of();
   }
 
   /** What binds Gerrit's {@code PersistentCacheFactory}. */

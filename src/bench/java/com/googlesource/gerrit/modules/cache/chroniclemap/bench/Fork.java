@@ -58,21 +58,15 @@ final class Fork {
     this.log = OutputFormatFactory.createFormatInstance(log, VerboseMode.NORMAL);
   }
 
-  /**
-   * What all measurements have in common.
-   *
-   * @param more flags of the Java process
-   */
-  ChainedOptionsBuilder options(List<String> more) {
-    List<String> all = new ArrayList<>(flags);
-    all.addAll(more);
+  /** What all measurements have in common. */
+  ChainedOptionsBuilder options() {
     return new OptionsBuilder()
         .forks(1)
         .warmupIterations(quick ? 2 : 3)
         .measurementIterations(quick ? 1 : 3)
         .warmupTime(TIME)
         .measurementTime(TIME)
-        .jvmArgs(all.toArray(new String[0]))
+        .jvmArgs(flags.toArray(new String[0]))
         .addProfiler(FurtherFigures.class)
         .shouldFailOnError(true);
   }

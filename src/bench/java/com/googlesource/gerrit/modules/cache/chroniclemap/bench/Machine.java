@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
+import com.google.common.base.Splitter;
 import java.io.File;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -25,7 +26,9 @@ import java.time.ZoneOffset;
 import java.time.ZonedDateTime;
 import java.time.format.DateTimeFormatter;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -85,5 +88,60 @@ public final class Machine {
         .map(matcher -> matcher.group(1))
         .findFirst()
         .orElse("unknown");
+  }
+
+  /**
+   * How busy other processes kept the machine while this one and its forks measured. Figures of a
+   * run that was disturbed are not worth much. Known on Linux only.
+   */
+  static final class OtherWork {
+    /** A point in time, in ticks of the clock that Linux counts with. */
+    private record Ticks(long all, long busy, long ours) {}
+
+    private final Optional<Ticks> start = now();
+
+    /** Share of the machine that others took since this was made, 0 to 1; empty if not known. */
+    Optional<Double> share() {
+      Optional<Ticks> end = now();
+      if (start.isEmpty() || end.isEmpty()) {
+        return Optional.empty();
+      }
+      double all = end.get().all - start.get().all;
+      double others =
+          end.get().busy - start.get().busy - (double) (end.get().ours - start.get().ours);
+      return all <= 0 ? Optional.empty() : Optional.of(Math.clamp(others / all, 0, 1));
+    }
+
+    private static Optional<Ticks> now() {
+      try {
+        // cpu user nice system idle iowait irq softirq steal ...
+        List<String> machine = fields(firstLine(Path.of("/proc/stat")));
+        long all = 0;
+        for (String field : machine.subList(1, 9)) {
+          all += Long.parseLong(field);
+        }
+        long idle = Long.parseLong(machine.get(4)) + Long.parseLong(machine.get(5));
+        // Behind the name in brackets, from the 14th field: own user and system time, and the same
+        // of
+        // the children that have ended.
+        String process = firstLine(Path.of("/proc/self/stat"));
+        long ours = 0;
+        for (String field :
+            fields(process.substring(process.lastIndexOf(')') + 2)).subList(11, 15)) {
+          ours += Long.parseLong(field);
+        }
+        return Optional.of(new Ticks(all, all - idle, ours));
+      } catch (IOException | RuntimeException e) {
+        return Optional.empty();
+      }
+    }
+
+    private static String firstLine(Path file) throws IOException {
+      return Files.readAllLines(file).get(0);
+    }
+
+    private static List<String> fields(String line) {
+      return Splitter.on(' ').omitEmptyStrings().splitToList(line);
+    }
   }
 }

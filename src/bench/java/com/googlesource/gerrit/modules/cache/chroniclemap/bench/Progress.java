@@ -16,66 +16,23 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
 import java.time.Duration;
 import java.util.Locale;
-import java.util.concurrent.Executors;
-import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.TimeUnit;
 
-/**
- * Says how far a run is: on a terminal in one line that changes each second, else in a line for
- * each step.
- */
-public final class Progress implements AutoCloseable {
-  private static final String CLEAR_LINE = "\r\033[K";
-
-  private final boolean terminal;
+/** Says how far a run is, in a line for each step. */
+public final class Progress {
   private final int steps;
   private final long start = System.nanoTime();
-  private final ScheduledExecutorService clock = Executors.newSingleThreadScheduledExecutor();
-
-  // Guarded by this.
   private int done;
-  private String step = "";
-  private long remainingNanos = -1;
-  private long estimated = start;
 
-  public Progress(boolean terminal, int steps) {
-    this.terminal = terminal;
+  public Progress(int steps) {
     this.steps = steps;
-    if (terminal) {
-      var unused = clock.scheduleAtFixedRate(this::draw, 0, 1, TimeUnit.SECONDS);
-    }
   }
 
   /** Says what is done from here on. */
-  public synchronized void begin(String name) {
-    step = name;
-    if (terminal) {
-      draw();
-    } else {
-      System.out.println(line());
-    }
-  }
-
-  /** The step begun last has ended. */
-  public synchronized void end() {
+  public void begin(String step) {
+    long took = System.nanoTime() - start;
+    String left = done == 0 ? "" : ", about " + show(took / done * (steps - done)) + " left";
     done++;
-    estimated = System.nanoTime();
-    remainingNanos = (estimated - start) / done * (steps - done);
-  }
-
-  private synchronized void draw() {
-    System.out.print(CLEAR_LINE + line());
-    System.out.flush();
-  }
-
-  private String line() {
-    long now = System.nanoTime();
-    String left =
-        remainingNanos < 0
-            ? ""
-            : ", about " + show(Math.max(0, remainingNanos - (now - estimated))) + " left";
-    return String.format(
-        Locale.ROOT, "%3d/%d  %s  (%s%s)", done + 1, steps, step, show(now - start), left);
+    System.out.printf(Locale.ROOT, "%3d/%d  %s  (%s%s)%n", done, steps, step, show(took), left);
   }
 
   private static String show(long nanos) {
@@ -84,16 +41,5 @@ public final class Progress implements AutoCloseable {
         ? duration.toSecondsPart() + " s"
         : String.format(
             Locale.ROOT, "%d min %02d s", duration.toMinutes(), duration.toSecondsPart());
-  }
-
-  @Override
-  public void close() {
-    clock.shutdownNow();
-    synchronized (this) {
-      if (terminal) {
-        System.out.print(CLEAR_LINE);
-        System.out.flush();
-      }
-    }
   }
 }

@@ -181,7 +181,7 @@ public final class RefsBench extends Bench<RefsCase, RefsPeer> {
   private ChainedOptionsBuilder options(RefsPeer peer, String trust) {
     return session
         .fork()
-        .options(List.of())
+        .options()
         .param("peer", peer.name())
         .param("refs", Integer.toString(refs))
         .param("trust", trust);

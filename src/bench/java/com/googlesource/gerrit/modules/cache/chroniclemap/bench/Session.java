@@ -36,7 +36,7 @@ public final class Session {
 
   private final List<String> args;
   private final Path folder;
-  private final OtherWork otherWork;
+  private final Machine.OtherWork otherWork;
   private final long begun = System.nanoTime();
   private Fork fork;
 
@@ -55,7 +55,7 @@ public final class Session {
     folder = Files.createTempDirectory(Path.of(System.getProperty("bench.data")), "run");
     Runtime.getRuntime().addShutdownHook(new Thread(this::cleanUp));
     Files.deleteIfExists(log());
-    otherWork = new OtherWork();
+    otherWork = new Machine.OtherWork();
   }
 
   /** Exits with 0, or with 1 if something could not be measured or written. */

@@ -32,7 +32,47 @@ import java.util.concurrent.TimeUnit;
  * arguments. Contenders have a repository of their own each, which before each turn is as it was at
  * first. Who is slow makes fewer runs.
  */
-public final class UpdatesBench extends Bench<UpdatesCase, UpdatesPeer> {
+public final class UpdatesBench extends Bench<UpdatesBench.UpdatesCase, UpdatesPeer> {
+  /**
+   * An update of a repository with so many refs, by a number of writers.
+   *
+   * @param durable {@code core.fsyncRefFiles}
+   */
+  record UpdatesCase(UpdatesOperation operation, int refs, boolean durable, int writers)
+      implements Case {
+    @Override
+    public String title() {
+      return operation.title();
+    }
+
+    @Override
+    public String nameOf(String quantity) {
+      return quantity
+          + (durable ? ", durable" : "")
+          + (writers == 1 ? "" : ", " + writers + " writers")
+          + ", "
+          + Bench.refs(refs);
+    }
+
+    /** How many times as fast; of many writers, how many times as many in a second. */
+    @Override
+    public double times(Samples ours, Samples theirs) {
+      return writers == 1
+          ? Case.super.times(ours, theirs)
+          : ours.opsPerSecond() / theirs.opsPerSecond();
+    }
+
+    @Override
+    public List<Figure> figures(Comparison<?> result) {
+      return result.inMillis(title(), writers > 1);
+    }
+
+    @Override
+    public String toString() {
+      return nameOf(title());
+    }
+  }
+
   private static final int DEFAULT_REFS = 500_000;
   private static final int MANY_WRITERS = 8;
   private static final int MANY_REFS = 10_000;

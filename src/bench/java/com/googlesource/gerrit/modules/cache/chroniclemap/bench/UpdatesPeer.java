@@ -14,11 +14,16 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
+import com.google.common.base.Joiner;
+import com.google.common.base.Splitter;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.BuildFolder;
 import java.io.Closeable;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
 import org.eclipse.jgit.lib.RefDatabase;
 
 /** Who updates refs: this module, and others beside it. */
@@ -78,11 +83,53 @@ enum UpdatesPeer implements Peer {
     return String.join(
         File.pathSeparator,
         Path.of(System.getProperty("bench.jgit"), what).toString(),
-        jarOf(UpdatesWorker.class),
-        jarOf(RefDatabase.class));
+        BuildFolder.jarOf(UpdatesWorker.class).toString(),
+        BuildFolder.jarOf(RefDatabase.class).toString());
   }
 
-  private static String jarOf(Class<?> type) {
-    return type.getProtectionDomain().getCodeSource().getLocation().getPath();
+  /** A contender in Java: an {@link UpdatesWorker} in a process of its own. */
+  private static final class WorkerUpdates implements Contender {
+    /** Far more than anything should take. */
+    private static final int SECONDS_TO_ANSWER = 600;
+
+    private final WorkerProcess process;
+
+    /**
+     * Starts the process.
+     *
+     * @param classPath what it has: a JGit, and {@link UpdatesWorker}
+     * @param arguments of {@link UpdatesWorker}
+     */
+    WorkerUpdates(UpdatesHome home, String classPath, List<String> arguments) throws IOException {
+      List<String> command = new ArrayList<>(WorkerProcess.java());
+      command.add("-Duser.home=" + home.folder());
+      command.addAll(List.of("-cp", classPath, UpdatesWorker.class.getName()));
+      command.addAll(arguments);
+      process = new WorkerProcess(home.hermetic(new ProcessBuilder(command)), SECONDS_TO_ANSWER);
+    }
+
+    @Override
+    public void prime() throws IOException {
+      var unused = process.ask(UpdatesWorker.PRIME);
+    }
+
+    @Override
+    public Turn run(UpdatesOperation operation, int first, int most, int millis)
+        throws IOException {
+      String answer =
+          process.ask(
+              Joiner.on(' ').join(UpdatesWorker.RUN, operation.name(), first, most, millis));
+      List<Long> numbers = Splitter.on(' ').splitToStream(answer).map(Long::valueOf).toList();
+      return new Turn(
+          numbers.get(0),
+          numbers.get(1),
+          OptionalLong.of(numbers.get(2)),
+          numbers.subList(3, numbers.size()).stream().mapToLong(Long::longValue).toArray());
+    }
+
+    @Override
+    public void close() throws IOException {
+      process.close();
+    }
   }
 }

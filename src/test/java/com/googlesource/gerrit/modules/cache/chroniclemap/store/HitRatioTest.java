@@ -18,6 +18,7 @@ import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.settings;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Zipf;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import java.nio.ByteBuffer;
@@ -44,34 +45,20 @@ class HitRatioTest {
   @TempDir Path temp;
 
   /** Keys by how often they are asked for: 0 most often. */
-  private static final class Zipf implements IntSupplier {
-    private final double[] sums = new double[KEYS];
-    private final Random random;
-
-    Zipf(int seed) {
-      random = new Random(seed);
-      double sum = 0;
-      for (int i = 0; i < KEYS; i++) {
-        sum += 1 / Math.pow(i + 1, SKEW);
-        sums[i] = sum;
-      }
-    }
-
-    @Override
-    public int getAsInt() {
-      int at = Arrays.binarySearch(sums, random.nextDouble() * sums[KEYS - 1]);
-      return at < 0 ? Math.min(KEYS - 1, -at - 1) : at;
-    }
+  private static IntSupplier popular(int seed) {
+    Zipf zipf = new Zipf(KEYS, SKEW);
+    Random random = new Random(seed);
+    return () -> zipf.next(random);
   }
 
   @Test
   void zipf() throws Exception {
-    check("zipf", new Zipf(1));
+    check("zipf", popular(1));
   }
 
   @Test
   void zipfWithScans() throws Exception {
-    Zipf zipf = new Zipf(2);
+    IntSupplier zipf = popular(2);
     int[] step = {0};
     int[] unseen = {KEYS};
     // Every 20,000 requests, 5,000 keys that are asked for once.
@@ -80,7 +67,7 @@ class HitRatioTest {
 
   @Test
   void newestFirst() throws Exception {
-    Zipf zipf = new Zipf(3);
+    IntSupplier zipf = popular(3);
     int[] step = {0};
     // A new key every 20 requests; the newer a key, the more often it is asked for.
     check("newest", () -> KEYS + step[0]++ / 20 - zipf.getAsInt());
@@ -100,7 +87,7 @@ class HitRatioTest {
   }
 
   private double ofShared(String name, int others) throws Exception {
-    double ratio = hitRatio(settings(name, 4 << 20, OldValues.PURE), new Zipf(4), others);
+    double ratio = hitRatio(settings(name, 4 << 20, OldValues.PURE), popular(4), others);
     System.out.printf(Locale.ROOT, "%s: %d of others taken in%n", name, takenIn);
     return ratio;
   }

@@ -414,9 +414,7 @@ final class GerritBench extends GerritsBench<GerritBench.Reading> {
             .get(peer)
             .gerrit()
             .rest()
-            .get("/config/server/summary?jvm")
-            .json()
-            .getAsJsonObject()
+            .object("/config/server/summary?jvm")
             .getAsJsonObject("mem_summary");
     Path caches = sites.get(peer).cacheFolder();
     // Files of this module have the length of their limit, but take less of the disk.

@@ -41,6 +41,14 @@ public final class ScaleBench {
   private static final String DEFAULT_H2_GIGABYTES = "1";
   private static final double GIGABYTE = 1L << 30;
 
+  /**
+   * Room that a cache needs, as a multiple of its values: while its file is copied, two have it.
+   */
+  private static final double ROOM_FACTOR = 2.5;
+
+  /** The same for a file of H2, which gives room back late. */
+  private static final double H2_ROOM_FACTOR = 5;
+
   private ScaleBench() {}
 
   /** Exits with 0, with 1 if something could not be measured, with 2 for what can't be. */
@@ -67,10 +75,7 @@ public final class ScaleBench {
           Path folder = session.folder().resolve(peer.name());
           caches.add(new ScaleSteps(MeasuredCache.of(peer, folder, size, results)).steps());
           minutes += minutes(peer, size);
-          room =
-              Math.max(
-                  room,
-                  peer == CachePeer.OURS ? DiskUse.room(size) : size * DiskUse.H2_ROOM_FACTOR);
+          room = Math.max(room, size * (peer == CachePeer.OURS ? ROOM_FACTOR : H2_ROOM_FACTOR));
         }
       }
     }
@@ -79,7 +84,7 @@ public final class ScaleBench {
       Path folder = session.folder().resolve(peer.name());
       caches.add(new FullSteps(peer, folder, full, results).steps());
       minutes += 4 + 3 * full;
-      room = Math.max(room, full * DiskUse.H2_ROOM_FACTOR);
+      room = Math.max(room, full * H2_ROOM_FACTOR);
     }
     checkRoom(session.folder(), room);
     List<ScaleSteps.Step> steps = chosen(session, caches);
@@ -126,23 +131,21 @@ public final class ScaleBench {
    */
   private static int measure(List<ScaleSteps.Step> steps) throws IOException {
     int failed = 0;
-    try (Progress progress = new Progress(Boolean.getBoolean("bench.terminal"), steps.size())) {
-      for (ScaleSteps.Step step : steps) {
-        progress.begin(step.title());
-        try {
-          step.action().run();
-        } catch (IOException e) {
-          String what = step + ": " + e.getMessage();
-          if (step.always()) {
-            throw new IOException(what, e);
-          }
-          System.err.println("error: " + what);
-          failed++;
-        } catch (InterruptedException e) {
-          Thread.currentThread().interrupt();
-          throw (IOException) new InterruptedIOException().initCause(e);
+    Progress progress = new Progress(steps.size());
+    for (ScaleSteps.Step step : steps) {
+      progress.begin(step.title());
+      try {
+        step.action().run();
+      } catch (IOException e) {
+        String what = step + ": " + e.getMessage();
+        if (step.always()) {
+          throw new IOException(what, e);
         }
-        progress.end();
+        System.err.println("error: " + what);
+        failed++;
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        throw (IOException) new InterruptedIOException().initCause(e);
       }
     }
     return failed;

@@ -83,7 +83,9 @@ final class ScaleWorker {
   }
 
   private ScaledCache open(Path where, long bytes) throws Exception {
-    return peer == CachePeer.OURS ? new OurCache(where, bytes) : new H2Cache(where, bytes);
+    return peer == CachePeer.OURS
+        ? new ScaledCache.Ours(where, bytes)
+        : new ScaledCache.OfH2(where, bytes);
   }
 
   private Answer prepare() throws Exception {
@@ -181,8 +183,8 @@ final class ScaleWorker {
     return new Answer().add("took", (System.nanoTime() - begun) / NANOS_PER_MILLI);
   }
 
-  private OurCache ours() {
-    return (OurCache) cache;
+  private ScaledCache.Ours ours() {
+    return (ScaledCache.Ours) cache;
   }
 
   private void verifyAll() throws InterruptedException {

@@ -14,8 +14,23 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench.scale;
 
+import com.google.common.util.concurrent.UncheckedExecutionException;
 import com.google.gerrit.common.Nullable;
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.CachePeer;
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.OpenCache;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Folders;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreDirectory;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Ticket;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.Value;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.Optional;
+import java.util.concurrent.ExecutionException;
 
 /** A persistent cache that is open, of this module or of a peer. */
 interface ScaledCache extends AutoCloseable {
@@ -59,4 +74,181 @@ interface ScaledCache extends AutoCloseable {
 
   @Override
   void close();
+
+  /** A store of this module. */
+  final class Ours implements ScaledCache {
+    private final StoreDirectory directory;
+    private final Store store;
+    private final long begun = System.nanoTime();
+
+    /** Opens it; returns when it is open. */
+    Ours(Path folder, long maxBytes) throws Exception {
+      directory = StoreDirectory.open(folder);
+      store = directory.openStore(new StoreSettings("scale", 1, maxBytes, Optional.empty()));
+      store.awaitOpened();
+      if (store.stats().state() != StoreState.READY) {
+        throw new IllegalStateException("the store did not open: " + store.stats());
+      }
+    }
+
+    Store store() {
+      return store;
+    }
+
+    @Override
+    public long begun() {
+      return begun;
+    }
+
+    @Override
+    @Nullable
+    public byte[] read(int number) {
+      Value found = store.read(Values.keyBytes(number));
+      return found == null ? null : found.bytes();
+    }
+
+    @Override
+    public void put(int number, byte[] value) {
+      store.put(Values.keyBytes(number), value, System.currentTimeMillis());
+    }
+
+    @Override
+    public void remove(int number) {
+      store.remove(Values.keyBytes(number));
+    }
+
+    @Override
+    public void store(int number, byte[] value) {
+      byte[] key = Values.keyBytes(number);
+      Ticket ticket = store.ticket(key);
+      try (ticket) {
+        store.putIfCurrent(key, value, System.currentTimeMillis(), ticket);
+      }
+    }
+
+    @Override
+    public void drain() {
+      store.flush();
+    }
+
+    @Override
+    public boolean queuesWithoutBound() {
+      return false;
+    }
+
+    @Override
+    public long entries() {
+      return store.stats().entries();
+    }
+
+    @Override
+    public long diskBytes() {
+      return store.stats().diskBytes();
+    }
+
+    @Override
+    public long lost() {
+      return store.stats().counts().notStored.sum();
+    }
+
+    @Override
+    public String found() {
+      return store.stats().start().kind().name();
+    }
+
+    @Override
+    public void close() {
+      directory.close();
+    }
+  }
+
+  /**
+   * Gerrit's own cache, as its daemon makes, starts and stops it, with nothing kept on the heap.
+   */
+  final class OfH2 implements ScaledCache {
+    private final Path site;
+    private final OpenCache cache;
+
+    /** Opens it; returns when its filter of known keys is built: until then it finds nothing. */
+    OfH2(Path site, long maxBytes) {
+      this.site = site;
+      cache = new OpenCache(CachePeer.H2, site, maxBytes);
+    }
+
+    @Override
+    public long begun() {
+      return cache.begun();
+    }
+
+    @Override
+    @Nullable
+    public byte[] read(int number) {
+      try {
+        return cache.get(Values.key(number));
+      } catch (ExecutionException | UncheckedExecutionException notOnDisk) {
+        // There is no source to compute it from.
+        return null;
+      }
+    }
+
+    @Override
+    public void put(int number, byte[] value) {
+      cache.put(Values.key(number), value);
+    }
+
+    @Override
+    public void remove(int number) {
+      cache.remove(Values.key(number));
+    }
+
+    /** It does the same for both. */
+    @Override
+    public void store(int number, byte[] value) {
+      put(number, value);
+    }
+
+    @Override
+    public void drain() {
+      cache.drain();
+    }
+
+    @Override
+    public boolean queuesWithoutBound() {
+      return true;
+    }
+
+    @Override
+    public long entries() {
+      return cache.entriesOnDisk();
+    }
+
+    @Override
+    public long diskBytes() throws IOException {
+      long bytes = 0;
+      for (Path file : Folders.files(site, f -> true)) {
+        try {
+          bytes += Files.size(file);
+        } catch (NoSuchFileException goneMeanwhile) {
+          // It was just replaced: it takes nothing.
+        }
+      }
+      return bytes;
+    }
+
+    /** It keeps all that it cannot write yet on the heap. */
+    @Override
+    public long lost() {
+      return 0;
+    }
+
+    @Override
+    public String found() {
+      return "OPEN";
+    }
+
+    @Override
+    public void close() {
+      cache.close();
+    }
+  }
 }
