@@ -320,9 +320,7 @@ class DamagedFilesTest extends FolderTest {
   @ValueSource(ints = {1, 2, 3, 4})
   void aStateOfGarbage(int seed) throws Exception {
     Path state = FileState.pathOf(file);
-    byte[] garbage = new byte[(int) Files.size(state)];
-    new Random(seed).nextBytes(garbage);
-    Files.write(state, garbage);
+    Files.write(state, random((int) Files.size(state), seed));
     assertThat(use()).isEqualTo(0);
     assertThat(start()).isEqualTo(StartReport.Kind.REPLACED);
   }

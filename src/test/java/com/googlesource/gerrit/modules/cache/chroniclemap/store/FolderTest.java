@@ -14,8 +14,11 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
+import static com.google.common.truth.Truth.assertWithMessage;
+
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import java.nio.file.Path;
+import java.util.function.IntFunction;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -59,5 +62,18 @@ abstract class FolderTest {
 
   final void start(StoreSettings settings) throws Exception {
     start(Disk.REAL, settings);
+  }
+
+  /** How many of the values of some keys are found, each of which must be the right one. */
+  static int found(Store store, int from, int to, IntFunction<byte[]> values) {
+    int found = 0;
+    for (int i = from; i < to; i++) {
+      Value value = store.read(TestStores.key(i));
+      if (value != null) {
+        assertWithMessage("key %s", i).that(value.bytes()).isEqualTo(values.apply(i));
+        found++;
+      }
+    }
+    return found;
   }
 }

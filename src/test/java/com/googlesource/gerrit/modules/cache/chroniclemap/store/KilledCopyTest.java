@@ -24,7 +24,6 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.IntStream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -33,6 +32,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(120)
 class KilledCopyTest extends FolderTest {
   private static final int COUNT = 20;
+  private static final byte[] VALUE = new byte[100];
   private static final long LIMIT = 4 << 20;
   private static final long LARGER = 8 << 20;
 
@@ -44,15 +44,14 @@ class KilledCopyTest extends FolderTest {
   }
 
   private void assertAllThere() {
-    assertThat(IntStream.range(0, COUNT).filter(i -> store.read(key(i)) != null).count())
-        .isEqualTo(COUNT);
+    assertThat(found(store, 0, COUNT, i -> VALUE)).isEqualTo(COUNT);
   }
 
   @BeforeEach
   void killACopy() throws Exception {
     start(settings(LIMIT));
     for (int i = 0; i < COUNT; i++) {
-      store.put(key(i), new byte[100], now());
+      store.put(key(i), VALUE, now());
     }
     store.flush();
     killed = temp.resolve("killed");

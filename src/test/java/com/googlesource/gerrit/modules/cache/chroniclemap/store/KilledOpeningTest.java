@@ -22,6 +22,7 @@ import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStore
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreSettings.OldValues;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestDisk.Call;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestDisk.Hook;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestSeed.Step;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import java.io.IOException;
@@ -33,7 +34,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
-import java.util.stream.IntStream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -47,6 +47,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @Timeout(120)
 class KilledOpeningTest extends FolderTest {
   private static final int COUNT = 20;
+  private static final byte[] VALUE = new byte[1000];
 
   /** A folder as the next start finds it. */
   private record Left(Path folder, TestSeed seed) {}
@@ -125,7 +126,7 @@ class KilledOpeningTest extends FolderTest {
   }
 
   private static TestSeed seed(long changed) {
-    TestSeed seed = new TestSeed(COUNT, i -> new byte[1000]);
+    TestSeed seed = new TestSeed(COUNT, i -> VALUE);
     seed.changed = changed;
     return seed;
   }
@@ -218,20 +219,25 @@ class KilledOpeningTest extends FolderTest {
     assertNoStartFinds(1, kind);
   }
 
-  /** Without a change, all of it is imported, whenever the process was killed. */
-  @Test
-  void nothingIsLostWithoutAChange() throws Exception {
-    openWhileCopied(OldValues.MUTABLE, seed(0));
-    for (Left left : disk.all) {
+  /** All of it is imported that had not been moved aside. */
+  private static void assertNothingIsLost(List<Left> kills, OldValues kind) throws Exception {
+    for (Left left : kills) {
       if (!left.seed.isMoved) {
+        List<Path> files = TestStores.filesIn(left.folder);
         try (StoreDirectory next = StoreDirectory.open(left.folder)) {
-          Store store = open(next, OldValues.MUTABLE, left.seed);
+          Store store = open(next, kind, left.seed);
           store.awaitOpened();
-          assertThat(IntStream.range(0, COUNT).filter(i -> store.read(key(i)) != null).count())
-              .isEqualTo(COUNT);
+          assertWithMessage("%s", files).that(found(store, 0, COUNT, i -> VALUE)).isEqualTo(COUNT);
         }
       }
     }
+  }
+
+  /** Whenever the process was killed. */
+  @Test
+  void nothingIsLostWithoutAChange() throws Exception {
+    openWhileCopied(OldValues.MUTABLE, seed(0));
+    assertNothingIsLost(disk.all, OldValues.MUTABLE);
   }
 
   /** The second time while it deleted what the first kill had left. */
@@ -242,32 +248,19 @@ class KilledOpeningTest extends FolderTest {
     List<Left> twice = new ArrayList<>();
     for (Left once : disk.all) {
       if (!once.seed.isMoved && TestStores.filesIn(once.folder).toString().contains(".chm")) {
-        Disk deleting =
-            new TestDisk()
-                .before(
-                    Call.DELETE,
-                    file ->
-                        twice.add(
-                            new Left(
-                                TestStores.copy(once.folder, temp.resolve("twice" + twice.size())),
-                                once.seed.copy())));
+        Hook copy =
+            file ->
+                twice.add(
+                    new Left(
+                        TestStores.copy(once.folder, temp.resolve("twice" + twice.size())),
+                        once.seed.copy()));
+        Disk deleting = new TestDisk().before(Call.DELETE, copy);
         try (StoreDirectory next =
             StoreDirectory.open(once.folder, deleting, System::currentTimeMillis)) {
           open(next, kind, once.seed).awaitOpened();
         }
       }
     }
-    for (Left left : twice) {
-      if (!left.seed.isMoved) {
-        List<Path> files = TestStores.filesIn(left.folder);
-        try (StoreDirectory next = StoreDirectory.open(left.folder)) {
-          Store store = open(next, kind, left.seed);
-          store.awaitOpened();
-          assertWithMessage("%s", files)
-              .that(IntStream.range(0, COUNT).filter(i -> store.read(key(i)) != null).count())
-              .isEqualTo(COUNT);
-        }
-      }
-    }
+    assertNothingIsLost(twice, kind);
   }
 }

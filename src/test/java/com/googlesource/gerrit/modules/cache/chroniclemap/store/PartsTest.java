@@ -299,13 +299,6 @@ class PartsTest {
     }
   }
 
-  @Test
-  void anInterruptDoesNotKeepTheDiskFromBeingSynced() throws Exception {
-    Thread.currentThread().interrupt();
-    Disk.REAL.sync(temp);
-    assertThat(Thread.interrupted()).isTrue();
-  }
-
   // ---- RecordMap
 
   @Test

@@ -49,6 +49,9 @@ class SeedTest extends FolderTest {
   private static final long LIMIT = 8 << 20;
   private static final int COUNT = 100;
 
+  /** Ends what a test holds up. */
+  private final CountDownLatch mayGoOn = new CountDownLatch(1);
+
   @BeforeEach
   void open() throws Exception {
     openFolder(Disk.REAL);
@@ -65,13 +68,17 @@ class SeedTest extends FolderTest {
   }
 
   /** A seed that is held up at a step. */
-  private static TestSeed held(Step step, CountDownLatch reached, CountDownLatch mayGoOn) {
+  private TestSeed held(Step step) {
+    return held(step, new CountDownLatch(1), mayGoOn);
+  }
+
+  private static TestSeed held(Step step, CountDownLatch reached, CountDownLatch goOn) {
     TestSeed held = seed(COUNT, 1000);
     held.hook =
         now -> {
           if (now == step) {
             reached.countDown();
-            Uninterruptibles.awaitUninterruptibly(mayGoOn);
+            Uninterruptibles.awaitUninterruptibly(goOn);
           }
         };
     return held;
@@ -113,8 +120,7 @@ class SeedTest extends FolderTest {
   @ParameterizedTest
   @EnumSource
   void whatIsChangedMeanwhileComesAfterIt(OldValues kind) throws Exception {
-    CountDownLatch mayGoOn = new CountDownLatch(1);
-    begin(kind, held(Step.HALF_READ, new CountDownLatch(1), mayGoOn));
+    begin(kind, held(Step.HALF_READ));
     Thread changing =
         Thread.ofPlatform()
             .start(
@@ -136,8 +142,7 @@ class SeedTest extends FolderTest {
 
   @Test
   void nothingComesAfterAFlushThatDidNotWait() throws Exception {
-    CountDownLatch mayGoOn = new CountDownLatch(1);
-    begin(OldValues.PURE, held(Step.READ, new CountDownLatch(1), mayGoOn));
+    begin(OldValues.PURE, held(Step.READ));
     store.clear();
     mayGoOn.countDown();
     store.awaitOpened();
@@ -147,8 +152,7 @@ class SeedTest extends FolderTest {
   /** However long it takes, what waits for it is bounded; beyond that, nothing old is found. */
   @Test
   void moreChangesThanTheQueueHoldsEmptyTheCache() throws Exception {
-    CountDownLatch mayGoOn = new CountDownLatch(1);
-    begin(OldValues.MUTABLE, held(Step.READ, new CountDownLatch(1), mayGoOn));
+    begin(OldValues.MUTABLE, held(Step.READ));
     long most = 0;
     byte[] large = new byte[100_000];
     for (int i = 0; i < 1000; i++) {
@@ -187,8 +191,8 @@ class SeedTest extends FolderTest {
       for (boolean isChanged : new boolean[] {false, true}) {
         String what = step + " " + kind + " " + isChanged;
         CountDownLatch reached = new CountDownLatch(1);
-        CountDownLatch mayGoOn = new CountDownLatch(1);
-        TestSeed seed = held(step, reached, mayGoOn);
+        CountDownLatch goOn = new CountDownLatch(1);
+        TestSeed seed = held(step, reached, goOn);
         begin(kind, seed);
         reached.await();
         if (isChanged) {
@@ -198,7 +202,7 @@ class SeedTest extends FolderTest {
         TestSeed left = seed(COUNT, 1000);
         left.isMoved = seed.isMoved;
         Path killed = TestStores.copy(folder(), temp.resolve(what));
-        mayGoOn.countDown();
+        goOn.countDown();
         directory.close();
         directory = StoreDirectory.open(killed, TestStores.ofCopies(), this::now);
         beginAndWait(kind, left);
@@ -283,8 +287,7 @@ class SeedTest extends FolderTest {
 
   @Test
   void otherStoresOpenMeanwhile() throws Exception {
-    CountDownLatch mayGoOn = new CountDownLatch(1);
-    TestSeed seed = held(Step.BEGINS, new CountDownLatch(1), mayGoOn);
+    TestSeed seed = held(Step.BEGINS);
     for (int i = 0; i < 20; i++) {
       Store unused = openWithSeed("large" + i, seed);
     }
@@ -297,7 +300,6 @@ class SeedTest extends FolderTest {
   @Test
   void aSecretThatIsNotFoundJustBeforeItsFileIsInUseStaysMissing() throws Exception {
     CountDownLatch moved = new CountDownLatch(1);
-    CountDownLatch mayGoOn = new CountDownLatch(1);
     openFolder(
         new TestDisk()
             .before(
@@ -344,8 +346,7 @@ class SeedTest extends FolderTest {
   /** As when a plugin is loaded anew, with another limit or not at all. */
   @Test
   void whatIsClosedOrReplacedWaitsForNoOtherImport() throws Exception {
-    CountDownLatch mayGoOn = new CountDownLatch(1);
-    Store unused = openWithSeed("other", held(Step.BEGINS, new CountDownLatch(1), mayGoOn));
+    Store unused = openWithSeed("other", held(Step.BEGINS));
     TestSeed seed = seed(COUNT, 10);
     directory.closeStore(openWithSeed("cache", seed));
     assertThat(seed.isMoved).isFalse();
@@ -376,8 +377,7 @@ class SeedTest extends FolderTest {
         () -> directory.openWhenFree(Duration.ZERO, waiting -> {}));
     isUsable.set(true);
     directory.lastTry = 0;
-    CountDownLatch mayGoOn = new CountDownLatch(1);
-    begin(OldValues.MUTABLE, held(Step.BEGINS, new CountDownLatch(1), mayGoOn));
+    begin(OldValues.MUTABLE, held(Step.BEGINS));
     mayGoOn.countDown();
     store.awaitOpened();
     assertThat(found(0, COUNT)).isEqualTo(COUNT);

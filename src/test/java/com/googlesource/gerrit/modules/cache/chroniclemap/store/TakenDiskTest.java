@@ -75,15 +75,7 @@ class TakenDiskTest extends FolderTest {
   }
 
   private int found(int from, int to) {
-    int found = 0;
-    for (int i = from; i < to; i++) {
-      Value value = store.read(key(i));
-      if (value != null) {
-        assertWithMessage("key %s", i).that(value.bytes()).isEqualTo(value(i));
-        found++;
-      }
-    }
-    return found;
+    return found(store, from, to, TakenDiskTest::value);
   }
 
   private Path file(String end) throws IOException {

@@ -55,7 +55,7 @@ public final class TestStores {
   }
 
   /** Bytes that a seed decides. */
-  static byte[] random(int length, long seed) {
+  public static byte[] random(int length, long seed) {
     byte[] out = new byte[length];
     new Random(seed).nextBytes(out);
     return out;

@@ -81,17 +81,8 @@ class UpkeepTest extends FolderTest {
     store.flush();
   }
 
-  /** How many of the values are found, each of which is the right one. */
   private static int found(Store store, int from, int to, int length) {
-    int found = 0;
-    for (int i = from; i < to; i++) {
-      Value value = store.read(key(i));
-      if (value != null) {
-        assertWithMessage("key %s", i).that(value.bytes()).isEqualTo(value(i, length));
-        found++;
-      }
-    }
-    return found;
+    return found(store, from, to, i -> value(i, length));
   }
 
   /** A store that has a tenth of what was put. */

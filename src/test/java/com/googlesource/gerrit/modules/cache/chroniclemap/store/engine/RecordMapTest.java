@@ -69,9 +69,7 @@ class RecordMapTest {
   }
 
   private static byte[] payload(int number) {
-    byte[] out = new byte[RECORD_BYTES];
-    new Random(number).nextBytes(out);
-    return out;
+    return TestStores.random(RECORD_BYTES, number);
   }
 
   private void put(int number) {

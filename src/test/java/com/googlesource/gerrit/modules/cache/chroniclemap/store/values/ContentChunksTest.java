@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.values;
 
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.random;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores;
@@ -81,12 +82,6 @@ class ContentChunksTest {
             UsageTest.usage(() -> 1_000_000, folder.resolve("use")),
             evictions,
             (map, segment, bytes) -> false));
-  }
-
-  private static byte[] random(int length, long seed) {
-    byte[] bytes = new byte[length];
-    new Random(seed).nextBytes(bytes);
-    return bytes;
   }
 
   private static byte[] insert(byte[] value, int at, byte[] more) {
