@@ -33,6 +33,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -70,19 +71,14 @@ class DelayedWritesTest extends SiteTest {
     return site.build(def());
   }
 
-  /** What a test does before a value is serialized. */
-  private interface Hook {
-    void before(String value);
-  }
-
-  /** A cache whose values are not serialized before that is done. */
-  private Cache<String, String> cacheWith(TestCacheDef def, Hook hook) {
+  /** A cache of whose values none is serialized before something is done with it. */
+  private Cache<String, String> cacheWith(TestCacheDef def, Consumer<String> before) {
     return site.build(
         def.valueSerializer(
             new CountingSerializer() {
               @Override
               public byte[] serialize(String value) {
-                hook.before(value);
+                before.accept(value);
                 return super.serialize(value);
               }
             }));
@@ -412,7 +408,7 @@ class DelayedWritesTest extends SiteTest {
   /** As if there were no memory to log that there is none to serialize a value. */
   @Test
   void aTickThatFailsIsNotTheLast() {
-    Hook fail =
+    Consumer<String> fail =
         value -> {
           throw new Unloggable();
         };

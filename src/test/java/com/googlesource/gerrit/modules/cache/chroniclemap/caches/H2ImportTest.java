@@ -48,6 +48,8 @@ import java.util.Properties;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.eclipse.jgit.lib.Config;
 import org.junit.jupiter.api.AfterEach;
@@ -76,20 +78,16 @@ class H2ImportTest {
     }
   }
 
-  private interface Fill {
-    void into(Cache<String, String> cache);
-  }
-
   private static TestCacheDef def(String name) {
     return new TestCacheDef(name);
   }
 
   /** Lets a Gerrit with H2 run for a while. */
-  private void withH2(TestCacheDef def, Fill fill) {
+  private void withH2(TestCacheDef def, Consumer<Cache<String, String>> use) {
     close();
     site = null;
     try (TestSite h2 = new TestSite(temp, Backend.H2)) {
-      fill.into(h2.build(def));
+      use.accept(h2.build(def));
       h2.settle();
     }
   }
@@ -101,15 +99,19 @@ class H2ImportTest {
   }
 
   private void start(TestCacheDef def) {
-    start(def, true);
+    start(def, new Config());
   }
 
-  private void start(TestCacheDef def, boolean automatic) {
+  private void start(TestCacheDef def, Config config) {
     close();
-    Config config = new Config();
-    config.setBoolean("cache-chroniclemap", null, "importFromH2", automatic);
     site = new TestSite(temp, Backend.CHRONICLE, config);
     cache = site.build(def);
+  }
+
+  private static Config config(String section, String subsection, String name, String value) {
+    Config config = new Config();
+    config.setString(section, subsection, name, value);
+    return config;
   }
 
   private Path h2File(String name) {
@@ -154,12 +156,9 @@ class H2ImportTest {
     Files.write(h2File("c"), bytes);
   }
 
-  private interface Use {
-    void of(Cache<String, String> cache);
-  }
-
   /** The folder of the stores can't be used: it belongs to somebody else, say. */
-  private void startInMemoryOnly(TestCacheDef def, Use use) throws IOException {
+  private void startInMemoryOnly(TestCacheDef def, Consumer<Cache<String, String>> use)
+      throws IOException {
     Path aside = temp.resolve("aside");
     close();
     if (Files.exists(stores())) {
@@ -168,7 +167,7 @@ class H2ImportTest {
     Files.createFile(stores());
     start(def);
     assertThat(site.inventory().memoryOnlyReason()).isPresent();
-    use.of(cache);
+    use.accept(cache);
     close();
     site = null;
     Files.delete(stores());
@@ -369,11 +368,8 @@ class H2ImportTest {
     for (String name : ImmutableList.of(SESSIONS, "diff_summary")) {
       start(def(name));
       cache.put("a", "b");
-      close();
-      Config config = new Config();
-      config.setString("cache", name, "diskLimit", diskLimit);
-      site = new TestSite(temp, Backend.CHRONICLE, config);
-      site.build(def(name)).invalidate("a");
+      start(def(name), config("cache", name, "diskLimit", diskLimit));
+      cache.invalidate("a");
       start(def(name));
       assertThat(cache.getIfPresent("a")).isEqualTo(name.equals(SESSIONS) ? null : "b");
     }
@@ -396,10 +392,7 @@ class H2ImportTest {
   @Test
   void whatWasInMemoryOnlyIsNotTakenOverLater() throws Exception {
     withH2(def(SESSIONS), h2 -> putMany(h2, 10));
-    Config memoryOnly = new Config();
-    memoryOnly.setString("cache", SESSIONS, "diskLimit", "0");
-    site = new TestSite(temp, Backend.CHRONICLE, memoryOnly);
-    var unused = site.build(def(SESSIONS));
+    start(def(SESSIONS), config("cache", SESSIONS, "diskLimit", "0"));
     // Here somebody signs out, and nobody notes it.
     start(def(SESSIONS));
     assertThat(cache.getIfPresent("key1")).isNull();
@@ -433,8 +426,8 @@ class H2ImportTest {
     return temp.resolve("cache").resolve("taken-over").resolve(name + "-v2.mv.db");
   }
 
-  private void assertStartsEmpty(TestCacheDef def, boolean automatic) {
-    start(def, automatic);
+  private void assertStartsEmpty(TestCacheDef def) {
+    start(def);
     assertThat(entries()).isEqualTo(0);
     assertThat(Files.exists(h2File(def.name()))).isFalse();
   }
@@ -442,23 +435,21 @@ class H2ImportTest {
   @Test
   void nothingIsImportedIfConfiguredOrWithASettingThatMakesNoSense() {
     withH2(def("c"), h2 -> putMany(h2, 100));
-    assertStartsEmpty(def("c"), false);
+    start(def("c"), config("cache-chroniclemap", null, "importFromH2", "false"));
+    assertThat(entries()).isEqualTo(0);
+    assertThat(Files.exists(h2File("c"))).isFalse();
     withH2(def("d"), h2 -> putMany(h2, 100));
-    close();
-    Config config = new Config();
-    config.setString("cache", null, "importFromH2", "perhaps");
-    site = new TestSite(temp, Backend.CHRONICLE, config);
-    cache = site.build(def("d"));
+    start(def("d"), config("cache", null, "importFromH2", "perhaps"));
     assertThat(entries()).isEqualTo(0);
   }
 
   @Test
   void valuesOfAnotherVersionAndOfLongAgoAreLeft() throws Exception {
     withH2(def("c").version(1), h2 -> putMany(h2, 100));
-    assertStartsEmpty(def("c").version(2), true);
+    assertStartsEmpty(def("c").version(2));
     withH2(def(SESSIONS), h2 -> putMany(h2, 10));
     setTime(h2File(SESSIONS), Duration.ofDays(30));
-    assertStartsEmpty(def(SESSIONS), true);
+    assertStartsEmpty(def(SESSIONS));
   }
 
   @Test
@@ -508,7 +499,7 @@ class H2ImportTest {
     cache.invalidate("key1");
     close();
     MoreFiles.deleteRecursively(stores(), RecursiveDeleteOption.ALLOW_INSECURE);
-    assertStartsEmpty(def(SESSIONS), true);
+    assertStartsEmpty(def(SESSIONS));
   }
 
   /** Back again without H2 having run, they are older than what this module has changed since. */
@@ -520,7 +511,7 @@ class H2ImportTest {
     close();
     Files.move(away(SESSIONS), h2File(SESSIONS));
     setTime(h2File(SESSIONS), Duration.ofMinutes(1));
-    assertStartsEmpty(def(SESSIONS), true);
+    assertStartsEmpty(def(SESSIONS));
   }
 
   /** H2's caches that nobody uses have files, too, by which this module sees that H2 has run. */
@@ -564,7 +555,7 @@ class H2ImportTest {
         .contains("make " + note() + " an empty file");
     Files.delete(note());
     Files.createFile(note());
-    assertStartsEmpty(def(SESSIONS), true);
+    assertStartsEmpty(def(SESSIONS));
     cache = site.build(def("plugin.cache"));
     assertThat(cache.getIfPresent("a")).isNull();
   }
@@ -576,7 +567,7 @@ class H2ImportTest {
     Files.createSymbolicLink(note(), temp.resolve("nowhere/note"));
     startInMemoryOnly(def(SESSIONS), sessions -> sessions.put("again", "session"));
     assertThat(Files.isRegularFile(note(), LinkOption.NOFOLLOW_LINKS)).isTrue();
-    assertStartsEmpty(def(SESSIONS), true);
+    assertStartsEmpty(def(SESSIONS));
   }
 
   /** As into a file system that is not mounted any more. */
@@ -655,7 +646,7 @@ class H2ImportTest {
     System.arraycopy(text.replace("format:3", "format:9").getBytes(ISO_8859_1), 0, bytes, 0, 8192);
     Files.write(h2File("header"), bytes);
     for (String name : ImmutableList.of("c", "rows", "short", "header")) {
-      assertStartsEmpty(def(name), true);
+      assertStartsEmpty(def(name));
       cache.put("a", "b");
       assertThat(cache.getIfPresent("a")).isEqualTo("b");
     }
@@ -688,7 +679,7 @@ class H2ImportTest {
     Path others = Files.createFile(temp.resolve("cache/web_sessions_1.dat"));
     setTime(h2File(SESSIONS), Duration.ofMinutes(9));
     setTime(others, Duration.ofMinutes(8));
-    assertStartsEmpty(def(SESSIONS), true);
+    assertStartsEmpty(def(SESSIONS));
     cache.put("ours", "session");
     start(def(SESSIONS));
     assertThat(cache.getIfPresent("ours")).isEqualTo("session");
@@ -722,12 +713,9 @@ class H2ImportTest {
     assertHasAll(100);
   }
 
-  private interface Take {
-    boolean value(byte[] key);
-  }
-
   /** Reads what H2 left of a cache; returns what is logged. */
-  private List<String> read(TestCacheDef def, Take take, BooleanSupplier goesOn) throws Exception {
+  private List<String> read(TestCacheDef def, Predicate<byte[]> take, BooleanSupplier goesOn)
+      throws Exception {
     List<String> messages = new ArrayList<>();
     Seed seed =
         new H2Takeover(
@@ -738,7 +726,7 @@ class H2ImportTest {
         new Seed.Sink() {
           @Override
           public boolean take(byte[] key, byte[] value, long created) {
-            return take.value(key);
+            return take.test(key);
           }
 
           @Override
@@ -755,7 +743,7 @@ class H2ImportTest {
   void anImportEndsWhileRowsAreLeftOut() throws Exception {
     withH2(def("c"), h2 -> putMany(h2, 10));
     AtomicInteger asked = new AtomicInteger();
-    Take none =
+    Predicate<byte[]> none =
         key -> {
           throw new AssertionError("of another version");
         };

@@ -34,6 +34,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -167,11 +168,7 @@ class StaleValueTest extends SiteTest {
     assertThat(site.loading(new TestCacheDef("cache").loader(stopping)).get("a")).isEqualTo(value);
   }
 
-  private interface Change {
-    void apply(Cache<String, String> cache);
-  }
-
-  private static final ImmutableMap<String, Change> CHANGES =
+  private static final ImmutableMap<String, Consumer<Cache<String, String>>> CHANGES =
       ImmutableMap.of(
           "invalidate", cache -> cache.invalidate("a"),
           "invalidateAll", Cache::invalidateAll,
@@ -216,7 +213,7 @@ class StaleValueTest extends SiteTest {
       throws Exception {
     stop.arm(point);
     Future<?> reading = read(read, cache);
-    changeWhileStopped(cache, () -> CHANGES.get(change).apply(cache));
+    changeWhileStopped(cache, () -> CHANGES.get(change).accept(cache));
     Object answer = result(reading);
     expect(cache, "new");
     return answer;
