@@ -76,11 +76,6 @@ class RefusedWritesTest extends FolderTest {
       refused = file -> file.toString().endsWith(".chm");
     }
 
-    /** Takes what is written again, as one that was full for a while. */
-    synchronized void accept() {
-      refused = file -> false;
-    }
-
     /** From now on, or no more, the process has too many files open. */
     synchronized void setHandles(boolean any) {
       hasNoHandles = !any;
