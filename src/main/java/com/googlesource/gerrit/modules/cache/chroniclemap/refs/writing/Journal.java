@@ -93,7 +93,9 @@ final class Journal implements Closeable {
 
   private static final AtomicLong COUNT = new AtomicLong();
 
-  /** What the name of a file has for a slash. Git allows no ref with it, but some have been made. */
+  /**
+   * What the name of a file has for a slash. Git allows no ref with it, but some have been made.
+   */
   private static final char SLASH = '~';
 
   /** The most bytes of a ref's name in that of a file, which may have 255. */

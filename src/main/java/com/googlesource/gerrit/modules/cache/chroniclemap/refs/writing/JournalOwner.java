@@ -82,8 +82,7 @@ final class JournalOwner implements Closeable {
   /** The number of its journals in use. Guarded by the {@link JournalFolder}. */
   int inUse;
 
-  private JournalOwner(
-      RefDisk disk, Path file, Object key, RandomAccessFile open, boolean isLocked)
+  private JournalOwner(RefDisk disk, Path file, Object key, RandomAccessFile open, boolean isLocked)
       throws IOException {
     this.disk = disk;
     this.file = file;

@@ -47,8 +47,7 @@ class JournalSampleTest {
       assertThat(page)
           .contains(
               Strings.lenientFormat(
-                  "$ rm %s.lock\n$ git update-ref %s %s\n",
-                  ref.name, ref.name, ref.newId.name()));
+                  "$ rm %s.lock\n$ git update-ref %s %s\n", ref.name, ref.name, ref.newId.name()));
     }
     assertThat(page).contains("\n" + found.journal().beside("1").getFileName() + "\n");
     assertThat(page)
