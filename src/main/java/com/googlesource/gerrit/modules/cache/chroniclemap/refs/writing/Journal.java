@@ -121,12 +121,11 @@ final class Journal implements Closeable {
   private Journal(RefDisk disk, @Nullable JournalOwner owner, Path file) {
     this.disk = disk;
     this.owner = owner;
-    String path = file.toString();
-    this.stem = path.substring(0, path.lastIndexOf('.'));
     String name = file.getFileName().toString();
-    int start = name.indexOf('.') + 1;
+    int start = name.indexOf('.');
     int end = name.lastIndexOf('.');
-    this.named = end < start ? null : name.substring(start, end).replace(SLASH, '/');
+    this.stem = file.resolveSibling(name.substring(0, end)).toString();
+    this.named = start == end ? null : name.substring(start + 1, end).replace(SLASH, '/');
     anchors.add(file);
   }
 
