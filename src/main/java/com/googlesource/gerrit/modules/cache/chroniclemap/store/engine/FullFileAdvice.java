@@ -226,7 +226,7 @@ public final class FullFileAdvice {
     int begin = from;
     int at = from;
     while (at - begin < length && begin + length <= chunks) {
-      long rest = OS.memory().readLong(used + at / Long.SIZE * Long.BYTES) >>> at;
+      long rest = OS.memory().readLong(used + (long) (at / Long.SIZE) * Long.BYTES) >>> at;
       if ((rest & 1) == 0) {
         at += Math.min(Long.numberOfTrailingZeros(rest), Long.SIZE - at % Long.SIZE);
       } else {
