@@ -209,6 +209,10 @@ final class CurrentFile {
       context.files.wasOpen = true;
       // Queued writes go into the file before any others.
       boolean unused = writer.writeAll(Long.MAX_VALUE);
+      if (context.settings.oldValues() == OldValues.SECRET) {
+        // A disk that takes nothing must show now, and not at the first change.
+        force(/* all= */ false);
+      }
       unmarkEarly();
       writer.writeSoon();
     } finally {
