@@ -32,13 +32,8 @@ import java.util.concurrent.TimeUnit;
 public final class MemorySoak extends SoakRun {
   private static final long CONTAINER_BYTES = 4L << 30;
 
-  /** Heap, all of it in use, and direct memory: 1 GB, and what stands for the rest of Gerrit. */
-  private static final List<String> FLAGS =
-      List.of(
-          "-Xms2g",
-          "-Xmx2g",
-          "-XX:+AlwaysPreTouch",
-          "-XX:MaxDirectMemorySize=" + (1024 + MemorySoakMain.REST_OF_GERRIT_MB) + "m");
+  /** A heap, all of it in use. */
+  private static final List<String> FLAGS = List.of("-Xms2g", "-Xmx2g", "-XX:+AlwaysPreTouch");
 
   private MemorySoak(long seed, Path folder, PrintStream out) {
     super(seed, folder, out);

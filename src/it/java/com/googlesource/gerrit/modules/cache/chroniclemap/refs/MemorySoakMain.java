@@ -75,7 +75,7 @@ final class MemorySoakMain {
   private static final int REFS_A_SAMPLE = 1000;
 
   /** What Gerrit has beside heap, direct memory and page cache: classes, compiled code, stacks. */
-  static final int REST_OF_GERRIT_MB = 400;
+  private static final int REST_OF_GERRIT_MB = 400;
 
   private static final int REPORT_SECONDS = 10;
 

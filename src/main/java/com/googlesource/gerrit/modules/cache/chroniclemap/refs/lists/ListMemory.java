@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 import com.google.common.base.Ticker;
 import com.google.common.cache.Cache;
 import com.google.common.cache.CacheBuilder;
+import java.lang.ref.Cleaner;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -28,6 +29,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.IntFunction;
 import java.util.function.Supplier;
 import org.eclipse.jgit.annotations.Nullable;
@@ -46,6 +48,11 @@ import org.eclipse.jgit.lib.Ref;
  *       refused. All lists together thus take at most the bound and one list.
  *   <li>A list that is evicted or replaced is only removed from this class. Its readers can keep
  *       using it; see {@link Block}.
+ *   <li>Java frees such a list when it next collects the old part of the heap, which may take
+ *       hours, as lists take hardly any heap. So this class has the heap collected once they take
+ *       twice the bound, or an eighth of the heap if that is more: the larger the heap, the longer
+ *       a collection takes, and the more lists are made before one. It looks whenever a quarter of
+ *       that was allocated.
  * </ul>
  *
  * <p>Safe for any thread. Readers of lists never call this class.
@@ -81,14 +88,24 @@ public final class ListMemory {
   /** The heap of a ref with its name and id, measured with names of the length of changes' refs. */
   static final int BYTES_A_REF = 140;
 
-  /** The most heap for Ref objects that are kept: an eighth of what the process may have. */
-  private static final long MAX_REF_OBJECT_BYTES = Runtime.getRuntime().maxMemory() / 8;
+  /** An eighth of the heap that the process may have: the most for Ref objects that are kept. */
+  private static final long HEAP_SHARE = Runtime.getRuntime().maxMemory() / 8;
 
   /** How long Ref objects are kept that nobody asks for. */
   private static final Duration MAX_IDLE = Duration.ofMinutes(10);
 
+  /** One thread for all that is to be done when something has become garbage. */
+  public static final Cleaner CLEANER = Cleaner.create();
+
   public final long limit;
   private final IntFunction<ByteBuffer> allocator;
+  private final Runnable collector;
+
+  /** Direct memory that was allocated and is not freed. */
+  private final AtomicLong allocated = new AtomicLong();
+
+  /** What was allocated since somebody last looked how much of it is garbage. */
+  private final AtomicLong unchecked = new AtomicLong();
 
   /** A time of {@link System#nanoTime}. */
   private volatile long noSpareUntil = System.nanoTime();
@@ -125,7 +142,7 @@ public final class ListMemory {
   }
 
   ListMemory(long limit, IntFunction<ByteBuffer> allocator) {
-    this(limit, allocator, Ticker.systemTicker());
+    this(limit, allocator, Ticker.systemTicker(), System::gc);
   }
 
   /**
@@ -134,27 +151,40 @@ public final class ListMemory {
    * @param limit bound, bytes
    * @param allocator allocates direct memory
    * @param ticker the time by which Ref objects are forgotten
+   * @param collector collects the heap
    */
-  ListMemory(long limit, IntFunction<ByteBuffer> allocator, Ticker ticker) {
+  ListMemory(long limit, IntFunction<ByteBuffer> allocator, Ticker ticker, Runnable collector) {
     this.limit = limit;
     this.allocator = allocator;
+    this.collector = collector;
     this.refObjects =
         CacheBuilder.newBuilder()
             .weakKeys()
             .expireAfterAccess(MAX_IDLE)
-            .maximumWeight(MAX_REF_OBJECT_BYTES)
+            .maximumWeight(HEAP_SHARE)
             .<Block, Ref[]>weigher((block, refs) -> refs.length * BYTES_A_REF)
             .ticker(ticker)
             .build();
   }
 
   /**
-   * Allocates direct memory.
+   * Allocates direct memory, after a collection of the heap if lists have left too much behind.
    *
    * @throws OutOfMemoryError if there is not enough
    */
   ByteBuffer allocate(int size) {
-    return allocator.apply(size);
+    long maxGarbage = Math.max(2 * limit, HEAP_SHARE);
+    if (unchecked.addAndGet(size) > maxGarbage / 4
+        && unchecked.getAndSet(0) > maxGarbage / 4
+        && allocated.get() - bytes() - idIndexBytes() > maxGarbage) {
+      collector.run();
+    }
+    ByteBuffer memory = allocator.apply(size);
+    // Not this object, which has the memory.
+    AtomicLong counted = allocated;
+    counted.addAndGet(size);
+    var unused = CLEANER.register(memory, () -> counted.addAndGet(-size));
+    return memory;
   }
 
   /** The logical time of a use. */
@@ -178,7 +208,7 @@ public final class ListMemory {
 
   /** Whether there is room for the refs of a whole list. */
   boolean mayKeepRefs(int inList) {
-    return (long) inList * BYTES_A_REF <= MAX_REF_OBJECT_BYTES;
+    return (long) inList * BYTES_A_REF <= HEAP_SHARE;
   }
 
   /** Keeps the refs of a block of such a list. */

@@ -43,7 +43,8 @@ class KeptRefObjectsTest {
             public long read() {
               return nanos;
             }
-          });
+          },
+          System::gc);
   private final Lists lists = new Lists();
 
   private ParsedRefs hold(ParsedRefs list) {

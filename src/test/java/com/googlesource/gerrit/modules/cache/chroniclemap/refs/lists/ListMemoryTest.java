@@ -18,6 +18,7 @@ import static com.google.common.truth.Truth.assertThat;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import com.google.common.base.Ticker;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.Threads;
 import java.lang.management.BufferPoolMXBean;
 import java.lang.management.ManagementFactory;
@@ -30,6 +31,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.Set;
 import java.util.SortedMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 import org.eclipse.jgit.lib.Ref;
@@ -201,6 +203,52 @@ class ListMemoryTest {
     assertThat(taken.get() - takenBefore).isLessThan(200L * (13 << 10));
     // The index may have grown once, and a reader may have been made.
     assertThat(direct.getMemoryUsed() - before).isAtMost(taken.get() - takenBefore + (1 << 20));
+  }
+
+  /** In a container, evicted lists would otherwise take all memory before Java frees them. */
+  @Test
+  void theHeapIsCollectedWhenListsHaveLeftTooMuchDirectMemory() {
+    int part = 1 << 30;
+    List<ByteBuffer> unfreed = new ArrayList<>();
+    AtomicInteger collections = new AtomicInteger();
+    memory =
+        new ListMemory(
+            2L * part, // so four parts are too much, and each part has it look
+            size -> {
+              unfreed.add(ByteBuffer.allocate(size == part ? 0 : size));
+              return unfreed.getLast();
+            },
+            Ticker.systemTicker(),
+            collections::incrementAndGet);
+    Repo inUse = new Repo().read(Lists.text(1, REFS));
+    long bytes = memory.bytes();
+    assertThat(bytes).isGreaterThan(0);
+    for (int i = 1; i <= 6; i++) {
+      var unused = memory.allocate(part);
+      // Four parts of garbage at most when it looks: what is in use is none.
+      assertThat(collections.get()).isEqualTo(0);
+    }
+    var unused = memory.allocate(part);
+    assertThat(collections.get()).isEqualTo(1);
+    unused = memory.allocate(part);
+    // Not again before as much as that was allocated.
+    assertThat(collections.get()).isEqualTo(1);
+    assertThat(memory.bytes()).isEqualTo(bytes);
+    lists.assertIs(inUse.list, Lists.text(1, REFS));
+
+    // What Java has freed is none either.
+    unfreed.clear();
+    boolean isFreed = false;
+    for (int i = 0; i < 100 && !isFreed; i++) {
+      System.gc();
+      int before = collections.get();
+      unused = memory.allocate(part);
+      unused = memory.allocate(part);
+      unused = memory.allocate(part);
+      unfreed.clear();
+      isFreed = collections.get() == before;
+    }
+    assertThat(isFreed).isTrue();
   }
 
   @Test
