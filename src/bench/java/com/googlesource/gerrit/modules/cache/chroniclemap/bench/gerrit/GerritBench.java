@@ -32,6 +32,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Gerrit;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritDaemon;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritSite;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Workload;
+import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.FileParts;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -53,6 +54,7 @@ import org.eclipse.jgit.lib.Constants;
  */
 final class GerritBench extends GerritsBench<GerritBench.Reading> {
   private static final String PROJECT = "work";
+  private static final double MEGABYTE = 1 << 20;
 
   /** The caches that these requests ask, where what is in memory makes a difference. */
   private static final ImmutableList<String> CACHES =
@@ -401,13 +403,20 @@ final class GerritBench extends GerritsBench<GerritBench.Reading> {
   @Override
   protected void end(Reading first) throws IOException, InterruptedException {
     if (first.part == Part.DEFAULT_MEMORY && !running.isEmpty()) {
+      Path caches = cachesOf(GerritPeer.OURS);
+      Map<FileParts.Part, Long> parts = FileParts.of(caches, diskOf(caches));
       for (GerritPeer peer : GerritPeer.GERRITS) {
-        tellFootprint(peer);
+        // Both have the same values.
+        tellFootprint(peer, parts.get(FileParts.Part.VALUES));
       }
+      parts.forEach(
+          (part, bytes) ->
+              System.out.printf(Locale.ROOT, "%9.2f MB %s%n", bytes / MEGABYTE, part.title));
     }
   }
 
-  private void tellFootprint(GerritPeer peer) throws IOException, InterruptedException {
+  private void tellFootprint(GerritPeer peer, long valueBytes)
+      throws IOException, InterruptedException {
     running.get(peer).meter().collectGarbage();
     JsonObject memory =
         running
@@ -416,21 +425,25 @@ final class GerritBench extends GerritsBench<GerritBench.Reading> {
             .rest()
             .object("/config/server/summary?jvm")
             .getAsJsonObject("mem_summary");
-    Path caches = sites.get(peer).cacheFolder();
-    // Files of this module have the length of their limit, but take less of the disk.
-    Process du =
-        new ProcessBuilder(
-                "du",
-                "-sm",
-                (peer == GerritPeer.OURS ? caches.resolve("cache-chroniclemap") : caches)
-                    .toString())
-            .start();
-    String megabytes = new String(du.getInputStream().readAllBytes(), UTF_8);
+    long disk = diskOf(cachesOf(peer));
     System.out.printf(
         Locale.ROOT,
-        "%s: heap after a collection %s, caches on disk %s MB%n",
+        "%s: heap after a collection %s, caches on disk %.1f MB, %.2f times their values%n",
         peer.title(),
         memory.get("used").getAsString(),
-        megabytes.substring(0, megabytes.indexOf('\t')));
+        disk / MEGABYTE,
+        (double) disk / valueBytes);
+  }
+
+  private Path cachesOf(GerritPeer peer) {
+    Path caches = sites.get(peer).cacheFolder();
+    return peer == GerritPeer.OURS ? caches.resolve("cache-chroniclemap") : caches;
+  }
+
+  /** Files of this module have the length of their limit, but take less of the disk. */
+  private static long diskOf(Path folder) throws IOException {
+    Process du = new ProcessBuilder("du", "-sB1", folder.toString()).start();
+    String said = new String(du.getInputStream().readAllBytes(), UTF_8);
+    return Long.parseLong(said.substring(0, said.indexOf('\t')));
   }
 }
