@@ -16,7 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store.engine;
 
 import static com.google.common.base.Preconditions.checkState;
 
-import com.google.common.math.LongMath;
+import com.google.common.math.IntMath;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Folders;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.disk.Disk;
 import java.io.IOException;
@@ -92,10 +92,10 @@ public final class FileParts {
     try (FileChannel channel = FileChannel.open(file)) {
       for (int i = 0; i < layout.segments; i++) {
         if (counts.room(i) > 0) {
-          ByteBuffer segment = ByteBuffer.allocate(layout.segmentBytes);
-          segment.order(ByteOrder.LITTLE_ENDIAN).limit(counts.room(i));
-          checkState(SegmentReader.readFully(channel, layout.offsetOf(i), segment), file);
-          addSegment(layout, segment.clear(), counts.room(i));
+          byte[] segment = new byte[layout.segmentBytes];
+          ByteBuffer used = ByteBuffer.wrap(segment, 0, counts.room(i));
+          checkState(SegmentReader.readFully(channel, layout.offsetOf(i), used), file);
+          addSegment(layout, segment, counts.room(i));
         }
       }
     }
@@ -122,20 +122,21 @@ public final class FileParts {
     }
   }
 
-  private void addSegment(FileLayout layout, ByteBuffer segment, int room) {
+  private void addSegment(FileLayout layout, byte[] content, int room) {
+    ByteBuffer segment = ByteBuffer.wrap(content).order(ByteOrder.LITTLE_ENDIAN);
     long free = (long) layout.chunksIn(room) * layout.chunkBytes;
     RecordView record = new RecordView();
     for (int i = 0; i < layout.slotsIn(room); i++) {
       long slot = layout.slot(segment, i * layout.slotBytes);
-      if (slot == 0 || !record.parse(layout, segment.array(), slot)) {
+      if (slot == 0 || !record.parse(layout, content, slot)) {
         continue;
       }
-      long entry = record.end() - layout.startOf(layout.chunkOf(slot));
-      long chunks = LongMath.divide(entry, layout.chunkBytes, RoundingMode.UP) * layout.chunkBytes;
+      int entry = record.end() - layout.startOf(layout.chunkOf(slot));
+      int chunks = IntMath.divide(entry, layout.chunkBytes, RoundingMode.UP) * layout.chunkBytes;
       if (record.isInvalidated()) {
         add(Part.INVALIDATED, chunks);
       } else {
-        long value = record.length() - record.keyLength - Envelope.HEADER_LENGTH;
+        int value = record.length() - record.keyLength - Envelope.HEADER_LENGTH;
         add(Part.VALUES, value);
         add(Part.KEYS, entry - value);
         add(Part.ROUNDING, chunks - entry);
