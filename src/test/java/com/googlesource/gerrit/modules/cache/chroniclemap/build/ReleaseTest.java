@@ -173,12 +173,12 @@ class ReleaseTest {
     Files.createDirectories(site.resolve("lib"));
     Files.createDirectories(site.resolve("etc"));
     List<String> blocks =
-        Pattern.compile("```\n((?:[^`]*\n)?(?:bin/release|git config -f)[^`]*)```")
+        Pattern.compile("(?:```\n|`(?=sed))((?:[^`]*\n)?(?:bin/release|sed|git config -f)[^`]*)`")
             .matcher(Files.readString(Path.of("README.md")))
             .results()
             .map(block -> block.group(1))
             .toList();
-    assertThat(blocks).hasSize(2);
+    assertThat(blocks).hasSize(4);
     assertThat(git("tag")).isEmpty();
     String shell = "set -eu; GERRIT_SITE=" + site + "\n";
     run(0, "bash", "-c", shell + blocks.get(0));
@@ -186,16 +186,17 @@ class ReleaseTest {
         .isEqualTo("jar for 3.13.5\n");
     Path config = site.resolve("etc/gerrit.config");
     String caches = Files.readString(config);
-    List<String> lines = blocks.get(1).lines().toList();
-    run(0, "bash", "-c", shell + lines.get(0));
+    run(0, "bash", "-c", shell + blocks.get(2));
     Config read = new Config();
     read.fromText(Files.readString(config));
     assertThat(read.getStringList("container", null, "javaOptions")).hasLength(2);
     for (String key : List.of("installModule", "installBatchModule", "installDbModule")) {
       assertThat(Class.forName(read.getString("gerrit", null, key))).isAssignableTo(Module.class);
     }
-    run(0, "bash", "-c", shell + lines.get(1));
+    run(0, "bash", "-c", shell + blocks.get(3));
     assertThat(Files.readString(config)).isEqualTo(caches);
+    run(0, "bash", "-c", shell + blocks.get(1)); // back to H2
+    assertThat(Files.readString(config)).doesNotContain("Module");
   }
 
   @Test
