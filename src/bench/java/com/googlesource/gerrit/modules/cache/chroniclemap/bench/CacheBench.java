@@ -14,17 +14,20 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
+import com.google.common.base.Ascii;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import org.h2.engine.Constants;
+import org.lmdbjava.Meta;
 import org.openjdk.jmh.results.Result;
 import org.openjdk.jmh.results.RunResult;
 import org.openjdk.jmh.runner.RunnerException;
 import org.openjdk.jmh.runner.options.ChainedOptionsBuilder;
 
 /**
- * This module's caches beside Gerrit's own: {@code bin/bench cache}, which checks the arguments.
+ * This module's caches beside Gerrit's own and LMDB: {@code bin/bench cache}, which checks the
+ * arguments.
  */
 public final class CacheBench extends Bench<CacheCase, CachePeer> {
   private static final List<Integer> VALUE_BYTES = List.of(10 << 10, 200);
@@ -35,8 +38,15 @@ public final class CacheBench extends Bench<CacheCase, CachePeer> {
 
   private static final double NANOS_PER_SECOND = 1e9;
 
+  private final List<CachePeer> peers;
+
   private CacheBench(Session session) {
     super(session);
+    peers =
+        session
+            .value("--peer")
+            .map(peer -> List.of(CachePeer.OURS, CachePeer.valueOf(Ascii.toUpperCase(peer))))
+            .orElse(List.of(CachePeer.values()));
   }
 
   /**
@@ -48,11 +58,15 @@ public final class CacheBench extends Bench<CacheCase, CachePeer> {
 
   @Override
   protected String versions() {
+    Meta.Version lmdb = Meta.version();
     return String.format(
         Locale.ROOT,
-        "Gerrit %s, H2 %s, Chronicle-Map %s",
+        "Gerrit %s, H2 %s, LMDB %d.%d.%d, Chronicle-Map %s",
         Machine.version("gerrit-acceptance-framework"),
         Constants.VERSION,
+        lmdb.major,
+        lmdb.minor,
+        lmdb.patch,
         Machine.version("chronicle-map"));
   }
 
@@ -81,7 +95,7 @@ public final class CacheBench extends Bench<CacheCase, CachePeer> {
 
   @Override
   protected List<CachePeer> peers(CacheCase scenario) {
-    return List.of(CachePeer.values());
+    return peers;
   }
 
   @Override
@@ -97,6 +111,7 @@ public final class CacheBench extends Bench<CacheCase, CachePeer> {
         session
             .fork()
             .options()
+            .jvmArgsAppend(peer.flags().toArray(new String[0]))
             // Which warms the few lines of JMH's own that the warm-up before did not run.
             .warmupIterations(1)
             .include(scenario.operation().jmhName())

@@ -23,6 +23,7 @@ import com.google.inject.Key;
 import com.google.inject.Module;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CachesModule;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Stores;
+import java.util.List;
 import java.util.concurrent.ExecutorService;
 
 /** Whose persistent caches are measured. */
@@ -64,6 +65,30 @@ public enum CachePeer implements Peer {
       Key<ExecutorService> writer = Key.get(ExecutorService.class, CacheStoreExecutor.class);
       Futures.getUnchecked(injector.getInstance(writer).submit(() -> {}));
     }
+  },
+
+  /** What can be made of LMDB, a fast embedded store. */
+  LMDB("LMDB") {
+    @Override
+    Module module() {
+      return new LmdbCache.FactoryModule();
+    }
+
+    /** It is open when it is made. */
+    @Override
+    void awaitOpen(Injector injector, Cache<?, ?> cache) {}
+
+    /** A put returns when it is in the file. */
+    @Override
+    void drain(Injector injector, Cache<?, ?> cache) {}
+
+    @Override
+    List<String> flags() {
+      // It reads the address of a buffer, and need not look at arguments that are known to be
+      // right.
+      return List.of(
+          "--add-opens=java.base/java.nio=ALL-UNNAMED", "-Dlmdbjava.disable.checks=true");
+    }
   };
 
   private final String title;
@@ -75,6 +100,11 @@ public enum CachePeer implements Peer {
   @Override
   public String title() {
     return title;
+  }
+
+  /** What its Java process needs, besides the flags of this module. */
+  List<String> flags() {
+    return List.of();
   }
 
   /** What binds Gerrit's {@code PersistentCacheFactory}. */
