@@ -28,7 +28,6 @@ import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RepositoryFiles;
 import java.io.IOException;
-import java.util.ArrayList;
 import java.util.List;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.errors.LockFailedException;
@@ -118,6 +117,7 @@ final class FileBatchUpdate extends BatchRefUpdate {
     if (isRefused(walk, pending)) {
       return;
     }
+    StoredConfig config = refs.config(); // it may be broken when the refs have changed
     RefTransaction transaction = new RefTransaction(context, pending);
     try (transaction) {
       transaction.lock(MAX_LOCK_WAIT_MILLIS);
@@ -137,7 +137,7 @@ final class FileBatchUpdate extends BatchRefUpdate {
     }
     refs.wrote();
     pending.forEach(command -> command.setResult(OK));
-    writeLogs(pending, refs.config());
+    writeLogs(pending, config);
   }
 
   private static ReceiveCommand named(String name, List<ReceiveCommand> commands) {
@@ -188,15 +188,14 @@ final class FileBatchUpdate extends BatchRefUpdate {
     ReceiveCommand.abort(getCommands());
   }
 
-  /** As in JGit, the batch does not fail if a log can't be written: the refs have changed. */
+  /** The batch does not fail if a log can't be written: the refs have changed. */
   private void writeLogs(List<ReceiveCommand> commands, StoredConfig config) {
-    List<ReceiveCommand> deletionsFirst = new ArrayList<>(commands);
     // The log of a deleted ref would be in the way of that of a new ref below or above it.
-    deletionsFirst.sort(comparing(command -> !NameConflicts.deletes(command)));
-    for (ReceiveCommand command : deletionsFirst) {
+    commands.sort(comparing(command -> !NameConflicts.deletes(command)));
+    for (ReceiveCommand command : commands) {
       try {
         writeLog(command, config);
-      } catch (IOException e) {
+      } catch (IOException | RuntimeException e) {
         // The next log may be written.
       }
     }

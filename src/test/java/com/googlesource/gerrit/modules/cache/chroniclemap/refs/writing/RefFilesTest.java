@@ -31,6 +31,7 @@ import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileTime;
 import java.util.ArrayList;
 import java.util.List;
@@ -590,6 +591,29 @@ class RefFilesTest {
     assertThat(test.tryGit("config", "core.fsyncRefFiles", "true").status()).isEqualTo(0);
     update(A, 2);
     assertThat(synced).isNotEmpty();
+  }
+
+  /** Whoever is told that it failed takes the refs for unchanged. */
+  @ParameterizedTest
+  @ValueSource(strings = {"false", "always"})
+  void aConfigThatIsBrokenMeanwhileFailsNoBatchThatIsDone(String logged) throws Exception {
+    Path config = folder.resolve("a.git/config");
+    make(
+        TestRefs.disk(
+            (step, file) -> {
+              if (step.equals("rename") && file.endsWith(B)) {
+                Files.writeString(config, "[core", StandardOpenOption.APPEND);
+              }
+            }),
+        "logAllRefUpdates",
+        logged);
+    BatchRefUpdate batch = refs.newBatchUpdate();
+    batch.setAtomic(true);
+    batch.setRefLogMessage("made", false);
+    batch.addCommand(command(A, null, 1), command(B, null, 1));
+    TestRefs.execute(test.repository(), batch);
+    assertThat(Files.readString(config)).endsWith("[core");
+    assertThat(batch.getCommands().get(0).getResult()).isEqualTo(ReceiveCommand.Result.OK);
   }
 
   // ---- undo
