@@ -98,8 +98,11 @@ final class Journal implements Closeable {
    */
   private static final char SLASH = '~';
 
-  /** The most bytes of a ref's name in that of a file, which may have 255. */
-  static final int MAX_NAMED = 150;
+  /**
+   * The most bytes of a ref's name in that of a file. This has up to 66 others, and may have 143 on
+   * eCryptfs, 255 elsewhere.
+   */
+  static final int MAX_NAMED = 70;
 
   private final RefDisk disk;
 

@@ -560,6 +560,22 @@ class RefFilesTest {
     assertThat(files(".lock", ".transaction", ".alive")).isEmpty();
   }
 
+  /** As on eCryptfs, where a file's name has 143 bytes at most. */
+  @Test
+  void aRefOfALongNameIsUpdatedWhereNamesOfFilesAreShort() throws Exception {
+    make(
+        TestRefs.disk(
+            (step, file) -> {
+              if (file.getFileName().toString().length() > 143) {
+                throw new FileSystemException(file.toString(), null, "File name too long");
+              }
+            }));
+    String folder = "refs/heads/" + "f".repeat(40) + "/";
+    for (int length = 1; length <= 138; length++) {
+      assertThat(update(folder + "n".repeat(length), 1)).isEqualTo(RefUpdate.Result.NEW);
+    }
+  }
+
   /** Its journals have no text that tells where it ran. */
   @Test
   void whereAProcessRanIsInItsOwnFile() throws Exception {
