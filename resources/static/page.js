@@ -15,7 +15,7 @@
   const LEVELS = {fine: 'Fine', was: 'Was wrong', limit: 'At its limit', now: 'Wrong now'};
   const SEVERITY = Object.keys(LEVELS);
   // Problems that concern each cache.
-  const OF_EACH = ['all caches', 'shared values'];
+  const OF_EACH = ['all caches', 'shared values', 'this page'];
   const {count, bytes, nanos} = Charts;
 
   // What the address asks for, so that it survives a refresh and can be sent to others.

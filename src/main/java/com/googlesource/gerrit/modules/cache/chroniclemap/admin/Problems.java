@@ -104,6 +104,7 @@ final class Problems {
 
   private static final String ALL_CACHES = "all caches";
   private static final String SHARED = "shared values";
+  private static final String PAGE = "this page";
 
   private static final ImmutableList<Kind> KINDS =
       ImmutableList.of(
@@ -188,6 +189,7 @@ final class Problems {
     if (refs != null) {
       found.findIn(refs, refFigures);
     }
+    found.findMissingSamples();
     return found;
   }
 
@@ -281,6 +283,20 @@ final class Problems {
           "this server is " + Units.millis(shared.behindMillis()) + " behind the others",
           "Values of the others come later than they could.",
           "shared-values");
+    }
+  }
+
+  /** Without samples, rates and charts show what was. */
+  void findMissingSamples() {
+    if (!samples.isEmpty()) {
+      long last = samples.get(samples.size() - 1).millis();
+      if (now - last > 3 * History.INTERVAL.toMillis()) {
+        add(
+            PAGE,
+            "no sample of the figures was taken for minutes",
+            "Rates and charts are outdated; the log has the reason.",
+            "figures-out-of-date");
+      }
     }
   }
 

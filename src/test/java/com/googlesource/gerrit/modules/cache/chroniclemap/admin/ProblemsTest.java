@@ -388,4 +388,16 @@ class ProblemsTest {
     return new SharedReport(
         "a:1", failure, false, false, 0, 0, behindMillis, 0, new SharedCounts());
   }
+
+  @Test
+  void figuresThatAreNotSampledAreReported() {
+    sample(cache(StoreState.READY, 0, 0, 0));
+    Problems soon = shownAll();
+    soon.findMissingSamples();
+    assertThat(soon.all()).isEmpty();
+    now += 10 * History.INTERVAL.toMillis();
+    Problems late = shownAll();
+    late.findMissingSamples();
+    assertThat(late.all()).hasSize(1);
+  }
 }
