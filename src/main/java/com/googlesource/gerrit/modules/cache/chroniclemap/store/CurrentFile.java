@@ -456,8 +456,9 @@ final class CurrentFile {
         // Writes that stay queued are lost. The older value of a put or removal is invalidated, or
         // the changing thread sees that the store is closed and marks the files. The older value of
         // a computed value stays, as after a kill.
-        boolean unused = writer.writeAll(WRITE_NANOS);
-        unmarkEarly();
+        if (writer.writeAll(WRITE_NANOS)) {
+          unmarkEarly();
+        }
         inOrder = true;
       } finally {
         detach(inOrder);
@@ -601,11 +602,15 @@ final class CurrentFile {
     boolean unused = orWarn(context.files::markEarly);
   }
 
-  /** Takes {@link #markEarly} back if the file has all changes, and so may be used again. */
+  /**
+   * Takes {@link #markEarly} back if the file can take what was queued when that was last called.
+   * What is queued meanwhile has no older value in the file, or is marked once this has the lock no
+   * more. So this does not depend on a moment without changes.
+   */
   void unmarkEarly() {
     context.lock.lock();
     try {
-      if (isMarkedEarly && context.pending.isEmpty()) {
+      if (isMarkedEarly && writer.writeAll(Long.MAX_VALUE)) {
         if (context.settings.oldValues() == OldValues.SECRET) {
           // These changes were not forced to disk when they were made.
           force(/* all= */ false);

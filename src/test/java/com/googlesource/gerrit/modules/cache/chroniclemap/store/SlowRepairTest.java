@@ -133,4 +133,28 @@ class SlowRepairTest extends FolderTest {
     store.awaitOpened();
     assertThatOnlyTheFirstIsGone();
   }
+
+  /** The note of what was changed before the file was open is taken back however many sign in. */
+  @Test
+  void whileOthersSignIn() throws Exception {
+    directory.close();
+    CountDownLatch removed = new CountDownLatch(1);
+    Thread other = new Thread(() -> store.put(key(3), new byte[10], now()));
+    slow.before(Call.MAPPING, file -> awaitUninterruptibly(removed));
+    slow.before(
+        Call.FORCE,
+        file -> {
+          if (store.isOpen() && other.getState() == Thread.State.NEW) {
+            other.start();
+            TestStores.await(() -> !store.context.pending.isEmpty());
+          }
+        });
+    begin(slow, SETTINGS);
+    store.remove(key(1));
+    removed.countDown();
+    store.awaitOpened();
+    other.join();
+    assertThat(other.getState()).isEqualTo(Thread.State.TERMINATED);
+    assertThat(Files.readString(folder().resolve("lock"))).doesNotContain("sessions");
+  }
 }
