@@ -146,10 +146,7 @@ final class DelayedWrites<K, V> {
       writeIfOver(key);
       return;
     }
-    byte[] bytes = serializer.apply(value);
-    if (bytes != null) {
-      store.putIfCurrent(key.bytes(), bytes, created, ticket);
-    }
+    store.putIfCurrent(key.bytes(), serializer.apply(value), created, ticket);
   }
 
   private boolean mayWait(DiskKey<K> key) {

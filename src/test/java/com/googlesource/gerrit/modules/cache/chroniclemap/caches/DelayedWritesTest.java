@@ -449,6 +449,22 @@ class DelayedWritesTest extends SiteTest {
     }
   }
 
+  /** If many wait, the thread that has loaded a value writes it. */
+  @Test
+  void aLoadedValueThatCannotBeWrittenLeavesNoOlderOneThoughManyWait() {
+    Store store = storeOf(plain());
+    DelayedWrites<Integer, String> writes =
+        new DelayedWrites<>(store, value -> null, new AtomicBoolean(), () -> {});
+    for (int i = 0; i < DelayedWrites.MAX_WAITING; i++) {
+      writes.put(key(i), "waits", 1).close();
+    }
+    byte[] last = key(DelayedWrites.MAX_WAITING).bytes();
+    store.put(last, new byte[1], System.currentTimeMillis());
+    assertThat(store.read(last)).isNotNull();
+    writes.putIfCurrent(key(DelayedWrites.MAX_WAITING), "new", 1, store.ticket(last));
+    assertThat(store.read(last)).isNull();
+  }
+
   /** It may come while the last writes are under way, on another thread. */
   @Test
   void aPutDuringTheLastWriteIsWritten() {
