@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
 
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
+import static com.google.common.util.concurrent.Uninterruptibles.awaitUninterruptibly;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.key;
 import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.settings;
 import static java.nio.charset.StandardCharsets.UTF_8;
@@ -93,7 +94,7 @@ class RestartHistoryTest extends FolderTest {
       List<Event> after = new ArrayList<>();
       for (int key = 0; key < KEYS; key++) {
         int read = key;
-        note(after, key, Kind.READ, () -> read(read));
+        note(after, key, Kind.READ, () -> readOfNext(read));
       }
       threads.add(after);
       for (int key = 0; key < KEYS; key++) {
@@ -163,6 +164,16 @@ class RestartHistoryTest extends FolderTest {
 
   private Answer read(int key) {
     return new Answer(KeyHistory.NONE, TestValues.numberOf(store.read(key(key))), true);
+  }
+
+  /** A read waits a second for the file to be opened, which may take longer on a busy machine. */
+  private Answer readOfNext(int key) {
+    Answer found = read(key);
+    if (found.found() != KeyHistory.NONE || store.isOpen()) {
+      return found;
+    }
+    awaitUninterruptibly(store.current.opened);
+    return read(key);
   }
 
   private Answer remove(int key) {
