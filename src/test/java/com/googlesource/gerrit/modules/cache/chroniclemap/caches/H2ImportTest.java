@@ -575,6 +575,9 @@ class H2ImportTest {
   void aLinkToNowhereKeepsNoCacheFromItsFile() throws Exception {
     Files.createDirectory(temp.resolve("cache"));
     Files.createSymbolicLink(h2File(SESSIONS), temp.resolve("nowhere"));
+    Files.createSymbolicLink(temp.resolve("cache/c_1.dat"), temp.resolve("nowhere"));
+    Files.createSymbolicLink(
+        temp.resolve("cache/cache-chroniclemap.imported"), temp.resolve("nowhere"));
     for (String name : ImmutableList.of(SESSIONS, "c")) {
       start(def(name));
       cache.put("key", "value");

@@ -143,9 +143,7 @@ public final class H2Takeover {
       stores.deleteAllBut(neverStale);
     }
     for (Path file : files(file -> H2File.cacheOf(file).isPresent())) {
-      boolean isLinkToNowhere = Files.notExists(file);
-      if (!neverStale.contains(H2File.cacheOf(file).get())
-          && (isLinkToNowhere || !time(file).isAfter(latest))) {
+      if (!neverStale.contains(H2File.cacheOf(file).get()) && !time(file).isAfter(latest)) {
         moveAside(file, () -> {});
       }
     }
@@ -162,8 +160,14 @@ public final class H2Takeover {
     return file.getFileName().toString();
   }
 
-  /** When a file was written; the end of time for an empty note. */
+  /**
+   * When a file was written; the end of time for an empty note, or one that is a link to nowhere;
+   * its beginning for any other link to nowhere.
+   */
   private static Instant time(Path file) throws IOException {
+    if (Files.notExists(file)) {
+      return isNote(file) ? Instant.MAX : Instant.MIN;
+    }
     return isNote(file) && Files.readAllBytes(file).length == 0
         ? Instant.MAX
         : Files.getLastModifiedTime(file).toInstant();
