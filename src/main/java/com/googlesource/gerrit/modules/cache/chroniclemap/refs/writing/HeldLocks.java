@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
 
+import static com.google.common.base.Preconditions.checkState;
+
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.EmptyRefFolders;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseFile;
@@ -403,6 +405,7 @@ final class HeldLocks implements Closeable {
     final void publish() throws IOException {
       held.checkLocked(List.of(this));
       boolean unlocks = value == null;
+      checkState(!unlocks || held.journal.named != null, "%s has no new value", name);
       held.isLost |= unlocks; // even if the disk says that it has failed
       held.disk.renameOverEmptyFolders(unlocks ? lock : value, file, content);
       lock = unlocks ? null : lock;

@@ -216,7 +216,7 @@ record Recovery(RepositoryFiles refs, RepositoryWriter writes) {
           found.refs().size(),
           found.isToComplete()
               ? "its transaction was decided and is completed"
-              : "no ref is changed");
+              : "nothing has to be completed");
     }
     if (found.isToComplete()) {
       complete(dead);
