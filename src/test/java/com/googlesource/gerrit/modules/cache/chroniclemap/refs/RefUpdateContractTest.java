@@ -264,7 +264,8 @@ class RefUpdateContractTest extends RefsParity {
   @Tag("locale")
   @Test
   void deletesAllPackedRefs() throws Exception {
-    List<String> names = List.of("a", "a-b", "b/c", "\uff5e", "\ud83d\ude00", "refs/tags/t");
+    // JGit does not find the second of these two while they are beside each other.
+    List<String> names = List.of("a", "a-b", "b/c", "\ud83d\ude00", "\uff5e", "refs/tags/t");
     both(
         script(
             names.stream().map(name -> "packed " + name + " TAG; ").collect(joining())
