@@ -174,7 +174,7 @@ while :; do for file in *.$3; do [[ \$(<\$file) != *refs/changes/@(08|10)/* ]] |
     END { printf "  longest step of the survivor after the kill: %.1f s, begun %.1f s after it\n", most / 1000, at / 1000 }' "$VM/share/$name.2"
   nfs_check "$name" 2 >/dev/null || true
   local alive
-  alive=$(sed -n 's/.*may hold locks of refs by [^ ]*cache-chroniclemap\/\([^ ;]*\)\.alive;.*/\1/p' "$VM/share/$name.check" | head -n 1)
+  alive=$(sed -n 's/.*the process that owns [^ ]*cache-chroniclemap\/\([^ ;]*\)\.alive is alive,.*/\1/p' "$VM/share/$name.check" | head -n 1)
   echo "  the log names ${alive:-no process}"
   [ -n "$alive" ] || alive=$(vm_run 2 30 "cd /mnt/$name/first.git/cache-chroniclemap; ls *.alive" | sed 's/\.alive$//')
   # Refs whose locks are left are locked for native git, too, until then.
