@@ -37,6 +37,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreDirectory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreUnavailableException;
 import java.io.File;
 import java.io.IOException;
+import java.lang.ref.Cleaner;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.IdentityHashMap;
@@ -73,6 +74,9 @@ import org.eclipse.jgit.lib.RefDatabase;
  */
 public final class PackedRefsCache implements AutoCloseable {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
+
+  /** Closes the journals of repositories that are no longer open, which a disk may delay. */
+  private static final Cleaner CLEANER = Cleaner.create();
 
   private static final long UPKEEP_SECONDS = 1;
   private static final long JOURNAL_SECONDS = 10;
@@ -188,7 +192,7 @@ public final class PackedRefsCache implements AutoCloseable {
   /** Makes a writer. Its journals are closed when it is garbage, as only its users hold it. */
   private RepositoryWriter newWrites(PackedRefsFile file) {
     RepositoryWriter made = new RepositoryWriter(file, new RefDisk(), writer, packing);
-    var unused = ListMemory.CLEANER.register(made, made.closing());
+    var unused = CLEANER.register(made, made.closing());
     return made;
   }
 

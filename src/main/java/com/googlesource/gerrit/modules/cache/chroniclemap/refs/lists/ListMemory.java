@@ -94,8 +94,8 @@ public final class ListMemory {
   /** How long Ref objects are kept that nobody asks for. */
   private static final Duration MAX_IDLE = Duration.ofMinutes(10);
 
-  /** One thread for all that is to be done when something has become garbage. */
-  public static final Cleaner CLEANER = Cleaner.create();
+  /** Counts what is freed. Nothing else may delay that, as the heap would be collected again. */
+  private static final Cleaner CLEANER = Cleaner.create();
 
   public final long limit;
   private final IntFunction<ByteBuffer> allocator;

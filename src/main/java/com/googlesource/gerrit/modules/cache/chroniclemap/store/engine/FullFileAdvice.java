@@ -226,6 +226,8 @@ public final class FullFileAdvice {
     int begin = from;
     int at = from;
     while (at - begin < length && begin + length <= chunks) {
+      // Java shifts by the lower six bits alone, so the lowest bit of the rest is that of the
+      // chunk.
       long rest = OS.memory().readLong(used + (long) (at / Long.SIZE) * Long.BYTES) >>> at;
       if ((rest & 1) == 0) {
         at += Math.min(Long.numberOfTrailingZeros(rest), Long.SIZE - at % Long.SIZE);
