@@ -40,7 +40,7 @@ class DocumentationTest {
 
   /** What README says of speed: {@code 97 ms}, or {@code 1.8 to 2.3 times}. */
   private static final Pattern FIGURE =
-      Pattern.compile("(" + NUMBER + ")(?= (?:to [\\d.,]+ )?(?:us|ms|times)\\b)");
+      Pattern.compile("(" + NUMBER + ")(?= (?:to [\\d.,]+ )?(?:us|ms|MB|times)\\b)");
 
   private static List<Path> pages() throws IOException {
     try (Stream<Path> files = Files.list(FOLDER)) {
