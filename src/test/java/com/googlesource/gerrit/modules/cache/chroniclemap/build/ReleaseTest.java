@@ -18,6 +18,7 @@ import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.google.common.collect.Iterables;
 import com.google.common.hash.Hashing;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
@@ -87,7 +88,7 @@ class ReleaseTest {
     git("init", "--quiet");
     git("config", "user.name", "u");
     git("config", "user.email", "u@example.com");
-    say("1.0.0", "1.0.0");
+    say("1.0.0", "1.0.0 (2026-11-30)");
     git("add", "--all");
     git("commit", "--quiet", "--message", "c");
   }
@@ -142,11 +143,13 @@ class ReleaseTest {
 
   @Test
   void refusesWhatIsNoRelease() throws Exception {
-    say("1.0.0", "Unreleased");
-    refuses("the first section of CHANGELOG.md is not \"## 1.0.0\"");
+    for (String section : List.of("Unreleased", "1.0.0", "1.0.1 (2026-11-30)")) {
+      say("1.0.0", section);
+      refuses("the first section of CHANGELOG.md is not \"## 1.0.0 (YEAR-MONTH-DAY)\"");
+    }
     say("1.0.0-SNAPSHOT", "1.0.0-SNAPSHOT");
     refuses("a release has a version without -SNAPSHOT");
-    say("1.0.0", "1.0.0");
+    say("1.0.0", "1.0.0 (2026-11-30)");
     tested();
     Path added = Files.writeString(tree.resolve("new"), "not committed");
     refuses("there are changes that are not committed");
@@ -167,7 +170,7 @@ class ReleaseTest {
         .contains("cache-chroniclemap 1.0.0, commit unknown, in ");
   }
 
-  /** The command lines of README, one after the other, in a repository without tags. */
+  /** The command lines of README, those that add lines twice, in a repository without tags. */
   @Test
   void theCommandsOfTheReadmeInstallTheModules(@TempDir Path site) throws Exception {
     Files.createDirectories(site.resolve("lib"));
@@ -181,17 +184,18 @@ class ReleaseTest {
     assertThat(blocks).hasSize(4);
     assertThat(git("tag")).isEmpty();
     String shell = "set -eu; GERRIT_SITE=" + site + "\n";
-    run(0, "bash", "-c", shell + blocks.get(0));
+    run(0, "bash", "-c", shell + blocks.get(0) + blocks.get(0));
     assertThat(Files.readString(site.resolve("lib/cache-chroniclemap.jar")))
         .isEqualTo("jar for 3.13.5\n");
     Path config = site.resolve("etc/gerrit.config");
     String caches = Files.readString(config);
-    run(0, "bash", "-c", shell + blocks.get(2));
+    run(0, "bash", "-c", shell + blocks.get(2) + blocks.get(2));
     Config read = new Config();
     read.fromText(Files.readString(config));
     assertThat(read.getStringList("container", null, "javaOptions")).hasLength(2);
     for (String key : List.of("installModule", "installBatchModule", "installDbModule")) {
-      assertThat(Class.forName(read.getString("gerrit", null, key))).isAssignableTo(Module.class);
+      String module = Iterables.getOnlyElement(List.of(read.getStringList("gerrit", null, key)));
+      assertThat(Class.forName(module)).isAssignableTo(Module.class);
     }
     run(0, "bash", "-c", shell + blocks.get(3));
     assertThat(Files.readString(config)).isEqualTo(caches);
@@ -224,22 +228,14 @@ class ReleaseTest {
     assertThat(serials).hasSize(3);
   }
 
-  private static String firstSection(String pattern) throws Exception {
-    return Files.readAllLines(Path.of("CHANGELOG.md")).stream()
-        .filter(line -> line.matches(pattern))
-        .findFirst()
-        .orElseThrow();
-  }
-
   /** A version is said in pom.xml; the changelog names it once it is one of a release. */
   @Test
   void changelogBeginsWithThisVersion() throws Exception {
-    String first = firstSection("## .*");
-    if (BundledJar.versionOfModule().endsWith("-SNAPSHOT")) {
-      assertThat(first).startsWith("## Unreleased");
-    } else {
-      assertThat(first).isEqualTo("## " + BundledJar.versionOfModule());
-    }
+    String version = BundledJar.versionOfModule();
+    String title =
+        version.endsWith("-SNAPSHOT") ? "Unreleased" : version + " \\(20\\d\\d-\\d\\d-\\d\\d\\)";
+    assertThat(Files.readString(Path.of("CHANGELOG.md")))
+        .containsMatch("^# Changelog\n\n## " + title + "\n");
   }
 
   /** Tags do not travel with each copy of the repository: a plain clone must be all it takes. */
