@@ -143,10 +143,11 @@ class AdminRestIT extends OneGerrit {
             "overview",
             "refs",
             "refs/shown")) {
-      assertWithMessage(path).that(nobody.tryGet(BASE + path).status()).isEqualTo(403);
-      assertWithMessage(path)
-          .that(RestClient.anonymous(site.url()).tryGet(BASE + path).status())
-          .isEqualTo(403);
+      for (RestClient user : List.of(nobody, RestClient.anonymous(site.url()))) {
+        RestClient.Reply refusal = user.tryGet(BASE + path);
+        assertWithMessage(path).that(refusal.status()).isEqualTo(403);
+        assertWithMessage(path).that(refusal.body().strip()).isEqualTo("view caches not permitted");
+      }
       assertWithMessage(path).that(viewer.tryGet(BASE + path).status()).isEqualTo(200);
     }
     String cache = BASE + "caches/change_notes/";

@@ -292,21 +292,23 @@ class RealGerritIT extends OneGerrit {
     KeyPair key = SshKeys.generate();
     gerrit.createUser("stranger", key);
     SshUser stranger = new SshUser(site.sshPort(), "stranger", key);
-    assertNotPermitted(stranger, "show", "refs", "shared", "verify", "verify --repair");
+    assertNotPermitted(
+        stranger, "view caches", "show", "refs", "shared", "verify", "verify --repair");
     // Who may look may check, and nothing else.
     gerrit.grant("stranger", "viewCaches");
     stranger.run("cache-chroniclemap verify change_notes");
-    assertNotPermitted(stranger, "verify --repair");
+    assertNotPermitted(stranger, "maintain server", "verify --repair");
     gerrit.grant("stranger", "maintainServer");
     stranger.run("cache-chroniclemap verify --repair change_notes");
   }
 
-  private static void assertNotPermitted(SshUser user, String... commands) throws IOException {
+  private static void assertNotPermitted(SshUser user, String right, String... commands)
+      throws IOException {
     for (String command : commands) {
       SshUser.Result result = user.tryRun("cache-chroniclemap " + command);
       assertWithMessage(command).that(result.status()).isEqualTo(1);
       assertWithMessage(command).that(result.out()).isEmpty();
-      assertWithMessage(command).that(result.err()).contains("not permitted");
+      assertWithMessage(command).that(result.err()).contains(right + " not permitted");
     }
   }
 

@@ -33,11 +33,11 @@ import org.kohsuke.args4j.Option;
 
 /**
  * An SSH command that prints a table or JSON, and whose help names its page of the documentation. A
- * command requires one of these rights unless it names others by the same annotation: Gerrit
- * refuses everybody a command that has another one as well.
+ * command requires one of these rights (a refusal names the last) unless it names others by the
+ * same annotation: Gerrit refuses everybody a command that has another one as well.
  */
 @RequiresAnyCapability(
-    value = {VIEW_CACHES, MAINTAIN_SERVER},
+    value = {MAINTAIN_SERVER, VIEW_CACHES},
     scope = CapabilityScope.CORE)
 abstract class DocumentedCommand extends SshCommand {
   @Option(name = "--format", metaVar = "FMT", usage = "output format: text, json, json_compact")

@@ -14,6 +14,7 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
+import com.google.common.collect.ImmutableSet;
 import com.google.gerrit.extensions.api.access.GlobalOrPluginPermission;
 import com.google.gerrit.extensions.restapi.RestApiException;
 import com.google.gerrit.server.permissions.GlobalPermission;
@@ -26,9 +27,9 @@ import java.util.Set;
 /** A check of rights for the REST API and the page: those of the SSH commands. */
 @Singleton
 final class Rights {
-  /** To view figures. */
+  /** To view figures. A refusal names the last one, so the lesser comes last. */
   static final Set<GlobalOrPluginPermission> VIEW =
-      Set.of(GlobalPermission.VIEW_CACHES, GlobalPermission.MAINTAIN_SERVER);
+      ImmutableSet.of(GlobalPermission.MAINTAIN_SERVER, GlobalPermission.VIEW_CACHES);
 
   /** To change something. */
   static final Set<GlobalOrPluginPermission> MAINTAIN = Set.of(GlobalPermission.MAINTAIN_SERVER);
