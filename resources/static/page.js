@@ -23,8 +23,8 @@
   const asked = Object.fromEntries(
     ['cache', 'sort', 'filter', 'all', 'minutes'].map((name) => [name, query.get(name) ?? '']),
   );
-  // The time of the charts, and of the figures that are not of now.
-  const TIMES = {5: '5 min', 60: '1 h', 480: '8 h'};
+  // The time of the charts, and of the figures that are not of now; no line breaks within it.
+  const TIMES = {5: '5\u00a0min', 60: '1\u00a0h', 480: '8\u00a0h'};
   const minutes = asked.minutes in TIMES ? Number(asked.minutes) : 60;
   const history = `${API}${asked.cache ? `caches/${encodeURIComponent(asked.cache)}/` : ''}history`;
 
