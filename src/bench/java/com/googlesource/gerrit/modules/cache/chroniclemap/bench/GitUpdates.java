@@ -20,8 +20,6 @@ import com.google.common.base.Splitter;
 import java.io.BufferedReader;
 import java.io.BufferedWriter;
 import java.io.IOException;
-import java.io.InputStreamReader;
-import java.io.OutputStreamWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -36,13 +34,13 @@ import java.util.concurrent.TimeUnit;
 final class GitUpdates implements UpdatesPeer.Contender {
   private static final long NANOS_PER_TICK = TimeUnit.SECONDS.toNanos(1) / 100;
 
-  private final UpdatesHome home;
+  private final UpdatesPeer.Home home;
   private final Path repository;
   private final UpdatesInput input;
   private final Writers writers;
   private final List<Kept> processes = new ArrayList<>();
 
-  GitUpdates(UpdatesHome home, Path repository, UpdatesInput input, int writers)
+  GitUpdates(UpdatesPeer.Home home, Path repository, UpdatesInput input, int writers)
       throws IOException {
     this.home = home;
     this.repository = repository;
@@ -67,8 +65,8 @@ final class GitUpdates implements UpdatesPeer.Contender {
 
     Kept(Process process) {
       this.process = process;
-      requests = new BufferedWriter(new OutputStreamWriter(process.getOutputStream(), UTF_8));
-      answers = new BufferedReader(new InputStreamReader(process.getInputStream(), UTF_8));
+      requests = process.outputWriter(UTF_8);
+      answers = process.inputReader(UTF_8);
     }
 
     void transaction(StringBuilder commands, String end) throws IOException {

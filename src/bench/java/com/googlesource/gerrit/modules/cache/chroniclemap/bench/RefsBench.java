@@ -16,7 +16,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
 import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.util.ArrayList;
@@ -32,7 +31,40 @@ import org.openjdk.jmh.runner.options.ChainedOptionsBuilder;
  * This module's ref lookups beside JGit's and native git's: {@code bin/bench refs}, which checks
  * the arguments. Of all the combinations there are, it measures what a reader needs.
  */
-public final class RefsBench extends Bench<RefsCase, RefsPeer> {
+public final class RefsBench extends Bench<RefsBench.RefsCase, RefsPeer> {
+  /**
+   * A lookup in a repository with so many refs, by a number of threads.
+   *
+   * @param trust {@code core.trustStat}
+   */
+  record RefsCase(RefsOperation operation, int refs, String trust, int threads) implements Case {
+    static final String ALWAYS = "always";
+    static final String AFTER_OPEN = "after_open";
+    static final String NEVER = "never";
+
+    @Override
+    public String title() {
+      return operation.title();
+    }
+
+    @Override
+    public List<Figure> figures(Comparison<?> result) {
+      return operation.once()
+          ? List.of(result.less(title(), "us", samples -> samples.micros(50)))
+          : Case.super.figures(result);
+    }
+
+    @Override
+    public String nameOf(String quantity) {
+      return String.join(", ", quantity, Bench.refs(refs), trust, Bench.counted(threads, "thread"));
+    }
+
+    @Override
+    public String toString() {
+      return nameOf(title());
+    }
+  }
+
   private static final int DEFAULT_REFS = 500_000;
   private static final double NANOS_PER_SECOND = 1e9;
 
@@ -70,8 +102,7 @@ public final class RefsBench extends Bench<RefsCase, RefsPeer> {
   /** What native git says of its version. */
   public static String gitVersion() throws IOException {
     Process git = new ProcessBuilder("git", "--version").start();
-    try (BufferedReader answer =
-        new BufferedReader(new InputStreamReader(git.getInputStream(), StandardCharsets.UTF_8))) {
+    try (BufferedReader answer = git.inputReader(StandardCharsets.UTF_8)) {
       return answer.readLine();
     }
   }
@@ -141,7 +172,7 @@ public final class RefsBench extends Bench<RefsCase, RefsPeer> {
               .fork()
               .run(
                   options(peer, RefsCase.ALWAYS)
-                      .include(RefsMemoryBenchmark.class.getName())
+                      .include(RefsOnceBenchmark.class.getName() + ".memory$")
                       .warmupIterations(1)
                       .measurementIterations(2));
       double heap = Fork.further(result, FurtherFigures.HEAP).orElseThrow();

@@ -60,7 +60,7 @@ public class RefsFixture {
     Path folder = Fork.folder();
     ours = new OurRefs(folder);
     repository = folder.resolve(RefsRepositories.FILES);
-    RefsRepositories.trust(repository, trust);
+    RefsRepositories.configure(repository, "trustStat = " + trust);
     String[] names = RefsFile.names(refs);
     Random random = new Random(1);
     List<ObjectId> branchTips = RefsRepositories.branchTips(folder);
@@ -83,7 +83,7 @@ public class RefsFixture {
     ours.close();
   }
 
-  RefReader open() throws IOException {
+  RefsPeer.RefReader open() throws IOException {
     return peer.open(repository, ours);
   }
 }

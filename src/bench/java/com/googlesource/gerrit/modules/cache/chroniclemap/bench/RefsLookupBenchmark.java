@@ -39,7 +39,7 @@ public class RefsLookupBenchmark {
 
   @Param RefsOperation operation;
 
-  private RefReader reader;
+  private RefsPeer.RefReader reader;
 
   @Setup(Level.Trial)
   public void open(RefsFixture fixture) throws IOException {

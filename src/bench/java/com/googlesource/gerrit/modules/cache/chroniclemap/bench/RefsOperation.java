@@ -40,7 +40,7 @@ public enum RefsOperation {
 
   /** Asks, and tells whether the answer is right. */
   private interface Question {
-    boolean ask(RefReader refs, RefsFixture all) throws IOException;
+    boolean ask(RefsPeer.RefReader refs, RefsFixture all) throws IOException;
   }
 
   private final String title;
@@ -77,7 +77,7 @@ public enum RefsOperation {
     return once;
   }
 
-  void ask(RefReader refs, RefsFixture all) throws IOException {
+  void ask(RefsPeer.RefReader refs, RefsFixture all) throws IOException {
     if (!question.ask(refs, all)) {
       throw new IllegalStateException("a wrong answer: " + this);
     }

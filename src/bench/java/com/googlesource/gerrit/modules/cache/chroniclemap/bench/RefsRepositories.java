@@ -68,11 +68,7 @@ final class RefsRepositories {
     }
   }
 
-  /**
-   * Writes the refs.
-   *
-   * @param edition to whose object the ref in the middle points
-   */
+  /** Writes the refs; the one in the middle points to the object with the number of the edition. */
   private static void write(Path file, RefsObjects objects, String[] names, int edition)
       throws IOException {
     Random random = new Random(names.length);
@@ -100,17 +96,11 @@ final class RefsRepositories {
     return tips;
   }
 
-  /** Sets whether attributes of files are trusted. */
-  static void trust(Path repository, String trust) throws IOException {
+  /** Sets something of {@code [core]}, in place of what a case before has set. */
+  static void configure(Path repository, String... lines) throws IOException {
     Path config = repository.resolve(Constants.CONFIG);
-    String text = Files.readString(config, UTF_8);
-    int ours = text.indexOf("# benchmark\n");
+    String text = Files.readString(config, UTF_8).replaceFirst("(?s)# benchmark\n.*", "");
     Files.writeString(
-        config,
-        (ours < 0 ? text : text.substring(0, ours))
-            + "# benchmark\n[core]\n\ttrustStat = "
-            + trust
-            + "\n",
-        UTF_8);
+        config, text + "# benchmark\n[core]\n\t" + String.join("\n\t", lines) + "\n", UTF_8);
   }
 }

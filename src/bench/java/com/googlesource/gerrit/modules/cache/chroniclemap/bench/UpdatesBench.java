@@ -95,7 +95,7 @@ public final class UpdatesBench extends Bench<UpdatesBench.UpdatesCase, UpdatesP
    */
   private final int warmUpMillis;
 
-  private final UpdatesHome home;
+  private final UpdatesPeer.Home home;
   private final Map<Integer, UpdatesRepository.Base> bases = new HashMap<>();
   private final Table<Integer, UpdatesPeer, UpdatesRepository> repositories =
       HashBasedTable.create();
@@ -108,7 +108,7 @@ public final class UpdatesBench extends Bench<UpdatesBench.UpdatesCase, UpdatesP
     refs = session.number("--refs", DEFAULT_REFS);
     turnMillis = session.quick() ? 200 : 700;
     warmUpMillis = session.quick() ? 1000 : 1500;
-    home = UpdatesHome.make(session.folder().resolve("home"));
+    home = UpdatesPeer.Home.make(session.folder().resolve("home"));
   }
 
   /**

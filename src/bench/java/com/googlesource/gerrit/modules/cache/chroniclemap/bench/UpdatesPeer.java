@@ -20,9 +20,11 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.BuildFo
 import java.io.Closeable;
 import java.io.File;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.OptionalLong;
 import org.eclipse.jgit.lib.RefDatabase;
 
@@ -48,6 +50,28 @@ enum UpdatesPeer implements Peer {
     return title;
   }
 
+  /** A home folder for processes that are measured: no setting of the caller gets to them. */
+  record Home(Path folder, File log) {
+    static Home make(Path folder) throws IOException {
+      return new Home(Files.createDirectories(folder), new File(System.getProperty("bench.log")));
+    }
+
+    /** Takes all settings of the caller away from a process. */
+    ProcessBuilder hermetic(ProcessBuilder process) {
+      Map<String, String> environment = process.environment();
+      environment.keySet().removeIf(name -> name.startsWith("GIT_"));
+      environment.put("HOME", folder.toString());
+      environment.put("XDG_CONFIG_HOME", folder.toString());
+      environment.put("GIT_CONFIG_NOSYSTEM", "1");
+      return process;
+    }
+
+    /** Starts one whose input and output are pipes; its errors go to the log. */
+    Process start(ProcessBuilder process) throws IOException {
+      return hermetic(process).redirectError(ProcessBuilder.Redirect.appendTo(log)).start();
+    }
+  }
+
   /** One who updates the refs of one repository, and is told when. */
   interface Contender extends Closeable {
     /** Has it look at the repository, which has been brought back to a state that it knows. */
@@ -64,7 +88,7 @@ enum UpdatesPeer implements Peer {
   }
 
   /** Starts it on a repository of its own. */
-  Contender open(UpdatesHome home, UpdatesRepository repository, int writers) throws IOException {
+  Contender open(Home home, UpdatesRepository repository, int writers) throws IOException {
     if (this == GIT) {
       return new GitUpdates(home, repository.folder(), repository.input(), writers);
     }
@@ -100,7 +124,7 @@ enum UpdatesPeer implements Peer {
      * @param classPath what it has: a JGit, and {@link UpdatesWorker}
      * @param arguments of {@link UpdatesWorker}
      */
-    WorkerUpdates(UpdatesHome home, String classPath, List<String> arguments) throws IOException {
+    WorkerUpdates(Home home, String classPath, List<String> arguments) throws IOException {
       List<String> command = new ArrayList<>(WorkerProcess.java());
       command.add("-Duser.home=" + home.folder());
       command.addAll(List.of("-cp", classPath, UpdatesWorker.class.getName()));

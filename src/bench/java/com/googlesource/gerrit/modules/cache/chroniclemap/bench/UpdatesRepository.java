@@ -26,7 +26,6 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
@@ -68,7 +67,7 @@ final class UpdatesRepository {
       RefsObjects objects;
       try (FileRepository made = new FileRepository(repository.toFile())) {
         made.create(true);
-        objects = RefsObjects.insert(made, refs);
+        objects = RefsObjects.insert(made, refs, 0);
       }
       int[] numbers = new Random(refs).ints(refs, 0, objects.count()).toArray();
       objects.writePackedRefs(repository.resolve(Constants.PACKED_REFS), names, i -> numbers[i]);
@@ -117,19 +116,9 @@ final class UpdatesRepository {
 
   /** Says whether refs are to be on disk, and not only in the page cache, after an update. */
   void setDurable(boolean durable) throws IOException {
-    Path config = folder.resolve(Constants.CONFIG);
-    String text = Files.readString(config, UTF_8);
-    int ours = text.indexOf("# benchmark\n");
     // The first is JGit's, and the second git's.
-    Files.writeString(
-        config,
-        (ours < 0 ? text : text.substring(0, ours))
-            + String.format(
-                Locale.ROOT,
-                "# benchmark\n[core]\n\tfsyncRefFiles = %s\n\tfsync = %s\n",
-                durable,
-                durable ? "reference" : "none"),
-        UTF_8);
+    RefsRepositories.configure(
+        folder, "fsyncRefFiles = " + durable, "fsync = " + (durable ? "reference" : "none"));
   }
 
   /** Puts loose refs there, as an update that is not measured. */

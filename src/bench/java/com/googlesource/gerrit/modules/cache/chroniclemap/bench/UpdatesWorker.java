@@ -14,6 +14,9 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.PackedRefsCache;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsSettings;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import com.sun.management.OperatingSystemMXBean;
 import com.sun.management.ThreadMXBean;
 import java.io.IOException;
@@ -21,8 +24,10 @@ import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.eclipse.jgit.api.PackRefsCommand;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
+import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.BatchRefUpdate;
 import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
@@ -160,5 +165,25 @@ final class UpdatesWorker {
       batch.execute(walk, NullProgressMonitor.INSTANCE);
     }
     return batch.getCommands();
+  }
+
+  /** This module's refs: a class apart, which JGit's workers never load. */
+  private static final class UpdatedRefs {
+    private static final long MEMORY_LIMIT = 1 << 30;
+
+    private UpdatedRefs() {}
+
+    /**
+     * The refs of a repository, with lists in memory only: what an update costs is no matter of the
+     * store on disk, which is written behind.
+     */
+    static RefDatabase open(FileRepository repository) {
+      RefsSettings inMemory = new RefsSettings(MEMORY_LIMIT, 0, Optional.empty());
+      // No packing in the background: it is measured for itself.
+      PackedRefsCache cache =
+          new PackedRefsCache(inMemory, new UpdateSettings(UpdateSettings.By.OWN, 1000, 0));
+      cache.start();
+      return cache.of(repository, (RefDirectory) repository.getRefDatabase());
+    }
   }
 }

@@ -38,11 +38,7 @@ public final class OurRefs implements AutoCloseable {
   private final Path folder;
   private PackedRefsCache cache;
 
-  /**
-   * Begins with nothing known.
-   *
-   * @param parent gets a folder for the store
-   */
+  /** Begins with nothing known; the store gets a folder in this one. */
   public OurRefs(Path parent) throws IOException {
     folder = parent.resolve("our-refs");
     start();

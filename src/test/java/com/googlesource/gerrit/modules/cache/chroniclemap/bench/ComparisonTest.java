@@ -55,7 +55,8 @@ final class ComparisonTest {
 
   @Test
   void lookupsOfRefsAreNamedWithTheirTrust() {
-    RefsCase scenario = new RefsCase(RefsOperation.EXISTING, 500_000, RefsCase.ALWAYS, 1);
+    RefsBench.RefsCase scenario =
+        new RefsBench.RefsCase(RefsOperation.EXISTING, 500_000, RefsBench.RefsCase.ALWAYS, 1);
     Samples ours = samples(3000, 2_000, 4_000);
     ours.addGarbage(500);
     Samples theirs = samples(1000, 20_000, 512_000);
@@ -85,7 +86,8 @@ final class ComparisonTest {
 
   @Test
   void whatHappensOnceHasAMedianOnly() {
-    RefsCase scenario = new RefsCase(RefsOperation.FIRST, 2_000_000, RefsCase.ALWAYS, 1);
+    RefsBench.RefsCase scenario =
+        new RefsBench.RefsCase(RefsOperation.FIRST, 2_000_000, RefsBench.RefsCase.ALWAYS, 1);
     assertThat(
             new Comparison<>(
                     scenario, samples(1, 2_000, 4_000), RefsPeer.GIT, samples(1, 20_000, 512_000))

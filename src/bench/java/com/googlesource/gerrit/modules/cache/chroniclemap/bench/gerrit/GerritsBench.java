@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.bench.gerrit;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Bench;
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Case;
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Peer;
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Session;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.BuildFolder;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritSite;
@@ -26,7 +27,29 @@ import java.util.List;
 import java.util.Map;
 
 /** A family of cases in a real Gerrit with this module and in a plain one. */
-abstract class GerritsBench<C extends Case> extends Bench<C, GerritPeer> {
+abstract class GerritsBench<C extends Case> extends Bench<C, GerritsBench.GerritPeer> {
+  /** Who answers users' requests. */
+  enum GerritPeer implements Peer {
+    OURS("this module"),
+    /** Its caches are H2's, and JGit reads its refs. */
+    PLAIN("plain Gerrit"),
+    /** The server of native git, for folders that no Gerrit uses. */
+    NATIVE("native server");
+
+    static final List<GerritPeer> GERRITS = List.of(OURS, PLAIN);
+
+    private final String title;
+
+    GerritPeer(String title) {
+      this.title = title;
+    }
+
+    @Override
+    public String title() {
+      return title;
+    }
+  }
+
   final Map<GerritPeer, GerritSite> sites = new EnumMap<>(GerritPeer.class);
   final Map<GerritPeer, RunningGerrit> running = new EnumMap<>(GerritPeer.class);
 

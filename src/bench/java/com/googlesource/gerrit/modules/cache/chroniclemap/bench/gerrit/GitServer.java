@@ -115,11 +115,7 @@ final class GitServer {
     var unusedOutput = site.runProgram("reindex", "--index", "changes");
   }
 
-  /**
-   * A Gerrit that runs in a site that was prepared.
-   *
-   * @param clients folder for the repositories of its clients
-   */
+  /** A Gerrit in a site that was prepared; the folder is for the repositories of its clients. */
   static GitServer of(RunningGerrit running, Path clients) throws IOException {
     GitServer server = new GitServer(running.site(), clients);
     for (String name : List.of(ADMIN, READER)) {

@@ -33,11 +33,7 @@ record RunningGerrit(GerritSite site, GerritDaemon daemon, DaemonMeter meter, Ge
     return new RunningGerrit(site, daemon, new DaemonMeter(daemon), new Gerrit(site));
   }
 
-  /**
-   * Has some clients call at once.
-   *
-   * @param clients each returns how long each of its calls took, nanoseconds
-   */
+  /** Has some clients call at once; each returns how many nanoseconds each of its calls took. */
   Turn turn(List<Callable<List<Long>>> clients) throws IOException {
     double cpu = meter.cpuMillis();
     double megabytes = meter.allocatedMegabytes();
