@@ -83,26 +83,17 @@ class BranchesBelowTest {
   private final AtomicInteger read = new AtomicInteger();
 
   /** The server's refs, without those that are hidden, and quick to be found by id. */
-  private final class Visible extends DelegateRepository {
-    private final RefDatabase refs;
-
-    Visible() {
-      super(server);
-      refs =
-          new DelegateRefDatabase(server) {
-            @Override
-            @Nullable
-            public Ref exactRef(String name) throws IOException {
-              Ref ref = super.exactRef(name);
-              return ref == null || hidden.contains(ref.getLeaf().getName()) ? null : ref;
-            }
-          };
-    }
-
-    @Override
-    public RefDatabase getRefDatabase() {
-      return refs;
-    }
+  private Repository visible() {
+    return new PushAdvertisementTest.Delegating(
+        server,
+        new DelegateRefDatabase(server) {
+          @Override
+          @Nullable
+          public Ref exactRef(String name) throws IOException {
+            Ref ref = super.exactRef(name);
+            return ref == null || hidden.contains(ref.getLeaf().getName()) ? null : ref;
+          }
+        });
   }
 
   private ObjectId commit(ObjectId... parents) throws IOException {
@@ -129,7 +120,7 @@ class BranchesBelowTest {
       var unused = parser.parse(NullProgressMonitor.INSTANCE);
       push.setParser(parser);
     }
-    push.setRepository(new Visible());
+    push.setRepository(visible());
     push.setCommands(List.of(new ReceiveCommand(ObjectId.zeroId(), tip, name)));
     return push;
   }
@@ -362,14 +353,7 @@ class BranchesBelowTest {
             return super.getRefDatabase();
           }
         };
-    DelegateRefDatabase filter = new DelegateRefDatabase(asked) {};
-    DelegateRepository filtering =
-        new DelegateRepository(asked) {
-          @Override
-          public RefDatabase getRefDatabase() {
-            return filter;
-          }
-        };
+    DelegateRepository filtering = new PushAdvertisementTest.Delegating(asked);
     push.setRepository(filtering);
     PushAdvertisement advertisement =
         new PushAdvertisement(

@@ -45,12 +45,17 @@ import org.junit.jupiter.api.io.TempDir;
 class PushAdvertisementTest {
   @TempDir Path folder;
 
-  private static final class Delegating extends DelegateRepository {
+  /** A repository whose refs are those of another one, as a filter's are. */
+  static final class Delegating extends DelegateRepository {
     private final RefDatabase refs;
 
     Delegating(Repository delegate) {
+      this(delegate, new DelegateRefDatabase(delegate) {});
+    }
+
+    Delegating(Repository delegate, RefDatabase refs) {
       super(delegate);
-      refs = new DelegateRefDatabase(delegate) {};
+      this.refs = refs;
     }
 
     @Override

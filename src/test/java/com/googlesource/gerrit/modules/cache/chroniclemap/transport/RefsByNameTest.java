@@ -23,13 +23,12 @@ import com.google.gerrit.server.git.DelegateRefDatabase;
 import com.google.gerrit.server.git.DelegateRepository;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.FileRefDatabase;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.Threads;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RefDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
-import com.sun.management.ThreadMXBean;
 import java.io.IOException;
-import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -67,40 +66,31 @@ class RefsByNameTest {
     files = TestRefs.create(folder.resolve("r.git"), null);
   }
 
-  private final class Repo extends DelegateRepository {
-    private final RefDatabase database;
+  private DelegateRepository repository(Repository below, boolean isFiltered) {
+    return new PushAdvertisementTest.Delegating(
+        below,
+        new DelegateRefDatabase(below) {
+          @Override
+          @Nullable
+          public Ref exactRef(String name) {
+            return find(name, isFiltered);
+          }
 
-    Repo(Repository below, boolean isFiltered) {
-      super(below);
-      database =
-          new DelegateRefDatabase(below) {
-            @Override
-            @Nullable
-            public Ref exactRef(String name) {
-              return find(name, isFiltered);
-            }
+          @Override
+          public List<Ref> getRefs() {
+            return refs.stream().filter(ref -> find(ref.getName(), isFiltered) != null).toList();
+          }
 
-            @Override
-            public List<Ref> getRefs() {
-              return refs.stream().filter(ref -> find(ref.getName(), isFiltered) != null).toList();
-            }
+          @Override
+          public boolean hasFastTipsWithSha1() {
+            return true;
+          }
 
-            @Override
-            public boolean hasFastTipsWithSha1() {
-              return true;
-            }
-
-            @Override
-            public Set<Ref> getTipsWithSha1(ObjectId id) {
-              return new CountedRefs(refs, read);
-            }
-          };
-    }
-
-    @Override
-    public RefDatabase getRefDatabase() {
-      return database;
-    }
+          @Override
+          public Set<Ref> getTipsWithSha1(ObjectId id) {
+            return new CountedRefs(refs, read);
+          }
+        });
   }
 
   @Nullable
@@ -112,15 +102,18 @@ class RefsByNameTest {
   }
 
   private boolean hasTip(ObjectId id) throws IOException {
-    RefsByName map =
-        new RefsByName(new Repo(new Repo(files.repository(), false), true)) {
-          @Override
-          public Set<Entry<String, Ref>> entrySet() {
-            return Set.of();
-          }
-        };
+    RefsByName map = byName(repository(repository(files.repository(), false), true));
     read.set(0);
     return map.hasTip(id);
+  }
+
+  private static RefsByName byName(DelegateRepository repository) {
+    return new RefsByName(repository) {
+      @Override
+      public Set<Entry<String, Ref>> entrySet() {
+        return Set.of();
+      }
+    };
   }
 
   private void add(String name) {
@@ -163,21 +156,19 @@ class RefsByNameTest {
     assertWithMessage("%s and %s bytes", few, many).that(many).isLessThan(few + 260_000);
   }
 
-  private long bytesToRead(int count) throws IOException {
+  private long bytesToRead(int count) throws Exception {
     List<String> names = new ArrayList<>(List.of("refs/heads/master"));
     for (int i = 0; i < count; i++) {
       names.add("refs/tags/" + (1_000_000 + i));
     }
     files.writePacked(ONE, names.toArray(String[]::new));
     RefDatabase database = files.database(new JGitFallbacks());
-    ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-    long before = 0;
-    for (int i = 0; i < 2; i++) { // the first time, the list and its index are made
-      before = threads.getCurrentThreadAllocatedBytes();
-      assertThat(List.copyOf(RefsByName.below("refs/heads/", database.getTipsWithSha1(ONE))))
-          .hasSize(1);
-    }
-    return threads.getCurrentThreadAllocatedBytes() - before;
+    Threads.Act reading =
+        () ->
+            assertThat(List.copyOf(RefsByName.below("refs/heads/", database.getTipsWithSha1(ONE))))
+                .hasSize(1);
+    reading.run(); // the list and its index are made
+    return Threads.allocated(reading);
   }
 
   /** Has a database for all and one for the request of a thread, as the module's repositories. */
@@ -204,22 +195,7 @@ class RefsByNameTest {
     try (TestRefs never = TestRefs.create(folder.resolve("never.git"), "never")) {
       never.writePacked(never.id(0), "refs/heads/a", "refs/heads/b");
       PackedRefsFile packed = never.packedRefs();
-      Repository asked = new Asked(never, packed);
-      RefDatabase filter = new DelegateRefDatabase(asked) {};
-      DelegateRepository filtering =
-          new DelegateRepository(asked) {
-            @Override
-            public RefDatabase getRefDatabase() {
-              return filter;
-            }
-          };
-      RefsByName map =
-          new RefsByName(filtering) {
-            @Override
-            public Set<Entry<String, Ref>> entrySet() {
-              return Set.of();
-            }
-          };
+      RefsByName map = byName(new PushAdvertisementTest.Delegating(new Asked(never, packed)));
       PerThreadCache request = RefsByName.beginRequest();
       try (request) {
         for (int i = 0; i < 100; i++) {
