@@ -20,7 +20,6 @@ import static com.google.common.truth.Truth.assertWithMessage;
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedRefsText;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables.TableRefDatabase;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
@@ -30,9 +29,6 @@ import java.util.SortedMap;
 import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.LongAdder;
-import org.eclipse.jgit.internal.storage.file.FileReftableDatabase;
-import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
@@ -94,22 +90,15 @@ class InterruptedReadersTest {
   @ParameterizedTest
   @ValueSource(ints = {1, 1000})
   void ofTables(int count) throws Exception {
-    try (TestRefs refs = TestRefs.createReftable(folder.resolve("r.git"), Map.of());
-        FileRepository repository = new FileRepository(folder.resolve("r.git").toFile())) {
+    try (TestRefs refs = TestRefs.createReftable(folder.resolve("r.git"), Map.of())) {
       ObjectId id = refs.id(0);
       JGitFallbacks failures = new JGitFallbacks();
-      Callable<RefDatabase> opening =
-          () ->
-              new TableRefDatabase(
-                  repository,
-                  (FileReftableDatabase) repository.getRefDatabase(),
-                  new LongAdder(),
-                  failures);
+      Callable<RefDatabase> opening = () -> refs.tables(failures);
       ReceiveCommand[] make = new ReceiveCommand[count];
       for (int i = 0; i < count; i++) {
         make[i] = new ReceiveCommand(ObjectId.zeroId(), id, i == 0 ? NAME : "refs/tags/" + i);
       }
-      assertThat(TestRefs.batch(repository, opening.call(), make)).isTrue();
+      assertThat(TestRefs.batch(refs.repository(), opening.call(), make)).isTrue();
       interrupt(opening, id, failures);
     }
   }

@@ -21,6 +21,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.google.common.collect.Range;
 import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs.WaitingDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RefDisk;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RepositoryWriter;
@@ -32,7 +33,6 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -107,37 +107,6 @@ class NestedNamesRaceTest {
     return cases().filter(c -> c.oneProcess && c.secondWay == Way.SINGLE);
   }
 
-  /** A disk of which one step waits until it is told to go on. */
-  private static final class Waits extends RefDisk {
-    private final CountDownLatch isThere = new CountDownLatch(1);
-    private final CountDownLatch goesOn = new CountDownLatch(1);
-    private int left;
-
-    /**
-     * Makes it.
-     *
-     * @param step the number of the step that waits, from 1 on; 0 for none
-     */
-    Waits(int step) {
-      left = step;
-    }
-
-    @Override
-    protected void about(String what, Path file) throws IOException {
-      synchronized (this) {
-        if (--left != 0) {
-          return;
-        }
-      }
-      isThere.countDown();
-      try {
-        goesOn.await();
-      } catch (InterruptedException e) {
-        throw new IOException(e);
-      }
-    }
-  }
-
   /** What a process has of the repository; it writes by the thread that asks. */
   private final class Writer {
     private final FileRefDatabase loose;
@@ -207,15 +176,15 @@ class NestedNamesRaceTest {
   @MethodSource("cases")
   void oneOfTwoIsMade(Case c) throws Exception {
     for (int step = 1; ; step++) {
-      Waits disk = new Waits(step);
+      AtomicInteger left = new AtomicInteger(step);
+      WaitingDisk disk = new WaitingDisk((what, file) -> left.decrementAndGet() == 0);
       Writer first = new Writer(disk);
       Writer second = c.oneProcess ? first : new Writer(new RefDisk());
       FutureTask<Boolean> made = new FutureTask<>(() -> first.make(c.first, c.firstWay));
       FutureTask<Boolean> other = new FutureTask<>(() -> second.make(c.second(), c.secondWay));
-      Thread waits = start(made);
-      boolean isThere = awaitStep(disk, waits);
+      boolean isThere = awaitStep(disk, Thread.ofPlatform().daemon().start(made));
       // Until it is over, or waits for the first one too.
-      boolean ended = awaitEndOrWait(start(other));
+      boolean ended = awaitEndOrWait(Thread.ofPlatform().daemon().start(other));
       disk.goesOn.countDown();
       String when = c + ", before step " + step;
       // If it is not over, each may have met the other one's lock.
@@ -259,10 +228,11 @@ class NestedNamesRaceTest {
   @MethodSource("casesBesideGit")
   void oneOfTwoIsMadeBesideGit(Case c) throws Exception {
     for (int step = 1; ; step++) {
-      Waits disk = new Waits(step);
+      AtomicInteger left = new AtomicInteger(step);
+      WaitingDisk disk = new WaitingDisk((what, file) -> left.decrementAndGet() == 0);
       Writer ours = new Writer(disk);
       FutureTask<Boolean> made = new FutureTask<>(() -> ours.make(c.first, c.firstWay));
-      boolean isThere = awaitStep(disk, start(made));
+      boolean isThere = awaitStep(disk, Thread.ofPlatform().daemon().start(made));
       Process git = git(c.second());
       try (BufferedReader said = git.inputReader(UTF_8)) {
         boolean prepared = "prepared".equals(said.readLine());
@@ -324,15 +294,8 @@ class NestedNamesRaceTest {
     assertThat(Files.exists(place)).isFalse();
   }
 
-  private static Thread start(FutureTask<Boolean> task) {
-    Thread thread = new Thread(task, "refs-of-a-test");
-    thread.setDaemon(true);
-    thread.start();
-    return thread;
-  }
-
   /** Returns whether the thread came to the step, or was done without it. */
-  private static boolean awaitStep(Waits disk, Thread thread) {
+  private static boolean awaitStep(WaitingDisk disk, Thread thread) {
     while (disk.isThere.getCount() > 0) {
       if (!thread.isAlive()) {
         return disk.isThere.getCount() == 0;

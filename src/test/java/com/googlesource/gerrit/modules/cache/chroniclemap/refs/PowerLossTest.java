@@ -74,9 +74,7 @@ class PowerLossTest {
   private final Map<Boolean, Set<Map<Path, UnsyncedDisk.Left>>> known = new ConcurrentHashMap<>();
 
   private void make(boolean durable) throws Exception {
-    test = TestRefs.create(folder.resolve("a.git"), null);
-    test.repository().getConfig().setBoolean("core", null, "fsyncRefFiles", durable);
-    test.repository().getConfig().save();
+    test = TestRefs.createWith(folder.resolve("a.git"), Map.of("core.fsyncRefFiles", durable));
     RefObjects.insert(test.repository());
     test.writePacked(RefObjects.A, "refs/heads/packed");
     disk = new UnsyncedDisk(test.folder(), step -> lose(step, false));
@@ -101,18 +99,14 @@ class PowerLossTest {
     left.add(new Left(before, isAcknowledged, disks.stream().filter(seen::add).toList()));
   }
 
-  private interface Change {
-    void make() throws Exception;
-  }
-
   private interface Check {
     void check(String when, Left after, Path copy) throws Exception;
   }
 
-  private void make(String what, Change change, Check check) throws Exception {
+  private void make(String what, Threads.Act change, Check check) throws Exception {
     left.clear();
     known.clear();
-    change.make();
+    change.run();
     // The upkeep of locks may take a step of its own at any time.
     UnsyncedDisk used = disk;
     synchronized (used) {
@@ -161,16 +155,12 @@ class PowerLossTest {
   }
 
   /** Makes a change that is to survive, and looks what is left if the power goes in each step. */
-  private void change(String what, Change change) throws Exception {
+  private void change(String what, Threads.Act change) throws Exception {
     change(what, null, change);
   }
 
-  /**
-   * The same.
-   *
-   * @param instead what may be found too, where the change fails; null where it must not
-   */
-  private void change(String what, @Nullable Map<String, String> instead, Change change)
+  /** The same; {@code instead} may be there too where the change fails; null where it must not. */
+  private void change(String what, @Nullable Map<String, String> instead, Threads.Act change)
       throws Exception {
     Map<String, String> before = TestRefs.values(refs);
     make(
@@ -190,7 +180,7 @@ class PowerLossTest {
   }
 
   /** Makes a change of which nothing is synced: opening what is left must change no ref. */
-  private void changeUnsynced(String what, Change change) throws Exception {
+  private void changeUnsynced(String what, Threads.Act change) throws Exception {
     make(
         what,
         change,
@@ -224,12 +214,12 @@ class PowerLossTest {
   }
 
   /** A change in words that is made, and told so. */
-  private Change of(String steps) {
-    return () -> assertThat(new RefsSide(test, refs).isDone(RefsParity.script(steps))).isTrue();
+  private Threads.Act of(String steps) {
+    return () -> assertThat(new RefsSide(test, refs).isDone(steps)).isTrue();
   }
 
   private interface Changes {
-    void change(String what, Change change) throws Exception;
+    void change(String what, Threads.Act change) throws Exception;
   }
 
   private void makeChanges(Changes changes) throws Exception {
@@ -290,9 +280,7 @@ class PowerLossTest {
           failed,
           () -> {
             disk.broken = broken;
-            assertThat(
-                    new RefsSide(test, refs).isDone(RefsParity.script("batch force: a C>D, b C>D")))
-                .isFalse();
+            assertThat(new RefsSide(test, refs).isDone("batch force: a C>D, b C>D")).isFalse();
             disk.broken = "none";
           });
     }

@@ -88,11 +88,7 @@ final class RandomSteps {
     return random.nextBoolean() ? " expect " + anyExpected(name) : "";
   }
 
-  /**
-   * The next step.
-   *
-   * @param now the values of refs, one of which a change expects mostly
-   */
+  /** The next step, which mostly expects one of the values that refs have now. */
   String next(Map<String, ObjectId> now) {
     values = now;
     return switch (random.nextInt(14)) {

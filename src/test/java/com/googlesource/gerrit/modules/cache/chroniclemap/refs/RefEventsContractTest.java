@@ -77,11 +77,7 @@ class RefEventsContractTest extends RefsParity {
     fires(steps.subList(0, given), steps.subList(given, steps.size()));
   }
 
-  /**
-   * Compares how many events each step has fired.
-   *
-   * @param given what stands in the repository before anything is read
-   */
+  /** Compares how many events each step fires; what is given stands there before any reading. */
   private void fires(List<? extends Scenario> given, List<? extends Scenario> steps)
       throws Exception {
     Map<RefsSide, List<Integer>> again = new HashMap<>();

@@ -64,7 +64,7 @@ public final class RefObjects {
   private RefObjects() {}
 
   /** Puts them in. */
-  static void insert(FileRepository repository) throws IOException {
+  public static void insert(FileRepository repository) throws IOException {
     try (ObjectInserter inserter = repository.getObjectDatabase().newPackInserter()) {
       ObjectId tree = inserter.insert(new TreeFormatter());
       inserter.insert(commit(tree, 1));

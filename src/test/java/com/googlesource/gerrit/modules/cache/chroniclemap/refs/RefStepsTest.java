@@ -127,7 +127,7 @@ class RefStepsTest {
 
     /** Returns whether the caller is told that the change has happened. */
     boolean does(Case of) throws Exception {
-      return new RefsSide(test, refs).isDone(of.change);
+      return new RefsSide(test, refs).isDone(of.change.steps());
     }
 
     Map<String, String> values() throws IOException {
@@ -156,9 +156,7 @@ class RefStepsTest {
       Files.createDirectories(git.resolve("refs/heads"));
       test = TestRefs.open(git);
     } else {
-      test = TestRefs.create(git, null);
-      test.repository().getConfig().setBoolean("core", null, "fsyncRefFiles", durable);
-      test.repository().getConfig().save();
+      test = TestRefs.createWith(git, Map.of("core.fsyncRefFiles", durable));
     }
     RefObjects.insert(test.repository());
     test.writePacked(RefObjects.A, BOTH, PACKED.get(0), PACKED.get(1));

@@ -90,26 +90,10 @@ public final class RefsComparison {
     this(repository, repository.peer());
   }
 
-  /**
-   * Makes a comparison.
-   *
-   * @param peer JGit's database of the repository
-   */
+  /** Takes JGit's database of the repository, too. */
   public RefsComparison(TestRefs repository, RefDatabase peer) {
     this.repository = repository;
     this.peer = peer;
-  }
-
-  interface Answer {
-    Object get() throws IOException;
-  }
-
-  static Object of(Answer answer) {
-    try {
-      return answer.get();
-    } catch (IOException | InvalidPathException e) {
-      return shown(e);
-    }
   }
 
   /**
@@ -201,11 +185,19 @@ public final class RefsComparison {
   }
 
   private void same(String when, RefDatabase refs, Question question) {
-    Object expected = of(() -> show(question.of(peer)));
-    Object actual = of(() -> show(question.of(refs)));
+    Object expected = answer(question, peer);
+    Object actual = answer(question, refs);
     // In a locale that lacks a name, some answers of JGit take its file for none.
     if (RefPaths.limitsOfNames().isEmpty() || !CANNOT_NAME.equals(actual)) {
       assertWithMessage("%s", when).that(actual).isEqualTo(expected);
+    }
+  }
+
+  private static Object answer(Question question, RefDatabase refs) {
+    try {
+      return show(question.of(refs));
+    } catch (IOException | InvalidPathException e) {
+      return shown(e);
     }
   }
 

@@ -282,7 +282,7 @@ record RefsScript(String title, String steps, Stored stored, boolean atomic)
     return new Change(
         what,
         name(words.get(1)),
-        what.equals("detach") || what.equals("unlink"),
+        what.equals("detach") || what.equals("unlink") || options.contains("detached"),
         deletes || links ? null : id(words.get(2)),
         deletes
             ? RefUpdate::delete
@@ -303,7 +303,7 @@ record RefsScript(String title, String steps, Stored stored, boolean atomic)
     while (options.hasNext()) {
       String option = options.next();
       switch (option) {
-        case "unforced" -> {}
+        case "unforced", "detached" -> {}
         case "forced" -> update.setForceUpdate(true);
         case "expect" -> update.setExpectedOldObjectId(id(options.next()));
         case "to" -> update.setNewObjectId(id(options.next()));

@@ -52,7 +52,7 @@ import org.eclipse.jgit.transport.ReceiveCommand;
  * One of the two repositories that the same is done to. It writes down all that a caller of the
  * database gets to see.
  */
-final class RefsSide {
+public final class RefsSide {
   private static final Pattern ENTRY_TIME = Pattern.compile("> (\\d+) [-+]\\d{4}");
 
   private final TestRefs repository;
@@ -60,7 +60,7 @@ final class RefsSide {
   private final List<String> seen = new ArrayList<>();
   private final AtomicInteger events = new AtomicInteger();
 
-  RefsSide(TestRefs repository, RefDatabase refs) {
+  public RefsSide(TestRefs repository, RefDatabase refs) {
     this.repository = repository;
     this.refs = refs;
   }
@@ -69,7 +69,7 @@ final class RefsSide {
     return repository;
   }
 
-  FileRepository repository() {
+  public FileRepository repository() {
     return repository.repository();
   }
 
@@ -84,11 +84,16 @@ final class RefsSide {
     return taken;
   }
 
-  /** Does something; returns whether whoever did it was told that all of it has happened. */
-  boolean isDone(RefsParity.Scenario scenario) throws Exception {
+  /** Does the steps of a {@link RefsScript}, and returns what was seen. */
+  public List<String> run(String steps) throws Exception {
     takeSeen();
-    scenario.on(this);
-    return takeSeen().stream()
+    RefsParity.script(steps).on(this);
+    return takeSeen();
+  }
+
+  /** The same; returns whether whoever did it was told that all of it has happened. */
+  public boolean isDone(String steps) throws Exception {
+    return run(steps).stream()
         .noneMatch(line -> line.matches("(?s).*: (throws |LOCK_FAILURE|REJECTED|NOT_ATTEMPTED).*"));
   }
 
@@ -341,11 +346,7 @@ final class RefsSide {
     return Files.isRegularFile(file(name));
   }
 
-  /**
-   * All that can be seen of the refs, but for how they are stored.
-   *
-   * @param fsck whether native git is to check them as well, which takes the longest
-   */
+  /** All that can be seen of the refs, but for how they are stored; {@code fsck} takes longest. */
   String state(boolean fsck) throws IOException, InterruptedException {
     StringBuilder state = new StringBuilder();
     state.append("refs\n").append(show(refs));
@@ -459,12 +460,8 @@ final class RefsSide {
    * Each ref that there is, and its value; a name without value is of a link that leads nowhere.
    */
   Map<String, ObjectId> values() throws IOException {
-    TreeMap<String, ObjectId> values = new TreeMap<>();
     RefDatabase peer = repository.peerRepository().getRefDatabase();
     peer.refresh();
-    for (Ref ref : peer.getRefs()) {
-      values.put(ref.getName(), ref.getObjectId());
-    }
-    return values;
+    return TestRefs.ids(peer.getRefs());
   }
 }

@@ -58,10 +58,6 @@ class SymbolicRefsTest {
     own = test.database(failures);
   }
 
-  private void pack(String id) throws IOException {
-    packLines(id + " " + MASTER);
-  }
-
   private void packLines(String... lines) throws IOException {
     Files.writeString(
         git.resolve("packed-refs"), PackedRefsText.HEADER + String.join("\n", lines) + "\n");
@@ -90,7 +86,7 @@ class SymbolicRefsTest {
               ParsedRefs list = own.common.packedFile.current(TrustStat.ALWAYS);
               if (!done[0]) {
                 done[0] = true;
-                pack(NEW);
+                packLines(NEW + " " + MASTER);
                 Files.delete(git.resolve(MASTER));
               }
               return list;
@@ -173,7 +169,7 @@ class SymbolicRefsTest {
 
   @Test
   void nobodyCanChangeAList() throws Exception {
-    pack(OLD);
+    packLines(OLD + " " + MASTER);
     loose(MASTER, NEW);
     List<Ref> refs = own.getRefs();
     assertThrows(UnsupportedOperationException.class, () -> refs.removeIf(ref -> true));
@@ -182,7 +178,7 @@ class SymbolicRefsTest {
 
   @Test
   void aBrokenRefAfterTheFirstIsNotAskedFor() throws Exception {
-    pack(OLD);
+    packLines(OLD + " " + MASTER);
     loose("refs/heads/broken", "x".repeat(50));
     assertThat(own.firstExactRef(MASTER, "refs/heads/broken")).isNotNull();
     assertThat(failures.count.sum()).isEqualTo(0);

@@ -47,8 +47,10 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.BiPredicate;
 import java.util.stream.Stream;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.api.PackRefsCommand;
@@ -85,20 +87,17 @@ public final class TestRefs implements Closeable {
     peerRepository = new FileRepository(folder.toFile());
   }
 
-  /**
-   * Makes a repository.
-   *
-   * @param trust value of {@code core.trustStat}; null to leave it out
-   */
+  /** Makes a repository with this {@code core.trustStat}; null leaves it out. */
   public static TestRefs create(Path folder, @Nullable String trust) throws IOException {
     return make(folder, trust == null ? Map.of() : Map.of("core.trustStat", trust), false);
   }
 
-  /**
-   * Makes a repository with reftables.
-   *
-   * @param config by name, such as {@code reftable.blockSize}
-   */
+  /** The same with settings by name, such as {@code core.trustStat}. */
+  public static TestRefs createWith(Path folder, Map<String, ?> config) throws IOException {
+    return make(folder, config, false);
+  }
+
+  /** Makes one with reftables and settings by name, such as {@code reftable.blockSize}. */
   public static TestRefs createReftable(Path folder, Map<String, ?> config) throws IOException {
     return make(folder, config, true);
   }
@@ -267,7 +266,14 @@ public final class TestRefs implements Closeable {
     Files.writeString(folder().resolve("go-on"), "");
   }
 
-  /** The ids of all refs, by their names. */
+  /** The ids of refs, by their names. */
+  public static Map<String, ObjectId> ids(Iterable<Ref> refs) {
+    Map<String, ObjectId> ids = new TreeMap<>();
+    refs.forEach(ref -> ids.put(ref.getName(), ref.getObjectId()));
+    return ids;
+  }
+
+  /** Those of all refs, in hexadecimal digits. */
   public static Map<String, String> values(RefDatabase refs) throws IOException {
     Map<String, String> values = new TreeMap<>();
     for (Ref ref : refs.getRefsByPrefix("refs/")) {
@@ -315,6 +321,30 @@ public final class TestRefs implements Closeable {
         }
       }
     };
+  }
+
+  /** A disk of which one step waits until it is told to go on. */
+  public static final class WaitingDisk extends RefDisk {
+    public final CountDownLatch isThere = new CountDownLatch(1);
+    public final CountDownLatch goesOn = new CountDownLatch(1);
+    private final BiPredicate<String, Path> isStep;
+
+    /** Takes what is asked before each step whether it is the one. */
+    public WaitingDisk(BiPredicate<String, Path> isStep) {
+      this.isStep = isStep;
+    }
+
+    @Override
+    protected void about(String step, Path file) throws IOException {
+      if (isStep.test(step, file)) {
+        isThere.countDown();
+        try {
+          goesOn.await();
+        } catch (InterruptedException e) {
+          throw new IOException(e);
+        }
+      }
+    }
   }
 
   /** The commands for all refs that there were or are to be. */
@@ -388,12 +418,7 @@ public final class TestRefs implements Closeable {
 
   /** What writers of a repository share, which write and pack on threads of their own. */
   public static RepositoryWriter writes(PackedRefsFile packed, RefDisk disk) {
-    Executor onNewThread =
-        task -> {
-          Thread thread = new Thread(task, "refs-writer-of-a-test");
-          thread.setDaemon(true);
-          thread.start();
-        };
+    Executor onNewThread = task -> Thread.ofPlatform().daemon().start(task);
     return new RepositoryWriter(packed, disk, onNewThread, onNewThread);
   }
 
@@ -465,11 +490,7 @@ public final class TestRefs implements Closeable {
     return tryGitWith("", arguments);
   }
 
-  /**
-   * Runs native git, which may refuse.
-   *
-   * @param input for its standard input
-   */
+  /** The same with text for its standard input. */
   public Output tryGitWith(String input, String... arguments)
       throws IOException, InterruptedException {
     List<String> command = new ArrayList<>(List.of(isReftable() ? NewerGit.path() : "git"));

@@ -249,8 +249,8 @@ class TransactionVisibilityTest {
       case 3 -> readTwoPrefixes(asked, view, random);
       case 4 -> readLists(asked.getRefs());
       case 5 -> readTips(asked, set, random);
-      case 6 -> readThroughHead(asked);
-      case 7 -> readThroughWhole(asked);
+      case 6 -> readThrough(asked, head(), Constants.HEAD);
+      case 7 -> readThrough(asked, whole(), TO_WHOLE);
       case 8 -> {
         String folder = set.prefix.substring(0, set.prefix.length() - 1);
         Set<String> found = Set.copyOf(asked.getConflictingNames(folder));
@@ -318,16 +318,16 @@ class TransactionVisibilityTest {
       view.least = 0;
       view.seesAll("getRefs", ids(found, set));
       if (set == head()) {
-        seesHead(found, set);
+        seesLink(found, set, Constants.HEAD);
       }
     }
   }
 
-  private static void seesHead(Iterable<Ref> found, Moved set) {
+  private static void seesLink(Iterable<Ref> found, Moved set, String link) {
     Map<String, Ref> all = new TreeMap<>();
     found.forEach(ref -> all.put(ref.getName(), ref));
-    assertThat(all.get(Constants.HEAD).getObjectId())
-        .isEqualTo(all.get(set.names.get(0)).getObjectId());
+    Ref target = all.get(set.names.get(0));
+    assertThat(all.get(link).getObjectId()).isEqualTo(target == null ? null : target.getObjectId());
   }
 
   private void readTips(RefDatabase asked, Moved set, Random random) throws IOException {
@@ -338,25 +338,16 @@ class TransactionVisibilityTest {
     }
   }
 
-  private void readThroughHead(RefDatabase asked) throws IOException {
-    View view = new View(head());
-    List<String> names = new ArrayList<>(head().names);
-    names.add(1, Constants.HEAD);
+  /** Through a symbolic ref to the first one of a set. */
+  private void readThrough(RefDatabase asked, Moved set, String link) throws IOException {
+    View view = new View(set);
+    List<String> names = new ArrayList<>(set.names);
+    names.add(set == head() ? 1 : 0, link);
     Map<String, Ref> found = asked.exactRef(names.toArray(String[]::new));
-    view.seesAll("exactRef with HEAD", ids(found.values(), head()));
-    seesHead(found.values(), head());
-    view.seesOne("HEAD", 0, asked.exactRef(Constants.HEAD));
-    view.seesOne("what HEAD leads to", 0, asked.exactRef(head().names.get(0)));
-  }
-
-  private void readThroughWhole(RefDatabase asked) throws IOException {
-    View view = new View(whole());
-    List<String> names = new ArrayList<>(whole().names);
-    names.add(0, TO_WHOLE);
-    Map<String, Ref> found = asked.exactRef(names.toArray(String[]::new));
-    view.seesAll("exactRef with a symbolic ref", ids(found.values(), whole()));
-    Ref target = found.get(whole().names.get(0));
-    assertThat(found.get(TO_WHOLE).getObjectId())
-        .isEqualTo(target == null ? null : target.getObjectId());
+    view.seesAll("exactRef with " + link, ids(found.values(), set));
+    seesLink(found.values(), set, link);
+    Ref one = asked.exactRef(link);
+    view.seesOne(link, 0, one.getObjectId() == null ? null : one);
+    view.seesOne("what it leads to", 0, asked.exactRef(set.names.get(0)));
   }
 }

@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 
 import static com.google.common.truth.Truth.assertThat;
 
+import com.google.gerrit.common.Nullable;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.PackedRefsText;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
@@ -88,10 +89,13 @@ class UnderTrustNeverTest {
     return TestRefs.force(refs, name, ObjectId.zeroId(), id);
   }
 
-  private ReceiveCommand.Result batch(RefDatabase refs, ReceiveCommand... commands)
+  /** Changes a ref in a batch with another one that is made. */
+  private ReceiveCommand.Result batch(RefDatabase refs, String name, @Nullable Integer from)
       throws IOException {
-    var unused = TestRefs.batch(test.repository(), refs, commands);
-    return commands[0].getResult();
+    ReceiveCommand command = test.command(name, from, 1);
+    ReceiveCommand other = test.command(name + "-other", null, 1);
+    var unused = TestRefs.batch(test.repository(), refs, command, other);
+    return command.getResult();
   }
 
   @Test
@@ -101,9 +105,7 @@ class UnderTrustNeverTest {
       long before = readings();
       assertThat(create(asked, name + "/1", test.id(0))).isEqualTo(RefUpdate.Result.NEW);
       assertThat(readings()).isEqualTo(before + 1);
-      assertThat(
-              batch(asked, test.command(name + "/2", null, 1), test.command(name + "/3", null, 1)))
-          .isEqualTo(ReceiveCommand.Result.OK);
+      assertThat(batch(asked, name + "/2", null)).isEqualTo(ReceiveCommand.Result.OK);
       assertThat(readings()).isEqualTo(before + 2);
     }
   }
@@ -138,10 +140,7 @@ class UnderTrustNeverTest {
     pack("refs/heads/a/b", 0);
     assertThat(create(refs, "refs/heads/a", test.id(1))).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
     pack("refs/heads/c/b", 0);
-    assertThat(
-            batch(
-                refs, test.command("refs/heads/c", null, 1), test.command("refs/heads/d", null, 1)))
-        .isEqualTo(ReceiveCommand.Result.LOCK_FAILURE);
+    assertThat(batch(refs, "refs/heads/c", null)).isEqualTo(ReceiveCommand.Result.LOCK_FAILURE);
     assertThat(test.peer().getRefsByPrefix("refs/heads/a")).isEmpty();
     assertThat(refs.getRefs()).hasSize(1);
   }
@@ -152,26 +151,18 @@ class UnderTrustNeverTest {
     assertThat(create(refs, "refs/heads/z", test.id(1))).isEqualTo(RefUpdate.Result.NEW);
     // What was read last is a/b.
     pack("refs/heads/c/b", 0);
-    assertThat(
-            batch(
-                refs, test.command("refs/heads/a", null, 1), test.command("refs/heads/d", null, 1)))
-        .isEqualTo(ReceiveCommand.Result.OK);
+    assertThat(batch(refs, "refs/heads/a", null)).isEqualTo(ReceiveCommand.Result.OK);
   }
 
   @Test
   void aValueThatTheAttributesHideIsCompared() throws Exception {
     pack("refs/heads/z/b", 2);
-    RefUpdate update = refs.newUpdate("refs/heads/z/b", false);
+    RefUpdate update = TestRefs.forced(refs, "refs/heads/z/b", test.id(1));
     update.setExpectedOldObjectId(test.id(0));
-    update.setNewObjectId(test.id(1));
-    update.setForceUpdate(true);
     assertThat(update.update()).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
     assertThat(update.getOldObjectId()).isEqualTo(test.id(2));
     pack("refs/heads/z/b", 3);
-    assertThat(
-            batch(
-                refs, test.command("refs/heads/z/b", 2, 1), test.command("refs/heads/d", null, 1)))
-        .isEqualTo(ReceiveCommand.Result.LOCK_FAILURE);
+    assertThat(batch(refs, "refs/heads/z/b", 2)).isEqualTo(ReceiveCommand.Result.LOCK_FAILURE);
     assertThat(refs.exactRef("refs/heads/z/b").getObjectId()).isEqualTo(test.id(3));
   }
 

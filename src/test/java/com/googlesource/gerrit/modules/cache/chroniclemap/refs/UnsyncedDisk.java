@@ -74,11 +74,7 @@ final class UnsyncedDisk extends RefDisk {
   /** Syncs of a file with this end fail. */
   String broken = "none";
 
-  /**
-   * Takes over a repository.
-   *
-   * @param repository all of which is on disk as it is
-   */
+  /** Takes over a repository, all of which is on disk as it is. */
   UnsyncedDisk(Path repository, Listener listener) throws IOException {
     this.repository = repository;
     this.listener = listener;
@@ -206,11 +202,7 @@ final class UnsyncedDisk extends RefDisk {
             + inodes.values().stream().filter(inode -> inode.contents.size() > 1).count());
   }
 
-  /**
-   * A name on the disk.
-   *
-   * @param file the number of the file that it leads to, the same for all links; 0 for a folder
-   */
+  /** The file of a name, with its number, the same for all links; 0 for a folder. */
   record Left(int file, String content) {}
 
   /**

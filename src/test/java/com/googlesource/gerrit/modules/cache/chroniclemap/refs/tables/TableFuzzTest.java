@@ -31,6 +31,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.IntStream;
 import java.util.zip.CRC32;
 import org.eclipse.jgit.annotations.Nullable;
 import org.eclipse.jgit.internal.storage.io.BlockSource;
@@ -351,17 +352,12 @@ class TableFuzzTest {
    * read of a table without one, and whose blocks are not aligned. It is read alone.
    */
   public static final class TableTarget {
-    private static final List<String> NAMES = names();
+    private static final List<String> NAMES =
+        IntStream.range(0, 20)
+            .mapToObj(i -> String.format(Locale.ROOT, "refs/changes/%02d/%d", i, i + 3))
+            .toList();
 
     private TableTarget() {}
-
-    private static List<String> names() {
-      List<String> names = new ArrayList<>();
-      for (int i = 0; i < 20; i++) {
-        names.add(String.format(Locale.ROOT, "refs/changes/%02d/%d", i, i + 3));
-      }
-      return names;
-    }
 
     /** Called with each input; throws if the answers differ. */
     public static void fuzzerTestOneInput(byte[] input) {

@@ -24,7 +24,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallb
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -32,10 +31,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
 import java.util.stream.IntStream;
-import org.eclipse.jgit.api.PackRefsCommand;
-import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
-import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.transport.ReceiveCommand;
@@ -141,7 +137,7 @@ class TableRefDatabaseTest {
   }
 
   private void check(Map<String, ObjectId> expected, List<ObjectId> ids) throws IOException {
-    assertThat(idsOf(ours.getRefsByPrefix("refs/"))).isEqualTo(expected);
+    assertThat(TestRefs.ids(ours.getRefsByPrefix("refs/"))).isEqualTo(expected);
     Map<String, Map<String, ObjectId>> byPrefix = new HashMap<>();
     Map<ObjectId, Map<String, ObjectId>> byId = new HashMap<>();
     ids.forEach(id -> byId.put(id, new TreeMap<>()));
@@ -157,18 +153,12 @@ class TableRefDatabaseTest {
       byId.get(ref.getValue()).put(name, ref.getValue());
     }
     for (Map.Entry<String, Map<String, ObjectId>> prefix : byPrefix.entrySet()) {
-      assertThat(idsOf(ours.getRefsByPrefix(prefix.getKey()))).isEqualTo(prefix.getValue());
+      assertThat(TestRefs.ids(ours.getRefsByPrefix(prefix.getKey()))).isEqualTo(prefix.getValue());
     }
     for (ObjectId id : ids) {
-      assertThat(idsOf(ours.getTipsWithSha1(id))).isEqualTo(byId.get(id));
+      assertThat(TestRefs.ids(ours.getTipsWithSha1(id))).isEqualTo(byId.get(id));
     }
     assertThat(ours.getTipsWithSha1(ObjectId.zeroId())).isEmpty();
-  }
-
-  private static Map<String, ObjectId> idsOf(Collection<Ref> refs) {
-    Map<String, ObjectId> ids = new TreeMap<>();
-    refs.forEach(ref -> ids.put(ref.getName(), ref.getObjectId()));
-    return ids;
   }
 
   /** A table of reflogs alone, as {@code git gc} writes it. */
@@ -234,7 +224,7 @@ class TableRefDatabaseTest {
     peer.refresh();
     set(peer, "refs/heads/b", refs.id(0));
     set(peer, "refs/heads/a", refs.id(1));
-    ours.packRefs(NullProgressMonitor.INSTANCE, new PackRefsCommand(refs.repository()));
+    refs.pack(ours);
     ObjectId seen = ours.exactRef("refs/heads/a").getObjectId();
     assertThat(seen).isEqualTo(refs.id(1));
     ReceiveCommand command = new ReceiveCommand(seen, refs.id(2), "refs/heads/a");

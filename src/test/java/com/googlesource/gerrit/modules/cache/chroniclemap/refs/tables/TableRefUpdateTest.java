@@ -19,7 +19,9 @@ import static com.google.common.truth.Truth.assertWithMessage;
 import static org.eclipse.jgit.lib.Ref.Storage.NEW;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsParity;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsSide;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.Threads;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.Warnings;
@@ -74,7 +76,10 @@ class TableRefUpdateTest {
   }
 
   private TestRefs create(String name) throws IOException {
-    return TestRefs.createReftable(folder.resolve(name), Map.of("core.logAllRefUpdates", true));
+    Path git = folder.resolve(name);
+    TestRefs made = TestRefs.createReftable(git, Map.of("core.logAllRefUpdates", true));
+    RefObjects.insert(made.repository());
+    return made;
   }
 
   private static FileReftableDatabase jgit(TestRefs refs) {
@@ -123,15 +128,37 @@ class TableRefUpdateTest {
   void resultsAreThoseOfJGit(long seed) throws Exception {
     try (TestRefs others = create("jgit.git")) {
       Random random = new Random(seed);
+      RefsSide mine = new RefsSide(refs, ours);
+      RefsSide jgits = new RefsSide(others, jgit(others));
       for (int step = 0; step < 150; step++) {
-        long same = random.nextLong();
-        String what = "seed " + seed + ", step " + step;
-        String mine = change(refs, ours, new Random(same));
-        String jgits = change(others, jgit(others), new Random(same));
-        assertWithMessage(what).that(mine).isEqualTo(jgits);
-        assertWithMessage(what + ": " + mine).that(show(jgit(refs))).isEqualTo(show(jgit(others)));
+        String change = change(random);
+        String what = "seed " + seed + ", step " + step + ": " + change;
+        assertWithMessage(what).that(mine.run(change)).isEqualTo(jgits.run(change));
+        assertWithMessage(what).that(show(jgit(refs))).isEqualTo(show(jgit(others)));
       }
     }
+  }
+
+  private static String change(Random random) {
+    List<String> names = List.of("HEAD", "a", "b", "refs/x", "refs/sym");
+    List<String> values = List.of("A", "B", "C", "D");
+    String name = names.get(random.nextInt(names.size()));
+    String detached = random.nextBoolean() ? " detached" : "";
+    String logged = random.nextBoolean() ? " message" : " result";
+    String expected = random.nextInt(4) == 0 ? " expect " + values.get(random.nextInt(4)) : "";
+    boolean isForced = random.nextBoolean();
+    return switch (random.nextInt(5)) {
+      case 0 -> "delete " + name + (isForced ? "" : " unforced") + detached + logged + expected;
+      case 1 -> {
+        String target = names.get(1 + random.nextInt(4));
+        // Of a new link, JGit's reflog says FORCED.
+        yield "link " + name + ' ' + target + detached + " message" + expected;
+      }
+      default -> {
+        String to = name + ' ' + values.get(random.nextInt(4));
+        yield (isForced ? "force " : "update ") + to + detached + logged + expected;
+      }
+    };
   }
 
   /** Without an old id that was expected, each is made, one after the other. */
@@ -197,7 +224,7 @@ class TableRefUpdateTest {
     ObjectId id = refs.id(0);
     String[] names = new String[40];
     Arrays.setAll(names, i -> String.format(Locale.ROOT, "refs/heads/%03d", i));
-    create(refs, ours, true, names);
+    make(names);
     Path list = refs.folder().resolve("reftable/tables.list");
     String small = Files.readAllLines(list).getLast();
     try (NewestTables tables = new NewestTables(refs.repository(), list.toFile());
@@ -218,7 +245,7 @@ class TableRefUpdateTest {
       assertThat(warnings.texts).isEmpty();
     }
     assertThat(Files.readAllLines(list)).doesNotContain(small);
-    create(refs, ours, true, "refs/heads/d");
+    make("refs/heads/d");
     assertThat(ours.getRefsByPrefix("refs/")).hasSize(2 * names.length + 1);
     assertThat(refs.lockFiles()).isEmpty();
   }
@@ -226,11 +253,10 @@ class TableRefUpdateTest {
   /** Of a batch that is not atomic. */
   @Test
   void aRefusedCommandKeepsNoOtherFromItsRef() throws Exception {
-    ObjectId first = refs.id(0);
-    create(refs, ours, true, "refs/heads/a", "refs/heads/b");
-    ReceiveCommand stale = new ReceiveCommand(refs.id(1), first, "refs/heads/a");
-    ReceiveCommand good = new ReceiveCommand(ObjectId.zeroId(), first, "refs/heads/c");
-    ReceiveCommand other = new ReceiveCommand(ObjectId.zeroId(), first, "refs/heads/d");
+    make("refs/heads/a", "refs/heads/b");
+    ReceiveCommand stale = refs.command("refs/heads/a", 1, 0);
+    ReceiveCommand good = refs.command("refs/heads/c", null, 0);
+    ReceiveCommand other = refs.command("refs/heads/d", null, 0);
     BatchRefUpdate batch = ours.newBatchUpdate();
     batch.setAllowNonFastForwards(true);
     batch.setAtomic(false);
@@ -246,38 +272,18 @@ class TableRefUpdateTest {
   @Test
   void commandsForSymbolicRefsDoWhatTheyDoInFiles() throws Exception {
     try (TestRefs files = TestRefs.create(folder.resolve("files.git"), null)) {
-      assertThat(pushToSymbolicRef(refs, ours))
-          .isEqualTo(pushToSymbolicRef(files, files.repository().getRefDatabase()));
+      assertThat(pushToSymbolicRef(new RefsSide(refs, ours)))
+          .isEqualTo(pushToSymbolicRef(new RefsSide(files, files.repository().getRefDatabase())));
     }
   }
 
-  private static List<String> pushToSymbolicRef(TestRefs refs, RefDatabase by) throws IOException {
+  private static List<String> pushToSymbolicRef(RefsSide side) throws Exception {
+    RefObjects.insert(side.repository());
+    assertThat(side.isDone("update a A; link s a")).isTrue();
     List<String> seen = new ArrayList<>();
-    List<ObjectId> ids = refs.commits();
-    create(refs, by, false, "refs/heads/a");
-    assertThat(by.newUpdate("refs/heads/s", false).link("refs/heads/a"))
-        .isEqualTo(RefUpdate.Result.NEW);
-    ObjectId zero = ObjectId.zeroId();
-    for (List<ReceiveCommand> commands :
-        List.of(
-            List.of(new ReceiveCommand(ids.get(0), ids.get(1), "refs/heads/s")),
-            List.of(new ReceiveCommand(ids.get(0), ids.get(2), "refs/heads/s")),
-            List.of(
-                new ReceiveCommand(ids.get(1), ids.get(2), "refs/heads/s"),
-                new ReceiveCommand(zero, ids.get(2), "refs/heads/b")),
-            List.of(new ReceiveCommand(ids.get(1), zero, "refs/heads/s")))) {
-      boolean isDone =
-          TestRefs.batch(refs.repository(), by, commands.toArray(ReceiveCommand[]::new));
-      for (String name : List.of("refs/heads/a", "refs/heads/b", "refs/heads/s")) {
-        Ref ref = by.exactRef(name);
-        seen.add(
-            isDone
-                + " "
-                + name
-                + (ref == null
-                    ? ""
-                    : ref.isSymbolic() + ref.getLeaf().getName() + ref.getObjectId()));
-      }
+    for (String commands : List.of("s A>B", "s A>C", "s B>C, b 0>C", "s B>0")) {
+      seen.add(commands + " " + side.isDone("batch force: " + commands));
+      seen.addAll(side.run("read a; read b; read s"));
     }
     return seen;
   }
@@ -286,23 +292,13 @@ class TableRefUpdateTest {
   @Test
   void headIsSetToTheZeroIdAsByJGit() throws Exception {
     try (TestRefs others = create("jgit.git")) {
-      List<String> shown = setHeadToZero(refs, ours);
-      assertThat(shown).isEqualTo(setHeadToZero(others, jgit(others)));
+      String steps = "update a A; link HEAD a; detach HEAD B message; detach HEAD 0 message";
+      assertThat(new RefsSide(refs, ours).isDone(steps)).isTrue();
+      assertThat(new RefsSide(others, jgit(others)).isDone(steps)).isTrue();
+      List<String> shown = show(jgit(refs));
+      assertThat(shown).isEqualTo(show(jgit(others)));
       assertThat(shown.get(0)).contains(ObjectId.zeroId().name());
     }
-  }
-
-  private static List<String> setHeadToZero(TestRefs refs, RefDatabase by) throws IOException {
-    create(refs, by, false, "refs/heads/a");
-    assertThat(by.newUpdate("HEAD", false).link("refs/heads/a")).isEqualTo(RefUpdate.Result.NEW);
-    for (ObjectId id : List.of(refs.id(1), ObjectId.zeroId())) {
-      RefUpdate update = by.newUpdate("HEAD", true);
-      update.setForceUpdate(true);
-      update.setNewObjectId(id);
-      update.setRefLogMessage("said", false);
-      assertThat(update.update()).isEqualTo(RefUpdate.Result.FORCED);
-    }
-    return show(jgit(refs));
   }
 
   /** JGit alone closes its tables, and cannot update anything from then on. */
@@ -328,12 +324,12 @@ class TableRefUpdateTest {
   /** As an SSH client that goes away interrupts its command. */
   @Test
   void aReaderOfReflogsMayBeInterrupted() throws Exception {
-    create(refs, ours, false, "refs/heads/a");
+    assertThat(TestRefs.update(ours, "refs/heads/a", refs.id(0))).isEqualTo(RefUpdate.Result.NEW);
     Thread.currentThread().interrupt();
     List<ReflogEntry> entries = ours.getReflogReader("refs/heads/a").getReverseEntries();
     assertThat(Thread.interrupted()).isTrue();
     assertThat(entries).hasSize(1);
-    create(refs, ours, false, "refs/heads/b");
+    assertThat(TestRefs.update(ours, "refs/heads/b", refs.id(0))).isEqualTo(RefUpdate.Result.NEW);
   }
 
   /** A listener is called with JGit's lock. JGit may refuse its update, but nothing hangs. */
@@ -361,19 +357,12 @@ class TableRefUpdateTest {
   /** What somebody else has made is not reported as made by an update that has failed. */
   @Test
   void anUpdateThatWasNotMadeIsRefused() throws Exception {
-    ObjectId first = refs.id(0);
-    ObjectId second = refs.id(1);
-    create(refs, ours, true, "refs/heads/a", "refs/heads/b");
-    assertThat(
-            TestRefs.batch(
-                refs.repository(), ours, new ReceiveCommand(first, second, "refs/heads/a")))
-        .isTrue();
+    make("refs/heads/a", "refs/heads/b");
+    ReceiveCommand move = refs.command("refs/heads/a", 0, 1);
+    assertThat(TestRefs.batch(refs.repository(), ours, move)).isTrue();
     // An old object that there is not has JGit fail before it looks for the ref.
-    ReceiveCommand stale =
-        new ReceiveCommand(
-            ObjectId.fromString("1234567890123456789012345678901234567890"),
-            second,
-            "refs/heads/a");
+    ObjectId missing = ObjectId.fromString("1234567890".repeat(4));
+    ReceiveCommand stale = new ReceiveCommand(missing, refs.id(1), "refs/heads/a");
     BatchRefUpdate batch = ours.newBatchUpdate();
     batch.setAllowNonFastForwards(false);
     batch.addCommand(stale);
@@ -382,49 +371,12 @@ class TableRefUpdateTest {
     assertThat(refs.lockFiles()).isEmpty();
   }
 
-  private static void create(TestRefs refs, RefDatabase by, boolean asBatch, String... names)
-      throws IOException {
-    ObjectId id = refs.id(0);
-    List<ReceiveCommand> commands = new ArrayList<>();
-    for (String name : names) {
-      if (asBatch) {
-        commands.add(new ReceiveCommand(ObjectId.zeroId(), id, name));
-      } else {
-        assertThat(TestRefs.update(by, name, id)).isEqualTo(RefUpdate.Result.NEW);
-      }
-    }
-    assertThat(TestRefs.batch(refs.repository(), by, commands.toArray(ReceiveCommand[]::new)))
-        .isTrue();
-  }
-
-  private static String change(TestRefs refs, RefDatabase by, Random random) throws IOException {
-    List<String> names = List.of("HEAD", "refs/heads/a", "refs/heads/b", "refs/x", "refs/sym");
-    String name = names.get(random.nextInt(names.size()));
-    boolean detaches = random.nextBoolean();
-    RefUpdate update = by.newUpdate(name, detaches);
-    update.setForceUpdate(random.nextBoolean());
-    update.setRefLogMessage("said " + random.nextInt(10), random.nextBoolean());
-    if (random.nextInt(4) == 0) {
-      update.setExpectedOldObjectId(refs.id(random.nextInt(5)));
-    }
-    String result;
-    try (RevWalk walk = new RevWalk(refs.repository())) {
-      switch (random.nextInt(5)) {
-        case 0 ->
-            result = "delete " + (random.nextBoolean() ? update.delete() : update.delete(walk));
-        case 1 -> {
-          // Of a new link, JGit's reflog says FORCED.
-          update.setRefLogMessage("linked", false);
-          result = "link " + update.link(names.get(1 + random.nextInt(names.size() - 1)));
-        }
-        default -> {
-          update.setNewObjectId(refs.id(random.nextInt(5)));
-          result = "update " + (random.nextBoolean() ? update.update() : update.update(walk));
-        }
-      }
-    }
-    return String.format(
-        Locale.ROOT, "%s detach %b %s, old %s", name, detaches, result, update.getOldObjectId());
+  private void make(String... names) throws IOException {
+    ReceiveCommand[] commands =
+        Arrays.stream(names)
+            .map(name -> refs.command(name, null, 0))
+            .toArray(ReceiveCommand[]::new);
+    assertThat(TestRefs.batch(refs.repository(), ours, commands)).isTrue();
   }
 
   private static List<String> show(FileReftableDatabase refs) throws IOException {

@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables;
 
 import static com.google.common.truth.Truth.assertThat;
+import static com.google.common.truth.Truth.assertWithMessage;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.InMemory;
@@ -23,27 +24,31 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.Threads;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.Writer;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.zip.CRC32;
-import org.eclipse.jgit.api.PackRefsCommand;
 import org.eclipse.jgit.internal.JGitText;
 import org.eclipse.jgit.internal.storage.file.FileReftableDatabase;
 import org.eclipse.jgit.internal.storage.io.BlockSource;
 import org.eclipse.jgit.internal.storage.reftable.ReftableConfig;
 import org.eclipse.jgit.internal.storage.reftable.ReftableReader;
 import org.eclipse.jgit.internal.storage.reftable.ReftableWriter;
-import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.PersonIdent;
+import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.transport.ReceiveCommand;
@@ -53,7 +58,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Reftables that native git writes and compacts, alone and in turn with JGit. */
+/** Reftables that others write, compact and replace: native git, alone and in turn with JGit. */
 class TablesOfGitTest {
   @TempDir(factory = InMemory.class)
   Path folder;
@@ -98,8 +103,7 @@ class TablesOfGitTest {
       }
       writer.finish();
       // Git says 0 of a log at the start, where JGit says 24. The footer has the place of the log
-      // at
-      // 48, and its CRC-32 at 64.
+      // at 48, and its CRC-32 at 64.
       ByteBuffer table = ByteBuffer.wrap(out.toByteArray());
       int footer = table.capacity() - 68;
       table.putLong(footer + 48, 0);
@@ -137,7 +141,7 @@ class TablesOfGitTest {
     assertThrows(IOException.class, () -> jgit.exactRef("refs/heads/a"));
     assertThat(ours.exactRef("refs/heads/a").getObjectId()).isEqualTo(id);
     if (packs) {
-      ours.packRefs(NullProgressMonitor.INSTANCE, new PackRefsCommand(refs.repository()));
+      refs.pack(ours);
     }
     assertThat(TestRefs.update(ours, "refs/heads/b", id)).isEqualTo(RefUpdate.Result.NEW);
     assertThat(jgit.exactRef("refs/heads/b").getObjectId()).isEqualTo(id);
@@ -268,5 +272,116 @@ class TablesOfGitTest {
           }
         });
     assertThat(failures.count.sum()).isEqualTo(0);
+  }
+
+  // ---- tables that are replaced while they are read
+
+  private static final String ALWAYS = "refs/heads/always";
+
+  /** So many that their table is mapped. */
+  private static final int MANY = 2000;
+
+  private TablesFile file;
+
+  private void createMapped() throws IOException {
+    create(Map.of());
+    List<ReceiveCommand> commands = new ArrayList<>();
+    commands.add(refs.command(ALWAYS, null, 0));
+    for (int i = 0; i < MANY; i++) {
+      String name = String.format(Locale.ROOT, "refs/changes/%02d/%d/1", i % 100, i);
+      commands.add(refs.command(name, null, 0));
+    }
+    assertThat(TestRefs.batch(refs.repository(), jgit(), commands.toArray(new ReceiveCommand[0])))
+        .isTrue();
+    jgit().compactFully();
+    file = new TablesFile(refs.folder().resolve("reftable"));
+  }
+
+  private FileReftableDatabase jgit() {
+    return (FileReftableDatabase) refs.repository().getRefDatabase();
+  }
+
+  private void update(String name, int commit) throws IOException {
+    assertThat(TestRefs.force(jgit(), name, refs.id(commit)))
+        .isAnyOf(RefUpdate.Result.NEW, RefUpdate.Result.FORCED, RefUpdate.Result.NO_CHANGE);
+  }
+
+  private static boolean isMapped(String table) throws IOException {
+    return Files.readString(Path.of("/proc/self/maps")).contains(table);
+  }
+
+  private static void awaitUnmapped(String table) throws IOException {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+    while (isMapped(table)) {
+      assertWithMessage("in time").that(System.nanoTime()).isLessThan(end);
+      System.gc();
+    }
+  }
+
+  @Test
+  void anOldTableIsUnmappedWhenItsLastReaderHasGone() throws Exception {
+    createMapped();
+    TableStack old = file.stack(false);
+    String table = old.byName.keySet().iterator().next();
+    List<Ref> before = old.refs("refs/");
+    assertThat(isMapped(table)).isTrue();
+    update("refs/heads/new", 1);
+    jgit().compactFully();
+    assertThat(Files.exists(refs.folder().resolve("reftable").resolve(table))).isFalse();
+    file.changed();
+    assertThat(file.stack(false).contains("refs/heads/new")).isTrue();
+    for (int i = 0; i < 10; i++) {
+      System.gc();
+    }
+    // Somebody still reads the old stack.
+    assertThat(isMapped(table)).isTrue();
+    assertThat(old.refs("refs/").toString()).isEqualTo(before.toString());
+    old = null;
+    awaitUnmapped(table);
+  }
+
+  @Test
+  void aMissingTableIsAnErrorUntilTheListChanges() throws Exception {
+    createMapped();
+    Path list = file.list;
+    String names = Files.readString(list);
+    Files.writeString(list, names + "0x000000000001-0x000000000002-00000000.ref\n");
+    IOException failure = assertThrows(IOException.class, () -> file.stack(false));
+    assertThat(failure).hasCauseThat().isInstanceOf(NoSuchFileException.class);
+    Files.writeString(list, names);
+    assertThrows(IOException.class, () -> file.stack(false));
+    file.changed();
+    assertThat(file.stack(false).contains(ALWAYS)).isTrue();
+  }
+
+  /**
+   * The first reading is slow here, as it reads the list from a pipe; the list is replaced
+   * meanwhile, as by native git that then tells of its change.
+   */
+  @Test
+  void aThreadThatWaitsForTheFirstReadingSeesWhatHasChangedSinceThatBegan() throws Exception {
+    createMapped();
+    Path list = file.list;
+    String before = Files.readString(list);
+    update("refs/heads/new", 1);
+    Path after = Files.move(list, list.resolveSibling("after"));
+    Process fifo = new ProcessBuilder("mkfifo", list.toString()).inheritIO().start();
+    assertThat(fifo.waitFor()).isEqualTo(0);
+    FutureTask<TableStack> first = new FutureTask<>(() -> file.stack(true));
+    FutureTask<TableStack> second = new FutureTask<>(() -> file.stack(true));
+    Thread waiting = new Thread(second);
+    new Thread(first).start();
+    // This returns when the pipe is opened by its reader.
+    try (Writer pipe = Files.newBufferedWriter(list)) {
+      Files.move(after, list, StandardCopyOption.ATOMIC_MOVE);
+      waiting.start();
+      while (waiting.getState() != Thread.State.BLOCKED) {
+        assertThat(second.isDone()).isFalse();
+        Thread.onSpinWait();
+      }
+      pipe.write(before);
+    }
+    assertThat(first.get().contains("refs/heads/new")).isFalse();
+    assertThat(second.get().contains("refs/heads/new")).isTrue();
   }
 }

@@ -30,7 +30,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.Callable;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.RejectedExecutionException;
@@ -38,10 +37,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.eclipse.jgit.annotations.Nullable;
-import org.eclipse.jgit.api.PackRefsCommand;
 import org.eclipse.jgit.errors.LockFailedException;
 import org.eclipse.jgit.lib.CoreConfig.TrustStat;
-import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.RefUpdate;
@@ -64,32 +61,20 @@ class PackedRefsQueueTest {
 
   @TempDir Path folder;
 
-  private final FirstWaits disk = new FirstWaits();
+  private final AtomicInteger rewrites = new AtomicInteger();
+
+  /** Its first sync of a new {@code packed-refs} waits. */
+  private final TestRefs.WaitingDisk disk =
+      new TestRefs.WaitingDisk(
+          (step, path) ->
+              step.equals("sync")
+                  && path.toString().endsWith(".packed")
+                  && rewrites.incrementAndGet() == 1);
+
   private final AtomicBoolean refuses = new AtomicBoolean();
   private TestRefs test;
   private PackedRefsFile file;
   private PackedRefsQueue queue;
-
-  /** A disk whose first sync of a new {@code packed-refs} waits until it is told to go on. */
-  private static final class FirstWaits extends RefDisk {
-    final CountDownLatch isThere = new CountDownLatch(1);
-    final CountDownLatch goesOn = new CountDownLatch(1);
-    final AtomicInteger rewrites = new AtomicInteger();
-
-    @Override
-    protected void about(String step, Path path) throws IOException {
-      if (step.equals("sync")
-          && path.toString().endsWith(".packed")
-          && rewrites.incrementAndGet() == 1) {
-        isThere.countDown();
-        try {
-          assertThat(goesOn.await(SECONDS, TimeUnit.SECONDS)).isTrue();
-        } catch (InterruptedException e) {
-          throw new IOException(e);
-        }
-      }
-    }
-  }
 
   /** Where a request fails. */
   private enum Stage {
@@ -152,7 +137,7 @@ class PackedRefsQueueTest {
               if (refuses.get()) {
                 throw new RejectedExecutionException("shut down");
               }
-              start(task);
+              var unused = Thread.ofPlatform().daemon().start(task);
             });
   }
 
@@ -162,13 +147,6 @@ class PackedRefsQueueTest {
     test.close();
   }
 
-  private static Thread start(Runnable task) {
-    Thread thread = new Thread(task, "of-a-test");
-    thread.setDaemon(true);
-    thread.start();
-    return thread;
-  }
-
   /** Somebody who waits for the queue, on a thread of his own. */
   private static final class Waiter<T> {
     private final FutureTask<T> task;
@@ -176,7 +154,7 @@ class PackedRefsQueueTest {
 
     Waiter(Callable<T> callable) {
       task = new FutureTask<>(callable);
-      thread = start(task);
+      thread = Thread.ofPlatform().daemon().start(task);
     }
 
     /** Returns when his request is in the queue. */
@@ -267,7 +245,7 @@ class PackedRefsQueueTest {
       assertThat(other.get().finished).isTrue();
     }
     assertThat(packed()).containsExactlyElementsIn(names);
-    assertThat(disk.rewrites.get()).isEqualTo(2);
+    assertThat(rewrites.get()).isEqualTo(2);
     assertThat(file.current(TrustStat.ALWAYS).size()).isEqualTo(names.size());
     assertNothingIsLeft();
   }
@@ -353,8 +331,7 @@ class PackedRefsQueueTest {
     assertThat(disk.isThere.await(SECONDS, TimeUnit.SECONDS)).isTrue();
     Callable<Boolean> packs =
         () -> {
-          refs.packRefs(
-              NullProgressMonitor.INSTANCE, new PackRefsCommand(test.repository()).setAll(true));
+          test.pack(refs);
           return true;
         };
     Callable<Boolean> deletes =
