@@ -17,7 +17,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.base.Splitter;
-import com.google.common.base.Throwables;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsWriter.By;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import java.io.IOException;
@@ -72,7 +71,7 @@ final class NfsRefsMain {
   }
 
   public static void main(String[] args) {
-    Thread.setDefaultUncaughtExceptionHandler((thread, cause) -> fail(cause));
+    Thread.setDefaultUncaughtExceptionHandler((thread, cause) -> RefsWriter.end(cause));
     try {
       Path folder = Path.of(args[1]);
       switch (args[0]) {
@@ -89,13 +88,8 @@ final class NfsRefsMain {
       }
       System.exit(0);
     } catch (Exception | AssertionError e) {
-      fail(e);
+      RefsWriter.end(e);
     }
-  }
-
-  private static void fail(Throwable cause) {
-    System.err.println("WRONG: " + Throwables.getStackTraceAsString(cause));
-    Runtime.getRuntime().halt(1);
   }
 
   private static void say(String what) {

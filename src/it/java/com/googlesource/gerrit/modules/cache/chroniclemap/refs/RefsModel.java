@@ -36,7 +36,6 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.eclipse.jgit.lib.ObjectId;
-import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
 
 /**
@@ -121,14 +120,7 @@ final class RefsModel {
                   1024,
                   "core.trustTablesListStat",
                   "never"));
-      default -> {
-        TestRefs refs = TestRefs.create(git, null);
-        refs.repository()
-            .getConfig()
-            .setBoolean("core", null, "fsyncRefFiles", name.equals("durable"));
-        refs.repository().getConfig().save();
-        yield refs;
-      }
+      default -> TestRefs.createWith(git, Map.of("core.fsyncRefFiles", name.equals("durable")));
     };
   }
 
@@ -214,11 +206,7 @@ final class RefsModel {
     }
   }
 
-  /**
-   * Takes what was said so much later than a moment that anything in between may be on disk.
-   *
-   * @param line what was said after that moment
-   */
+  /** Takes what was said so long after a moment that what it tells may be on disk since. */
   void heedLater(String line) {
     if (line.startsWith("begin ") && line.endsWith(" .")) {
       List<String> words = Splitter.on(' ').splitToList(line);
@@ -230,11 +218,7 @@ final class RefsModel {
 
   /** All refs that start so, as a database says. */
   static Map<String, ObjectId> read(RefDatabase refs, String prefix) throws IOException {
-    Map<String, ObjectId> found = new TreeMap<>();
-    for (Ref ref : refs.getRefsByPrefix(prefix)) {
-      found.put(ref.getName(), ref.getObjectId());
-    }
-    return found;
+    return TestRefs.ids(refs.getRefsByPrefix(prefix));
   }
 
   /** Of which generation a set is; empty if it is of none that it may be of. */

@@ -28,8 +28,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
 import java.util.function.Consumer;
-import org.eclipse.jgit.api.PackRefsCommand;
-import org.eclipse.jgit.lib.NullProgressMonitor;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.RefUpdate;
@@ -179,15 +177,14 @@ final class RefsWriter {
       return TestRefs.batch(
           repository.repository(), databases.get(by), TestRefs.commands(before, after));
     }
-    RefUpdate update = databases.get(by).newUpdate(set.name(0), false);
-    update.setForceUpdate(true);
-    update.setExpectedOldObjectId(before.getOrDefault(set.name(0), ObjectId.zeroId()));
+    String name = set.name(0);
+    ObjectId from = before.getOrDefault(name, ObjectId.zeroId());
+    ObjectId to = after.getOrDefault(name, ObjectId.zeroId());
+    RefUpdate.Result result = TestRefs.force(databases.get(by), name, from, to);
     if (after.isEmpty()) {
-      return update.delete() == RefUpdate.Result.FORCED
-          && (by != By.JGIT || !isOnDisk(set.name(0)));
+      return result == RefUpdate.Result.FORCED && (by != By.JGIT || !isOnDisk(name));
     }
-    update.setNewObjectId(after.get(set.name(0)));
-    return switch (update.update()) {
+    return switch (result) {
       case NEW, FORCED, FAST_FORWARD -> true;
       default -> false;
     };
@@ -255,11 +252,7 @@ final class RefsWriter {
     if (by == By.GIT) {
       return isDoneByGit("", "pack-refs", "--all");
     }
-    databases
-        .get(by)
-        .packRefs(
-            NullProgressMonitor.INSTANCE,
-            new PackRefsCommand(repository.repository()).setAll(true));
+    repository.pack(databases.get(by));
     return true;
   }
 }

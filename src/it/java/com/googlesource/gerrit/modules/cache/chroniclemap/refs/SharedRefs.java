@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 
+import com.google.common.collect.Iterables;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsWriter.By;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -29,7 +30,6 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Random;
-import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -168,13 +168,7 @@ final class SharedRefs {
   }
 
   private static Map<String, ObjectId> of(RefSet set, Collection<Ref> found) {
-    Map<String, ObjectId> refs = new TreeMap<>();
-    for (Ref ref : found) {
-      if (ref.getName().startsWith(set.prefix())) {
-        refs.put(ref.getName(), ref.getObjectId());
-      }
-    }
-    return refs;
+    return TestRefs.ids(Iterables.filter(found, ref -> ref.getName().startsWith(set.prefix())));
   }
 
   private void assertAllThere(RefSet set, Collection<Ref> found) {
