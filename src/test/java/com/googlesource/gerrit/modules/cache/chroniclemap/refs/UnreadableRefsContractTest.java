@@ -120,14 +120,10 @@ class UnreadableRefsContractTest {
     refs = test.database(new JGitFallbacks());
   }
 
-  private Path file(String name) {
-    return test.folder().resolve(name);
-  }
-
   /** Puts a link to itself in the place of a file or folder. */
   private void loop(String name) throws IOException {
-    Files.move(file(name), folder.resolve("away"));
-    Files.createSymbolicLink(file(name), file(name));
+    Files.move(test.file(name), folder.resolve("away"));
+    Files.createSymbolicLink(test.file(name), test.file(name));
   }
 
   private void assertFails(Method method, String file) {
@@ -155,8 +151,8 @@ class UnreadableRefsContractTest {
     for (String name : List.of(A, "refs/heads/team", "refs/heads")) {
       loop(name);
       assertFails(method, name);
-      Files.delete(file(name));
-      Files.move(folder.resolve("away"), file(name));
+      Files.delete(test.file(name));
+      Files.move(folder.resolve("away"), test.file(name));
       assertWithMessage(method.name)
           .that(String.valueOf(method.reading.read(refs, newer)))
           .doesNotContain(older.name());
@@ -166,13 +162,13 @@ class UnreadableRefsContractTest {
   @ParameterizedTest
   @MethodSource("methods")
   void aListThatCantBeRead(Method method) throws Exception {
-    Files.delete(file(A));
-    Files.delete(file(TEAM));
+    Files.delete(test.file(A));
+    Files.delete(test.file(TEAM));
     refs.getRefs();
     loop("packed-refs");
     assertFails(method, "packed-refs");
-    Files.delete(file("packed-refs"));
-    Files.createDirectory(file("packed-refs"));
+    Files.delete(test.file("packed-refs"));
+    Files.createDirectory(test.file("packed-refs"));
     assertFails(method, "packed-refs");
   }
 
@@ -188,7 +184,14 @@ class UnreadableRefsContractTest {
     assertThat(test.lockFiles()).isEmpty();
     // Others are not in its way, and the file stays as it is.
     assertThat(TestRefs.force(refs, TEAM, older)).isEqualTo(RefUpdate.Result.FORCED);
-    assertThat(Files.isSymbolicLink(file(A))).isTrue();
+    assertThat(Files.isSymbolicLink(test.file(A))).isTrue();
+    // A list of which the disk does not tell whether it is there is not missing.
+    Files.delete(test.file(A));
+    Files.delete(test.file("packed-refs"));
+    Files.createSymbolicLink(test.file("packed-refs"), Path.of("packed-refs"));
+    assertThrows(IOException.class, () -> TestRefs.force(refs, A, newer));
+    assertThat(TestRefs.batch(test.repository(), refs, test.command(A, null, 1))).isFalse();
+    assertThat(test.lockFiles()).isEmpty();
   }
 
   @ParameterizedTest
@@ -197,12 +200,12 @@ class UnreadableRefsContractTest {
     test.repository().getConfig().setString("core", null, "trustStat", trust);
     refs = test.database(new JGitFallbacks());
     assertThat(refs.getRefs()).hasSize(2);
-    Files.delete(file(TEAM));
-    Files.delete(file("refs/heads/team"));
+    Files.delete(test.file(TEAM));
+    Files.delete(test.file("refs/heads/team"));
     assertThat(refs.exactRef(TEAM).getObjectId()).isEqualTo(older);
     assertThat(refs.getRefsByPrefix("refs/heads/team/")).hasSize(1);
-    Files.writeString(file("refs/heads/team"), newer.name() + "\n");
-    Files.delete(file("packed-refs"));
+    Files.writeString(test.file("refs/heads/team"), newer.name() + "\n");
+    Files.delete(test.file("packed-refs"));
     assertThat(refs.exactRef(TEAM)).isNull();
     assertThat(refs.getRefsByPrefix("refs/heads/team/")).isEmpty();
     assertThat(refs.getRefsByPrefix("refs/heads/" + "x".repeat(300) + "/")).isEmpty();

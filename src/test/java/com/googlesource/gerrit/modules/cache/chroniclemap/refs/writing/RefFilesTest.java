@@ -46,6 +46,7 @@ import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.transport.ReceiveCommand;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.function.Executable;
@@ -69,13 +70,21 @@ class RefFilesTest {
   private FileRefDatabase refs;
   private int maxLooseBatch = 1000;
 
-  private void make(RefDisk disk, String... config) throws IOException {
+  @BeforeEach
+  void make() throws IOException {
     test = TestRefs.create(folder.resolve("a.git"), null);
+    open(new RefDisk());
+  }
+
+  private void configure(String... config) throws IOException {
     for (int i = 0; i < config.length; i += 2) {
       test.repository().getConfig().setString("core", null, config[i], config[i + 1]);
-      test.repository().getConfig().save();
     }
-    open(disk);
+    test.repository().getConfig().save();
+  }
+
+  private void open(TestRefs.BeforeStep before) {
+    open(TestRefs.disk(before));
   }
 
   /** As another process would: nothing is shared with an earlier one. */
@@ -110,6 +119,11 @@ class RefFilesTest {
 
   private boolean tryBatch(ReceiveCommand... commands) throws IOException {
     return TestRefs.batch(test.repository(), refs, commands);
+  }
+
+  private void loggedBatch(ReceiveCommand... commands) throws IOException {
+    BatchRefUpdate batch = refs.newBatchUpdate().setAtomic(true).setRefLogMessage("made", false);
+    TestRefs.execute(test.repository(), batch.addCommand(commands));
   }
 
   private RefUpdate.Result update(String name, Integer to) throws IOException {
@@ -178,21 +192,18 @@ class RefFilesTest {
   @ValueSource(strings = {"group", "all", "true", "0640", "0664", "2", "umask", "false"})
   void whatIsMadeIsSharedAsByGit(String sharing) throws Exception {
     Modes disk = new Modes();
-    make(disk, "sharedRepository", sharing, "logAllRefUpdates", "always");
+    configure("sharedRepository", sharing, "logAllRefUpdates", "always");
+    open(disk);
     update("refs/changes/02/2/1", 1);
     pack();
-    BatchRefUpdate batch = refs.newBatchUpdate();
-    batch.setAtomic(true);
-    batch.setRefLogMessage("made", false);
-    batch.addCommand(command(CHANGE, null, 1), command(META, null, 2));
-    TestRefs.execute(test.repository(), batch);
+    loggedBatch(command(CHANGE, null, 1), command(META, null, 2));
     update("refs/changes/02/3", 1);
     Map<String, String> ours = modes(test.folder());
 
-    try (TestRefs git = TestRefs.create(folder.resolve("git.git"), null)) {
-      git.repository().getConfig().setString("core", null, "sharedRepository", sharing);
-      git.repository().getConfig().setString("core", null, "logAllRefUpdates", "always");
-      git.repository().getConfig().save();
+    try (TestRefs git =
+        TestRefs.createWith(
+            folder.resolve("git.git"),
+            Map.of("core.sharedRepository", sharing, "core.logAllRefUpdates", "always"))) {
       for (String[] command :
           new String[][] {
             {"update-ref", "refs/changes/02/2/1", id(1).name()},
@@ -216,17 +227,13 @@ class RefFilesTest {
   /** Logs of a batch are written after its locks are gone. */
   @Test
   void aLogThatAnotherWriterMakesMeanwhileIsAppendedTo() throws Exception {
-    make(
-        TestRefs.disk(
-            (step, file) -> {
-              if (step.equals("create") && file.endsWith("logs/" + A)) {
-                Files.writeString(file, "");
-              }
-            }),
-        "sharedRepository",
-        "group",
-        "logAllRefUpdates",
-        "always");
+    configure("sharedRepository", "group", "logAllRefUpdates", "always");
+    open(
+        (step, file) -> {
+          if (step.equals("create") && file.endsWith("logs/" + A)) {
+            Files.writeString(file, "");
+          }
+        });
     RefUpdate update = refs.newUpdate(A, false);
     update.setNewObjectId(id(1));
     update.setRefLogMessage("made", false);
@@ -240,7 +247,8 @@ class RefFilesTest {
   @ParameterizedTest
   @ValueSource(strings = {"always", "after_open", "never"})
   void anUpdateFromAValueThatWasReplacedInPlaceIsRefused(String trust) throws Exception {
-    make(new RefDisk(), "trustStat", trust);
+    configure("trustStat", trust);
+    open(new RefDisk());
     update(A, 1);
     pack();
     assertThat(refs.exactRef(A).getObjectId()).isEqualTo(id(1));
@@ -276,14 +284,12 @@ class RefFilesTest {
 
   @Test
   void whereTheJournalCantBeWrittenRefsAreUpdatedAllTheSame() throws Exception {
-    make(new RefDisk());
     Files.writeString(test.folder().resolve("cache-chroniclemap"), "no folder");
     makeChanges();
   }
 
   @Test
   void whereRefsAreOnAnotherFileSystemTheyAreUpdatedAllTheSame() throws Exception {
-    make(new RefDisk());
     Path other = elsewhere();
     Path heads = test.folder().resolve("refs/heads");
     Files.delete(heads);
@@ -298,7 +304,6 @@ class RefFilesTest {
   /** A disk that was read-only for a moment must not leave a repository to JGit for good. */
   @Test
   void updatesAreLeftToJGitForSomeMinutesOnly() throws Exception {
-    make(new RefDisk());
     JournalFolder journals = writes.locks;
     assertThat(journals.isLeftToJGit(System.nanoTime())).isFalse();
     Exception unused = journals.leaveToJGit("in a test", new IOException("refused by a test"));
@@ -309,7 +314,6 @@ class RefFilesTest {
   /** The file system of /proc answers EINVAL to the sync of a folder. */
   @Test
   void refsAreChangedWhereFoldersAreNotSynced() throws Exception {
-    make(new RefDisk());
     Path file = Files.writeString(folder.resolve("ref"), "text");
     FileSync.sync(List.of(file), List.of(folder, Path.of("/proc/self")));
   }
@@ -348,20 +352,28 @@ class RefFilesTest {
 
   /** Both refs are packed, the first one is loose too. */
   private void makePackedAndLoose() throws Exception {
-    make(new RefDisk());
     batch(command(A, null, 1), command(B, null, 1));
     pack();
     update(A, 2);
     writes.locks.close();
   }
 
-  @Test
-  void aRefWhoseLockIsAnotherOnesIsLeftAlone() throws Exception {
+  @ParameterizedTest
+  @CsvSource({
+    // One ref is left alone, and the other one with it.
+    "rename, refs/heads/a, 1000, 3",
+    // A ref that can't be deleted gets its line back.
+    "rename, packed-refs, 1000,",
+    // A rewrite needs the lock as well.
+    "link, packed-refs.lock, 0, 3",
+  })
+  void aBatchWithALockThatIsAnotherOnesChangesNothing(
+      String before, String place, int maxLooseBatch, Integer next) throws Exception {
     makePackedAndLoose();
-    open(thief("rename", A, B));
+    open(thief(before, place, B), maxLooseBatch);
     IOException failure =
-        assertThrows(IOException.class, () -> batch(command(A, 2, 3), command(B, 1, 3)));
-    assertThat(failure).hasMessageThat().contains(B + ".lock");
+        assertThrows(IOException.class, () -> batch(command(A, 2, 3), command(B, 1, next)));
+    assertThat(failure).hasMessageThat().contains(B);
     assertThat(values()).containsExactly(A, id(2).name(), B, id(1).name());
     assertThat(files(".lock")).containsExactly(B + ".lock");
   }
@@ -374,36 +386,18 @@ class RefFilesTest {
     assertThat(values()).containsExactly(A, id(2).name(), B, id(1).name());
   }
 
-  @Test
-  void aBatchThatCantDeleteARefWhoseLockIsAnotherOnesRestoresItsLine() throws Exception {
-    makePackedAndLoose();
-    open(thief("rename", "packed-refs", B));
-    assertThrows(IOException.class, () -> batch(command(A, 2, 3), command(B, 1, null)));
-    assertThat(values()).containsExactly(A, id(2).name(), B, id(1).name());
-  }
-
-  @Test
-  void aRewriteThatDoesNotHoldALockChangesNothing() throws Exception {
-    makePackedAndLoose();
-    open(thief("link", "packed-refs.lock", B), 0);
-    assertThrows(IOException.class, () -> batch(command(A, 2, 3), command(B, 1, 3)));
-    assertThat(values()).containsExactly(A, id(2).name(), B, id(1).name());
-    assertThat(files(".lock")).containsExactly(B + ".lock");
-  }
-
   /** As on a soft NFS mount. */
   @Test
   void aLockThatIsMadeThoughItsAnswerIsAnErrorIsOneOfOurs() throws Exception {
     boolean[] isOver = new boolean[1];
-    make(
-        TestRefs.disk(
-            (step, file) -> {
-              if (step.equals("link") && !isOver[0]) {
-                isOver[0] = true;
-                Files.createLink(file, test.folder().resolve(files(".transaction").get(0)));
-                throw new FileSystemException(file.toString(), null, "Input/output error (a test)");
-              }
-            }));
+    open(
+        (step, file) -> {
+          if (step.equals("link") && !isOver[0]) {
+            isOver[0] = true;
+            Files.createLink(file, test.folder().resolve(files(".transaction").get(0)));
+            throw new FileSystemException(file.toString(), null, "Input/output error (a test)");
+          }
+        });
     assertThat(update(A, 1)).isEqualTo(RefUpdate.Result.NEW);
     assertThat(update(A, 2)).isEqualTo(RefUpdate.Result.FORCED);
     assertThat(files(".lock")).isEmpty();
@@ -413,13 +407,12 @@ class RefFilesTest {
   @Test
   void aLockThatCouldNotBeAskedForIsDeletedLater() throws Exception {
     boolean[] isBroken = {true};
-    make(
-        TestRefs.disk(
-            (step, file) -> {
-              if (isBroken[0] && step.equals("link") && !Files.isSymbolicLink(file)) {
-                hide(file);
-              }
-            }));
+    open(
+        (step, file) -> {
+          if (isBroken[0] && step.equals("link") && !Files.isSymbolicLink(file)) {
+            hide(file);
+          }
+        });
     assertThrows(IOException.class, () -> update(A, 1));
     isBroken[0] = false;
     Path lock = test.folder().resolve(A + ".lock");
@@ -428,24 +421,6 @@ class RefFilesTest {
     writes.locks.upkeep();
     assertThat(files(".lock", ".transaction")).isEmpty();
     assertThat(update(A, 1)).isEqualTo(RefUpdate.Result.NEW);
-  }
-
-  /** The disk does not tell whether it is there, so its refs are not missing. */
-  @Test
-  void packedRefsThatCantBeAskedForAreNotMissing() throws Exception {
-    make(new RefDisk());
-    update(A, 1);
-    pack();
-    Path packed = test.folder().resolve("packed-refs");
-    Files.delete(packed);
-    Files.createSymbolicLink(packed, packed.getFileName());
-    assertThrows(IOException.class, () -> refs.exactRef(A));
-    assertThrows(IOException.class, () -> refs.getRefsByPrefix("refs/"));
-    assertThrows(IOException.class, () -> update(A, 2));
-    ReceiveCommand create = command(A, null, 2);
-    tryBatch(create);
-    assertThat(create.getResult()).isNotEqualTo(ReceiveCommand.Result.OK);
-    assertThat(files(".lock")).isEmpty();
   }
 
   @Test
@@ -471,12 +446,11 @@ class RefFilesTest {
     kill("1-1", killedAt, command(A, 2, next), command(B, 2, next));
     Path lock = test.folder().resolve(A + ".lock");
     open(
-        TestRefs.disk(
-            (step, file) -> {
-              if (step.equals(before) && file.toString().endsWith(place) && Files.exists(lock)) {
-                Files.delete(lock);
-              }
-            }));
+        (step, file) -> {
+          if (step.equals(before) && file.toString().endsWith(place) && Files.exists(lock)) {
+            Files.delete(lock);
+          }
+        });
     assertThat(values().get(A)).isEqualTo(id(2).name());
     assertThat(values().get(B)).isEqualTo(next == null ? null : id(next).name());
     assertThat(files(".lock", ".decided")).isEmpty();
@@ -488,11 +462,9 @@ class RefFilesTest {
   @Test
   void oneUpdateTakesFourSteps() throws Exception {
     List<String> steps = new ArrayList<>();
-    make(
-        TestRefs.disk(
-            (step, file) ->
-                steps.add(
-                    step + " " + file.getFileName().toString().replaceFirst(".*-[0-9]+\\.", ""))));
+    open(
+        (step, file) ->
+            steps.add(step + " " + file.getFileName().toString().replaceFirst(".*-[0-9]+\\.", "")));
     update(A, 1);
     steps.clear();
     update(A, 2);
@@ -509,20 +481,19 @@ class RefFilesTest {
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void aLockThatAnotherProcessTakesAfterTheRenameStays(boolean isFailure) throws Exception {
-    make(
-        TestRefs.disk(
-            (step, file) -> {
-              Path lock = test.folder().resolve(A + ".lock");
-              if (isFailure && step.equals("rename") && file.endsWith(A)) {
-                Files.move(lock, file, StandardCopyOption.ATOMIC_MOVE);
-                Files.createFile(lock);
-                throw new FileSystemException(file.toString(), null, "Input/output error (a test)");
-              } else if (step.equals("delete")
-                  && file.toString().endsWith("~a.transaction")
-                  && !Files.exists(lock)) {
-                Files.createFile(lock);
-              }
-            }));
+    open(
+        (step, file) -> {
+          Path lock = test.folder().resolve(A + ".lock");
+          if (isFailure && step.equals("rename") && file.endsWith(A)) {
+            Files.move(lock, file, StandardCopyOption.ATOMIC_MOVE);
+            Files.createFile(lock);
+            throw new FileSystemException(file.toString(), null, "Input/output error (a test)");
+          } else if (step.equals("delete")
+              && file.toString().endsWith("~a.transaction")
+              && !Files.exists(lock)) {
+            Files.createFile(lock);
+          }
+        });
     if (isFailure) {
       IOException e = assertThrows(IOException.class, () -> update(A, 1));
       assertThat(e.getSuppressed()[0]).hasMessageThat().contains("not be rolled back for " + A);
@@ -537,7 +508,6 @@ class RefFilesTest {
 
   @Test
   void aKilledUpdateLeavesNoLockWhateverTheNameIs() throws Exception {
-    make(new RefDisk());
     for (String name :
         List.of(
             A,
@@ -563,13 +533,12 @@ class RefFilesTest {
   /** As on eCryptfs, where a file's name has 143 bytes at most. */
   @Test
   void aRefOfALongNameIsUpdatedWhereNamesOfFilesAreShort() throws Exception {
-    make(
-        TestRefs.disk(
-            (step, file) -> {
-              if (file.getFileName().toString().length() > 143) {
-                throw new FileSystemException(file.toString(), null, "File name too long");
-              }
-            }));
+    open(
+        (step, file) -> {
+          if (file.getFileName().toString().length() > 143) {
+            throw new FileSystemException(file.toString(), null, "File name too long");
+          }
+        });
     String folder = "refs/heads/" + "f".repeat(40) + "/";
     for (int length = 1; length <= 138; length++) {
       assertThat(update(folder + "n".repeat(length), 1)).isEqualTo(RefUpdate.Result.NEW);
@@ -579,7 +548,6 @@ class RefFilesTest {
   /** Its journals have no text that tells where it ran. */
   @Test
   void whereAProcessRanIsInItsOwnFile() throws Exception {
-    make(new RefDisk());
     kill("1-1", A, () -> update(A, 1));
     Path alive = test.folder().resolve(files(".alive").get(0));
     String here = Files.readString(alive);
@@ -595,13 +563,12 @@ class RefFilesTest {
   @Test
   void aChangeOfTheConfigCountsFromTheNextUpdate() throws Exception {
     List<Path> synced = new ArrayList<>();
-    make(
-        TestRefs.disk(
-            (step, file) -> {
-              if (step.equals("sync")) {
-                synced.add(file);
-              }
-            }));
+    open(
+        (step, file) -> {
+          if (step.equals("sync")) {
+            synced.add(file);
+          }
+        });
     update(A, 1);
     assertThat(synced).isEmpty();
     assertThat(test.tryGit("config", "core.fsyncRefFiles", "true").status()).isEqualTo(0);
@@ -614,22 +581,17 @@ class RefFilesTest {
   @ValueSource(strings = {"false", "always"})
   void aConfigThatIsBrokenMeanwhileFailsNoBatchThatIsDone(String logged) throws Exception {
     Path config = folder.resolve("a.git/config");
-    make(
-        TestRefs.disk(
-            (step, file) -> {
-              if (step.equals("rename") && file.endsWith(B)) {
-                Files.writeString(config, "[core", StandardOpenOption.APPEND);
-              }
-            }),
-        "logAllRefUpdates",
-        logged);
-    BatchRefUpdate batch = refs.newBatchUpdate();
-    batch.setAtomic(true);
-    batch.setRefLogMessage("made", false);
-    batch.addCommand(command(A, null, 1), command(B, null, 1));
-    TestRefs.execute(test.repository(), batch);
+    configure("logAllRefUpdates", logged);
+    open(
+        (step, file) -> {
+          if (step.equals("rename") && file.endsWith(B)) {
+            Files.writeString(config, "[core", StandardOpenOption.APPEND);
+          }
+        });
+    ReceiveCommand first = command(A, null, 1);
+    loggedBatch(first, command(B, null, 1));
     assertThat(Files.readString(config)).endsWith("[core");
-    assertThat(batch.getCommands().get(0).getResult()).isEqualTo(ReceiveCommand.Result.OK);
+    assertThat(first.getResult()).isEqualTo(ReceiveCommand.Result.OK);
   }
 
   // ---- undo
@@ -637,7 +599,6 @@ class RefFilesTest {
   /** Or another process, which locks {@code packed-refs} from then on, would keep its lines. */
   @Test
   void aRewriteIsUndoneBeforeItsLockIsFree() throws Exception {
-    make(new RefDisk());
     update(B, 1);
     Path above = test.folder().resolve("refs/heads/x.lock");
     String[] left = new String[1];
@@ -662,19 +623,18 @@ class RefFilesTest {
   void anErrorInAnUndoLeavesTheRestToBeUndone() throws Exception {
     boolean[] fails = new boolean[2];
     String c = "refs/heads/c";
-    make(
-        TestRefs.disk(
-            (step, file) -> {
-              if (fails[0] && step.equals("rename")) {
-                if (file.endsWith(c)) {
-                  fails[1] = true;
-                  throw new IOException("as the test wants it");
-                }
-                if (fails[1] && file.endsWith(A)) {
-                  throw new OutOfMemoryError("as the test wants it");
-                }
-              }
-            }));
+    open(
+        (step, file) -> {
+          if (fails[0] && step.equals("rename")) {
+            if (file.endsWith(c)) {
+              fails[1] = true;
+              throw new IOException("as the test wants it");
+            }
+            if (fails[1] && file.endsWith(A)) {
+              throw new OutOfMemoryError("as the test wants it");
+            }
+          }
+        });
     batch(command(A, null, 1), command(B, null, 1), command(c, null, 1));
     fails[0] = true;
     assertThrows(
@@ -686,18 +646,16 @@ class RefFilesTest {
   /** As on NFS: the server has renamed the file, and the client asks again. */
   @Test
   void aRenameWhoseAnswerIsLostHasHappened() throws Exception {
-    make(
-        TestRefs.disk(
-            (step, file) -> {
-              if (step.equals("rename") && !file.toString().contains("cache-chroniclemap")) {
-                String end = file.endsWith(A) ? ".0" : file.endsWith(B) ? ".1" : ".packed";
-                List<String> values = files(end);
-                for (String value : values.isEmpty() ? files("heads/a.lock") : values) {
-                  Files.move(
-                      test.folder().resolve(value), file, StandardCopyOption.REPLACE_EXISTING);
-                }
-              }
-            }));
+    open(
+        (step, file) -> {
+          if (step.equals("rename") && !file.toString().contains("cache-chroniclemap")) {
+            String end = file.endsWith(A) ? ".0" : file.endsWith(B) ? ".1" : ".packed";
+            List<String> values = files(end);
+            for (String value : values.isEmpty() ? files("heads/a.lock") : values) {
+              Files.move(test.folder().resolve(value), file, StandardCopyOption.REPLACE_EXISTING);
+            }
+          }
+        });
     assertThat(update(A, 1)).isEqualTo(RefUpdate.Result.NEW);
     batch(command(A, 1, 2), command(B, null, 2));
     pack();
@@ -711,7 +669,6 @@ class RefFilesTest {
 
   @Test
   void aDeadProcessesLockAboveIsDeleted() throws Exception {
-    make(new RefDisk());
     FileRefDatabase living = refs;
     assertThat(values()).isEmpty();
     kill("1-1", ".decided", command(A, null, 1), command(B, null, 1));
@@ -732,7 +689,6 @@ class RefFilesTest {
 
   @Test
   void aRefWhoseLockCantBeAskedForIsNotPacked() throws Exception {
-    make(new RefDisk());
     update(A, 1);
     update(B, 1);
     Path lock = test.folder().resolve(A + ".lock");
@@ -750,14 +706,13 @@ class RefFilesTest {
   /** Or a later recovery would complete what has failed. */
   @Test
   void aDecisionThatCantBeAskedForIsTakenBack() throws Exception {
-    make(
-        TestRefs.disk(
-            (step, file) -> {
-              if (step.equals("rename") && file.toString().endsWith(".decided")) {
-                hide(file);
-                throw new IOException("broken");
-              }
-            }));
+    open(
+        (step, file) -> {
+          if (step.equals("rename") && file.toString().endsWith(".decided")) {
+            hide(file);
+            throw new IOException("broken");
+          }
+        });
     assertThrows(IOException.class, () -> batch(command(A, null, 1), command(B, null, 1)));
     assertThat(files(".decided", ".lock")).isEmpty();
     assertThat(values()).isEmpty();
@@ -767,18 +722,16 @@ class RefFilesTest {
   void aDeletionWhoseFolderCantBeSyncedFails() throws Exception {
     boolean[] isHidden = new boolean[1];
     Path moved = folder.resolve("moved");
-    make(
-        TestRefs.disk(
-            (step, file) -> {
-              Path refs = test.folder().resolve(CHANGE).getParent();
-              if (isHidden[0] && step.equals("sync") && file.equals(refs)) {
-                Files.move(refs, moved);
-                hide(refs);
-                isHidden[0] = false;
-              }
-            }),
-        "fsyncRefFiles",
-        "true");
+    configure("fsyncRefFiles", "true");
+    open(
+        (step, file) -> {
+          Path refs = test.folder().resolve(CHANGE).getParent();
+          if (isHidden[0] && step.equals("sync") && file.equals(refs)) {
+            Files.move(refs, moved);
+            hide(refs);
+            isHidden[0] = false;
+          }
+        });
     update(META, 1);
     update(CHANGE, 1);
     isHidden[0] = true;
@@ -794,7 +747,6 @@ class RefFilesTest {
 
   @Test
   void aLogThatCantBeAskedForIsNamed() throws Exception {
-    make(new RefDisk());
     update(META, 1);
     Path logs = Files.createDirectories(test.folder().resolve("logs/refs"));
     hide(logs.resolve("changes"));
@@ -819,15 +771,14 @@ class RefFilesTest {
   private void kill(String owner, String place, Executable change) throws Exception {
     BrokenDisk[] disk = new BrokenDisk[1];
     open(
-        TestRefs.disk(
-            (step, file) -> {
-              if (disk[0] == null && step.equals("rename") && file.toString().endsWith(place)) {
-                disk[0] = BrokenDisk.killedAt(1);
-              }
-              if (disk[0] != null) {
-                disk[0].about(step, file);
-              }
-            }));
+        (step, file) -> {
+          if (disk[0] == null && step.equals("rename") && file.toString().endsWith(place)) {
+            disk[0] = BrokenDisk.killedAt(1);
+          }
+          if (disk[0] != null) {
+            disk[0].about(step, file);
+          }
+        });
     assertThrows(IOException.class, change);
     writes.locks.close();
     try (Stream<Path> files = Files.list(test.folder().resolve("cache-chroniclemap"))) {
@@ -849,7 +800,7 @@ class RefFilesTest {
   @Test
   void allLocksOfALargeBatchAreKnown() throws Exception {
     maxLooseBatch = 2 * Journal.MAX_LINKS;
-    make(new RefDisk());
+    open(new RefDisk());
     update(A, 1);
     pack();
     writes.locks.close();
@@ -865,7 +816,6 @@ class RefFilesTest {
 
   @Test
   void anAnchorIsDeletedWithItsJournal() throws Exception {
-    make(new RefDisk());
     batch(creations());
     assertThat(files(".lock", ".anchor-1", ".decided", ".transaction")).isEmpty();
     assertThat(files("refs/heads/n0")).isEmpty(); // all were packed at once
@@ -877,13 +827,12 @@ class RefFilesTest {
   void aLockThatCouldNotBeDeletedIsDeletedLaterUnlessItIsAnotherOnes(boolean isAnotherOnes)
       throws Exception {
     boolean[] isBroken = {true};
-    make(
-        TestRefs.disk(
-            (step, file) -> {
-              if (isBroken[0] && step.equals("delete") && file.toString().endsWith(".lock")) {
-                throw new IOException("broken");
-              }
-            }));
+    open(
+        (step, file) -> {
+          if (isBroken[0] && step.equals("delete") && file.toString().endsWith(".lock")) {
+            throw new IOException("broken");
+          }
+        });
     update(A, 1);
     assertThat(TestRefs.force(refs, A, id(3), id(2))).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
     writes.locks.upkeep();
@@ -900,7 +849,6 @@ class RefFilesTest {
 
   @Test
   void idleOwnersOfManyRepositoriesAreClosed() throws Exception {
-    make(new RefDisk());
     List<JournalFolder> all = new ArrayList<>();
     HeldLocks inUse = null;
     for (int i = 0; i < 100; i++) {
@@ -942,7 +890,6 @@ class RefFilesTest {
   }
 
   private void packInto(Path place) throws Exception {
-    make(new RefDisk());
     batch(command(A, null, 1), command(B, null, 1));
     pack();
     writes.locks.close();
@@ -983,7 +930,6 @@ class RefFilesTest {
 
   /** After the first of two refs has changed. */
   private void killInBatch(String owner) throws Exception {
-    make(new RefDisk());
     kill(owner, B, command(A, null, 1), command(B, null, 1));
     open(new RefDisk());
   }
@@ -991,7 +937,6 @@ class RefFilesTest {
   /** Native git looks at no locks above a ref. */
   @Test
   void aBatchThatCantBeCompletedChangesNothingAndKeepsNoOtherFromIt() throws Exception {
-    make(new RefDisk());
     kill("1-1", A, command(A, null, 1), command(B, null, 1));
     assertThat(test.tryGit("update-ref", A + "/below", id(0).name()).status()).isEqualTo(0);
     kill("2-1", CHANGE, command(CHANGE, null, 2), command(META, null, 2));
@@ -1012,7 +957,6 @@ class RefFilesTest {
   /** As after a crash of the machine that took the journal, or by git. */
   @Test
   void aLockThatNobodyKnowsIsNamedInTheLog() throws Throwable {
-    make(new RefDisk());
     update(A, 0);
     pack();
     namesOldLock(B, () -> assertThat(update(B, 1)).isEqualTo(RefUpdate.Result.LOCK_FAILURE));
@@ -1040,7 +984,6 @@ class RefFilesTest {
   /** Its file says which locks are its own, so it stays as long as they do. */
   @Test
   void aJournalWhoseTextWasLostIsNamedWithItsLocks() throws Exception {
-    make(new RefDisk());
     kill("1-1", A, command(A, null, 1), command(B, null, 1));
     Path journal = test.folder().resolve(files(".decided").get(0));
     Files.writeString(journal, "");
@@ -1067,7 +1010,6 @@ class RefFilesTest {
   /** Such as by a copy of the repository that was made of links while the process lived. */
   @Test
   void aJournalWithoutRefsIsDeletedThoughOthersHaveALinkToIt() throws Exception {
-    make(new RefDisk());
     update(A, 1);
     writes.locks.close();
     kill("1-1", "packed-refs", this::pack);
