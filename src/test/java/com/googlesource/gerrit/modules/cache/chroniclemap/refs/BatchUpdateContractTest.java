@@ -44,6 +44,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 @ParameterizedClass
 @CsvSource({"true, LOOSE", "true, PACKED", "true, BOTH", "false, LOOSE", "false, PACKED"})
 class BatchUpdateContractTest extends RefsParity {
+  private static final String ONE = "refs/heads/one";
+  private static final String TWO = "refs/heads/two";
   private static final String THREE_REFS = "put one A; put two B; put refs/tags/t TAG";
 
   /** What is tried where there are {@link #THREE_REFS}. */
@@ -146,6 +148,21 @@ class BatchUpdateContractTest extends RefsParity {
             put x/y/z A; put two B; batch: x 0>A, two B>C, x/y/z A>0
           a name above several of which one is deleted
             put x/y A; put x/z A; batch: x 0>A, x/y A>0
+          # ---- what it refuses as a whole, and what locks it needs
+          deletions of packed refs need the lock of packed-refs
+            packed one A; packed two B; lock packed-refs; batch atomic: one A>0, two B>0;
+            unlock packed-refs; exists refs/heads/one.lock; batch atomic: one A>0, two B>0
+          of one at a time while packed-refs is locked
+            packed one A; packed two A; lock packed-refs; batch each: one A>B, two A>0, three 0>C;
+            unlock packed-refs
+          empty folders are not in the way
+            mkdir one/x/y; batch: one 0>A, two 0>A; update one B
+          the same where refs are synced
+            config core.fsyncRefFiles true; batch: one 0>A, two 0>A; batch: one A>B, two A>0
+          a ref is replaced by one below it
+            update x A; batch atomic: x A>0, x/y/z 0>B; read x/y/z
+          a ref is not replaced by one above it
+            update x/y A; batch atomic: x/y A>0, x 0>B; read x/y
           # ---- symbolic refs
           through HEAD
             put master A; batch: HEAD A>B
@@ -204,7 +221,7 @@ class BatchUpdateContractTest extends RefsParity {
   void createsManyAtOnce() throws Exception {
     both(
         side -> {
-          stored.put(side, "refs/heads/one", A);
+          stored.put(side, ONE, A);
           ReceiveCommand[] commands = new ReceiveCommand[120];
           for (int i = 0; i < commands.length; i++) {
             commands[i] = create("refs/changes/" + i % 10 + "/" + i + "/1", i % 2 == 0 ? A : TAG);
@@ -220,7 +237,7 @@ class BatchUpdateContractTest extends RefsParity {
     both(
         side -> {
           putThreeRefs(side);
-          ReceiveCommand rejected = update("refs/heads/one", A, B);
+          ReceiveCommand rejected = update(ONE, A, B);
           rejected.setResult(ReceiveCommand.Result.REJECTED_OTHER_REASON, "for a reason");
           ReceiveCommand done = create("refs/heads/done", B);
           done.setResult(ReceiveCommand.Result.OK);
@@ -229,19 +246,12 @@ class BatchUpdateContractTest extends RefsParity {
               rejected,
               create("refs/heads/three", C),
               done,
-              update("refs/heads/two", B, C),
+              update(TWO, B, C),
               create("refs/heads/four", C));
-        });
-  }
-
-  @Test
-  void doesNothingIfAllHaveAResult() throws Exception {
-    both(
-        side -> {
-          putThreeRefs(side);
-          ReceiveCommand rejected = update("refs/heads/one", A, B);
-          rejected.setResult(ReceiveCommand.Result.REJECTED_CURRENT_BRANCH);
-          side.batch(atomic, rejected);
+          // There is nothing to do.
+          ReceiveCommand alone = update(ONE, A, B);
+          alone.setResult(ReceiveCommand.Result.REJECTED_CURRENT_BRANCH);
+          side.batch(atomic, alone);
         });
   }
 
@@ -250,10 +260,10 @@ class BatchUpdateContractTest extends RefsParity {
   void isNotDoneTwice() throws Exception {
     both(
         side -> {
-          stored.put(side, "refs/heads/one", A);
+          stored.put(side, ONE, A);
           BatchRefUpdate batch = side.refs().newBatchUpdate();
-          ReceiveCommand one = update("refs/heads/one", A, B);
-          batch.setAtomic(atomic).addCommand(one, create("refs/heads/two", A));
+          ReceiveCommand one = update(ONE, A, B);
+          batch.setAtomic(atomic).addCommand(one, create(TWO, A));
           for (int i = 0; i < 2; i++) {
             TestRefs.execute(side.repository(), batch);
             side.see("result", one.getResult());
@@ -265,13 +275,13 @@ class BatchUpdateContractTest extends RefsParity {
   void looksForNoMergeWhereTheTypeIsTold() throws Exception {
     both(
         side -> {
-          stored.put(side, "refs/heads/one", B);
-          stored.put(side, "refs/heads/two", B);
+          stored.put(side, ONE, B);
+          stored.put(side, TWO, B);
           BatchRefUpdate batch = side.refs().newBatchUpdate();
           ReceiveCommand one =
-              new ReceiveCommand(B, A, "refs/heads/one", ReceiveCommand.Type.UPDATE_NONFASTFORWARD);
+              new ReceiveCommand(B, A, ONE, ReceiveCommand.Type.UPDATE_NONFASTFORWARD);
           ReceiveCommand two =
-              new ReceiveCommand(B, A, "refs/heads/two", ReceiveCommand.Type.UPDATE_NONFASTFORWARD);
+              new ReceiveCommand(B, A, TWO, ReceiveCommand.Type.UPDATE_NONFASTFORWARD);
           batch.setAtomic(atomic).setAllowNonFastForwards(true).addCommand(one, two);
           try (RevWalk walk = new RefUpdateContractTest.NoMerges(side)) {
             batch.execute(walk, NullProgressMonitor.INSTANCE);
@@ -295,7 +305,7 @@ class BatchUpdateContractTest extends RefsParity {
     // JGit says the same of an atomic one, but leaves a lock behind.
     alike(script("put one A").with(stored, atomic));
     alike(script);
-    assertThat(ours().values().get("refs/heads/one")).isEqualTo(A);
+    assertThat(ours().values().get(ONE)).isEqualTo(A);
     assertThat(Files.exists(ours().file("refs/heads/one.lock"))).isFalse();
   }
 
@@ -312,29 +322,23 @@ class BatchUpdateContractTest extends RefsParity {
   }
 
   @Test
-  void pushOptions() throws Exception {
+  void pushOptionsAndACertificate() throws Exception {
     both(
         side -> {
-          stored.put(side, "refs/heads/one", A);
+          stored.put(side, ONE, A);
           side.batch(
               atomic,
               batch -> {},
               List.of("an option", "topic=t"),
-              update("refs/heads/one", A, B),
-              create("refs/heads/two", A));
-          side.batch(atomic, batch -> {}, List.of(), update("refs/heads/one", B, C));
+              update(ONE, A, B),
+              create(TWO, A));
+          side.batch(atomic, batch -> {}, List.of(), update(ONE, B, C));
+          side.batch(
+              atomic,
+              batch -> batch.setPushCertificate((PushCertificate) null),
+              create("refs/heads/three", A),
+              create("refs/heads/four", A));
         });
-  }
-
-  @Test
-  void aPushCertificate() throws Exception {
-    both(
-        side ->
-            side.batch(
-                atomic,
-                batch -> batch.setPushCertificate((PushCertificate) null),
-                create("refs/heads/one", A),
-                create("refs/heads/two", A)));
   }
 
   @Test
@@ -347,6 +351,67 @@ class BatchUpdateContractTest extends RefsParity {
           side.see("forced at first", batch.isAllowNonFastForwards());
           side.see("log disabled", batch.isRefLogDisabled());
           side.see("log message", batch.getRefLogMessage());
+        });
+  }
+
+  // ---- limits
+
+  /** One at a time the current branch is protected, in an atomic batch it is not. */
+  @Test
+  void inANonBareRepository() throws Exception {
+    open(false, null);
+    both(
+        script(
+                """
+                update master A; batch: master A>B, two 0>B; batch: master B>0, two B>C;
+                batch: two C>0
+                """)
+            .with(stored, atomic));
+  }
+
+  /** As a header that another program has cut off, or not ended. */
+  @Test
+  void aCommentThatDoesNotEndHidesNoNewRef() throws Exception {
+    both(
+        side -> {
+          Files.writeString(side.file("packed-refs"), "# pack-refs with: peeled");
+          script("update x A; pack; stored x; batch atomic: x A>0, x/y/z 0>B").on(side);
+          assertThat(side.values()).containsExactly("refs/heads/x/y/z", B);
+        });
+  }
+
+  @Test
+  void anAtomicOneTakesNoSymbolicRef() throws Exception {
+    both(
+        side -> {
+          side.update(ONE, A);
+          ReceiveCommand link = ReceiveCommand.link(ZERO, ONE, "refs/heads/link");
+          side.batch(true, create(TWO, A), link);
+          side.link("refs/heads/link", ONE);
+          ReceiveCommand unlink = ReceiveCommand.unlink(ONE, ZERO, "refs/heads/link");
+          side.batch(true, create(TWO, A), unlink);
+          ReceiveCommand other = ReceiveCommand.link(ONE, TWO, "refs/heads/link");
+          side.batch(true, other, create(TWO, A));
+        });
+  }
+
+  /** JGit fails there, since it writes them into packed-refs: ours may or may not. */
+  @Test
+  void othersAreDoneOrRefusedAsAWholeWhilePackedRefsIsLocked() throws Exception {
+    betterThanJGit(
+        side -> {
+          side.packed(ONE, A);
+          ReceiveCommand moved = update(ONE, A, B);
+          ReceiveCommand made = create(TWO, C);
+          side.lock("packed-refs");
+          side.batch(true, moved, made);
+          side.unlock("packed-refs");
+          boolean done = moved.getResult() == ReceiveCommand.Result.OK;
+          assertThat(made.getResult() == ReceiveCommand.Result.OK).isEqualTo(done);
+          assertThat(side.values().get(ONE)).isEqualTo(done ? B : A);
+          assertThat(side.values().get(TWO)).isEqualTo(done ? C : null);
+          assertThat(Files.exists(side.file(ONE + ".lock"))).isFalse();
+          assertThat(Files.exists(side.file(TWO + ".lock"))).isFalse();
         });
   }
 }
