@@ -81,15 +81,11 @@ class BadRefsContractTest {
         test.database(packed, writes, new UpdateSettings(UpdateSettings.By.OWN, 1000, MAX_LOOSE));
   }
 
-  private Path file(String name) {
-    return test.folder().resolve(name);
-  }
-
   private void makeManyRefs() throws IOException {
     for (int i = 0; i <= MAX_LOOSE; i++) {
       assertThat(TestRefs.update(refs, "refs/tags/" + i, newer)).isEqualTo(RefUpdate.Result.NEW);
     }
-    assertThat(Files.readString(file("packed-refs"))).contains("refs/tags/");
+    assertThat(Files.readString(test.file("packed-refs"))).contains("refs/tags/");
   }
 
   @Test
@@ -150,7 +146,7 @@ class BadRefsContractTest {
             (r, id) -> r.newUpdate(A, false))) {
       FileSystemException e =
           assertThrows(FileSystemException.class, () -> reading.read(refs, older));
-      assertThat(e).hasMessageThat().contains(file(A) + ": " + why);
+      assertThat(e).hasMessageThat().contains(test.file(A) + ": " + why);
     }
     assertThrows(
         FileSystemException.class,
@@ -158,9 +154,9 @@ class BadRefsContractTest {
             TestRefs.batch(
                 test.repository(),
                 refs,
-                new ReceiveCommand(older, newer, A),
-                new ReceiveCommand(ObjectId.zeroId(), newer, "refs/tags/z")));
-    assertThat(Files.readString(file(A))).isEqualTo(content);
+                test.command(A, 0, 1),
+                test.command("refs/tags/z", null, 1)));
+    assertThat(Files.readString(test.file(A))).isEqualTo(content);
 
     // No other request does, and none serves the older value.
     for (RefDatabase each : List.of(refs, ((FileRefDatabase) refs).forRequest())) {
@@ -190,22 +186,16 @@ class BadRefsContractTest {
     assertThat(packed.badRefs().get(1)).startsWith(A + ": " + why);
     assertThat(TestRefs.update(refs, A + "/x", newer)).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
     assertThat(TestRefs.update(refs, "refs/heads/b", newer)).isEqualTo(RefUpdate.Result.NEW);
-    assertThat(
-            TestRefs.batch(
-                test.repository(),
-                refs,
-                new ReceiveCommand(older, newer, other),
-                new ReceiveCommand(ObjectId.zeroId(), newer, "refs/heads/a-z")))
-        .isTrue();
+    assertThat(isDone(test.command(other, 0, 1), test.command("refs/heads/a-z", null, 1))).isTrue();
 
     // It does not keep the others from being packed.
     makeManyRefs();
-    assertThat(Files.readString(file("packed-refs"))).contains(older.name() + " " + A);
-    assertThat(Files.readString(file(A))).isEqualTo(content);
+    assertThat(Files.readString(test.file("packed-refs"))).contains(older.name() + " " + A);
+    assertThat(Files.readString(test.file(A))).isEqualTo(content);
 
     // As refs-safety.md says.
-    Files.delete(file(A));
-    Files.delete(file("refs/changes/99/99/1"));
+    Files.delete(test.file(A));
+    Files.delete(test.file("refs/changes/99/99/1"));
     assertThat(refs.exactRef(A).getObjectId()).isEqualTo(older);
     assertThat(test.lockFiles()).isEmpty();
   }
@@ -233,7 +223,7 @@ class BadRefsContractTest {
     test.write("refs/heads/master", newer.name() + "\n");
     test.write(A, content);
     Exception e = assertThrows(Exception.class, this::collectGarbage);
-    assertThat(Throwables.getRootCause(e)).hasMessageThat().contains(file(A).toString());
+    assertThat(Throwables.getRootCause(e)).hasMessageThat().contains(test.file(A).toString());
     assertThat(test.repository().getObjectDatabase().has(older)).isTrue();
     // What has no packed value, nobody can keep.
     test.write("packed-refs", PackedRefsText.HEADER + older.name() + " refs/heads/other\n");
@@ -290,7 +280,7 @@ class BadRefsContractTest {
       assertThat(TestRefs.update(refs, "refs/heads/" + detach, newer))
           .isEqualTo(RefUpdate.Result.NEW);
       assertThat(refs.newUpdate("HEAD", detach).link(A)).isEqualTo(RefUpdate.Result.NEW);
-      assertThat(Files.readString(file("HEAD"))).isEqualTo("ref: " + A + "\n");
+      assertThat(Files.readString(test.file("HEAD"))).isEqualTo("ref: " + A + "\n");
       assertThat(refs.exactRef("HEAD").getObjectId()).isEqualTo(older);
       assertThat(packed.badRefs()).isEmpty();
     }
@@ -427,14 +417,14 @@ class BadRefsContractTest {
     test.write("refs/heads/.nfs00000000000ab12300000002", newer.name() + "\n");
     test.write("refs/heads/master~", newer.name() + "\n");
     makeManyRefs();
-    String text = Files.readString(file("packed-refs"));
+    String text = Files.readString(test.file("packed-refs"));
     assertThat(text).contains("refs/heads/master\n");
     assertThat(text).doesNotContain("nfs");
     assertThat(text).doesNotContain("~");
     assertThat(packed.badRefs()).hasSize(3);
     assertThat(refs.exactRef("refs/heads/master~")).isNull();
-    Files.delete(file("refs/heads/.nfs00000000000ab12300000001"));
-    Files.delete(file("refs/heads/master~")); // which native git's own gc does not survive
+    Files.delete(test.file("refs/heads/.nfs00000000000ab12300000001"));
+    Files.delete(test.file("refs/heads/master~")); // which native git's own gc does not survive
     test.git("gc", "--quiet");
   }
 
@@ -471,6 +461,6 @@ class BadRefsContractTest {
     assertThat(refs.getRefsByPrefix("refs/heads/")).hasSize(2);
     assertThat(TestRefs.delete(refs, bad)).isEqualTo(RefUpdate.Result.FORCED);
     assertThat(refs.exactRef(bad)).isNull();
-    assertThat(Files.readString(file("packed-refs"))).doesNotContain("nfs");
+    assertThat(Files.readString(test.file("packed-refs"))).doesNotContain("nfs");
   }
 }

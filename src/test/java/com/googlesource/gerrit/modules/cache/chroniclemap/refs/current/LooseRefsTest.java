@@ -81,21 +81,17 @@ class LooseRefsTest {
     loose =
         new LooseRefs(
             testRefs.repository(),
-            new RefPaths(testRefs.repository(), file("packed-refs").toFile()),
+            new RefPaths(testRefs.repository(), testRefs.file("packed-refs").toFile()),
             trust,
             memory,
             revalidation);
   }
 
-  private Path file(String name) {
-    return testRefs.folder().resolve(name);
-  }
-
   /** Writes into the file itself. */
   private void write(String name, String text, Instant time) throws IOException {
-    Files.createDirectories(file(name).getParent());
-    Files.writeString(file(name), text + "\n");
-    Files.setLastModifiedTime(file(name), FileTime.from(time));
+    Files.createDirectories(testRefs.file(name).getParent());
+    Files.writeString(testRefs.file(name), text + "\n");
+    Files.setLastModifiedTime(testRefs.file(name), FileTime.from(time));
   }
 
   private void write(String name, ObjectId id) throws IOException {
@@ -105,12 +101,12 @@ class LooseRefsTest {
   /** Puts another file in its place, as all writers of refs do. */
   private void replace(String name, ObjectId id) throws IOException {
     write(name + ".lock", id);
-    Files.move(file(name + ".lock"), file(name), StandardCopyOption.ATOMIC_MOVE);
+    Files.move(testRefs.file(name + ".lock"), testRefs.file(name), StandardCopyOption.ATOMIC_MOVE);
   }
 
   private LooseMemory memory(int most) {
     return new LooseMemory(
-        file("refs").toFile(),
+        testRefs.file("refs").toFile(),
         most,
         new Ticker() {
           @Override
@@ -158,9 +154,9 @@ class LooseRefsTest {
     assertThat(id(A)).isNull();
     assertThat(id(CHANGE)).isNull();
     write("refs/heads/hidden-a", one);
-    unseen.add(file("refs/heads/hidden-a"));
+    unseen.add(testRefs.file("refs/heads/hidden-a"));
     write("refs/hidden-changes/01/1/meta", two);
-    unseen.add(file("refs/hidden-changes"));
+    unseen.add(testRefs.file("refs/hidden-changes"));
     assertThat(id(A)).isEqualTo(one);
     assertThat(loose.readFile(CHANGE).getObjectId()).isEqualTo(two);
     assertThat(unseen).isEmpty();
@@ -236,17 +232,17 @@ class LooseRefsTest {
     write(CHANGE, one);
     assertThat(scanned("refs/")).containsExactly(one, one);
     assertThat(memory.size()).isEqualTo(2);
-    Files.delete(file(A));
+    Files.delete(testRefs.file(A));
     assertThat(read(A)).isNull();
     assertThat(memory.size()).isEqualTo(1);
-    Files.delete(file(CHANGE));
-    Files.delete(file("refs/changes/01/1"));
+    Files.delete(testRefs.file(CHANGE));
+    Files.delete(testRefs.file("refs/changes/01/1"));
     assertThat(scanned("refs/")).isEmpty();
     // Of another time, as the new file may have the inode of the old one.
     write(CHANGE, two.name(), OLD.plusNanos(1));
     assertThat(id(CHANGE)).isEqualTo(two);
-    Files.delete(file(CHANGE));
-    Files.delete(file("refs/changes/01/1"));
+    Files.delete(testRefs.file(CHANGE));
+    Files.delete(testRefs.file("refs/changes/01/1"));
     assertThat(read(CHANGE)).isNull();
     assertThat(memory.size()).isEqualTo(0);
   }
@@ -258,7 +254,7 @@ class LooseRefsTest {
     write(A, "", OLD.plusSeconds(1));
     assertThrows(IOException.class, () -> read(A));
     assertThat(scanned("refs/")).containsExactly((ObjectId) null);
-    Files.delete(file(A));
+    Files.delete(testRefs.file(A));
     assertThat(read(A)).isNull();
     assertThat(scanned("refs/")).isEmpty();
     assertThat(memory.size()).isEqualTo(0);
@@ -269,7 +265,8 @@ class LooseRefsTest {
   void whatALinkLeadsToIsReadAgain() throws Exception {
     Path target = folder.resolve("target");
     Files.writeString(target, one.name() + "\n");
-    Files.createSymbolicLink(Files.createDirectories(file("refs/heads")).resolve("a"), target);
+    Files.createSymbolicLink(
+        Files.createDirectories(testRefs.file("refs/heads")).resolve("a"), target);
     assertThat(id(A)).isEqualTo(one);
     assertThat(scanned("refs/")).containsExactly(one);
     Files.writeString(target, two.name() + "\n");
@@ -277,7 +274,7 @@ class LooseRefsTest {
     assertThat(scanned("refs/")).containsExactly(two);
     Files.createDirectory(folder.resolve("others"));
     Files.writeString(folder.resolve("others/b"), one.name() + "\n");
-    Files.createSymbolicLink(file("refs/heads/link"), folder.resolve("others"));
+    Files.createSymbolicLink(testRefs.file("refs/heads/link"), folder.resolve("others"));
     assertThat(scanned("refs/")).containsExactly(two, one);
   }
 
@@ -319,7 +316,7 @@ class LooseRefsTest {
     assertThat(scanned("refs/")).hasSize(2);
     loose.scan("refs/").forEach(ref -> assertThat(ref.isPeeled()).isTrue());
     // Read again, with the same id.
-    Files.setLastModifiedTime(file("refs/tags/t"), FileTime.from(OLD.plusSeconds(1)));
+    Files.setLastModifiedTime(testRefs.file("refs/tags/t"), FileTime.from(OLD.plusSeconds(1)));
     assertPeeled(read("refs/tags/t"), one);
     replace("refs/tags/t", testRefs.tags().get(1));
     assertThat(read("refs/tags/t").isPeeled()).isFalse();
@@ -370,10 +367,10 @@ class LooseRefsTest {
   /** As where each change is looked at once, and packed some time later. */
   @Test
   void thoseThatAreGoneDoNotStay() throws Exception {
-    Path file = file("refs/heads/x");
+    Path file = testRefs.file("refs/heads/x");
     for (int i = 0; i < 5000; i++) {
       write("refs/heads/x", one);
-      Path other = file("refs/heads/" + i);
+      Path other = testRefs.file("refs/heads/" + i);
       Files.move(file, other);
       assertThat(id("refs/heads/" + i)).isEqualTo(one);
       Files.delete(other);
@@ -397,8 +394,8 @@ class LooseRefsTest {
         },
         () -> {
           for (ObjectId id : ids) {
-            Files.writeString(file("next"), id.name() + "\n");
-            Files.move(file("next"), file(A), StandardCopyOption.ATOMIC_MOVE);
+            Files.writeString(testRefs.file("next"), id.name() + "\n");
+            Files.move(testRefs.file("next"), testRefs.file(A), StandardCopyOption.ATOMIC_MOVE);
             assertThat(id(A)).isEqualTo(id);
           }
         });

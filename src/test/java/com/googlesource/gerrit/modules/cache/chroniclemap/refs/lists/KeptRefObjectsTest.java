@@ -46,6 +46,7 @@ class KeptRefObjectsTest {
           },
           System::gc);
   private final Lists lists = new Lists();
+  private final ParsedRefs list = hold(lists.parse(memory, Lists.text(1, REFS), null));
 
   private ParsedRefs hold(ParsedRefs list) {
     return memory.hold(new Lists.Holder(), list, new ArrayList<>());
@@ -59,7 +60,6 @@ class KeptRefObjectsTest {
 
   @Test
   void allWaysToReadAListGiveTheSameObjects() {
-    ParsedRefs list = hold(lists.parse(memory, Lists.text(1, REFS), null));
     Set<Ref> first = objects(list.refs());
     assertThat(first).hasSize(list.size());
     assertThat(memory.refObjectBytes()).isEqualTo((long) list.size() * ListMemory.BYTES_A_REF);
@@ -80,7 +80,6 @@ class KeptRefObjectsTest {
   /** Or they would cost the heap of their neighbours. */
   @Test
   void fewRefsAreNotKept() {
-    ParsedRefs list = hold(lists.parse(memory, Lists.text(1, REFS), null));
     Ref ref = list.get(77);
     assertThat(objects(list.refs(ref.getName()))).isNotEmpty();
     assertThat(objects(list.refs().subList(5, 10))).hasSize(5);
@@ -91,7 +90,6 @@ class KeptRefObjectsTest {
   /** Between two loose refs of a block, for example. */
   @Test
   void partsOfABlockShareItsRefs() {
-    ParsedRefs list = hold(lists.parse(memory, Lists.text(1, REFS), null));
     Set<Ref> first = objects(list.refs().subList(0, 150));
     long bytes = memory.refObjectBytes();
     assertThat(bytes).isGreaterThan(0L);
@@ -103,21 +101,19 @@ class KeptRefObjectsTest {
 
   @Test
   void listsShareThoseOfEqualBlocks() {
-    ParsedRefs old = hold(lists.parse(memory, Lists.text(1, REFS), null));
-    Set<Ref> before = objects(old.refs());
+    Set<Ref> before = objects(list.refs());
     byte[] text = Lists.textWith(1, REFS, "refs/heads/one-more");
-    ParsedRefs list = lists.parse(memory, text, old);
-    Set<Ref> after = objects(list.refs());
+    ParsedRefs next = lists.parse(memory, text, list);
+    Set<Ref> after = objects(next.refs());
     after.removeAll(before);
     // One or two blocks have changed.
     assertThat(after).isNotEmpty();
     assertThat(after.size()).isLessThan(500);
-    lists.assertIs(list, text);
+    lists.assertIs(next, text);
   }
 
   @Test
   void objectsThatNobodyUsesAreForgotten() {
-    ParsedRefs list = hold(lists.parse(memory, Lists.text(1, REFS), null));
     Set<Ref> first = objects(list.refs());
     nanos += TimeUnit.SECONDS.toNanos(599);
     assertThat(objects(list.refs())).isEqualTo(first);
@@ -133,7 +129,6 @@ class KeptRefObjectsTest {
   /** Or each listing would fill the heap with objects that the next one does not find. */
   @Test
   void thoseOfAListThatIsTooLargeAreNotKept() {
-    ParsedRefs list = hold(lists.parse(memory, Lists.text(1, REFS), null));
     int most = (int) (Runtime.getRuntime().maxMemory() / 8 / ListMemory.BYTES_A_REF);
     assertThat(memory.mayKeepRefs(list.size())).isTrue();
     assertThat(memory.mayKeepRefs(most)).isTrue();
