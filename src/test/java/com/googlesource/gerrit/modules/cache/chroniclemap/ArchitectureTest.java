@@ -27,6 +27,7 @@ import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.domain.JavaMethodCall;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
+import com.tngtech.archunit.lang.syntax.elements.GivenClassesConjunction;
 import com.tngtech.archunit.library.Architectures.LayeredArchitecture;
 import java.io.File;
 import java.io.IOException;
@@ -149,9 +150,7 @@ class ArchitectureTest {
 
   @Test
   void theRefsKnowNoGerritCache() {
-    noClasses()
-        .that()
-        .resideInAPackage(ROOT + ".refs..")
+    noClassesIn(ROOT + ".refs..")
         .should()
         .dependOnClassesThat()
         .resideInAnyPackage("com.google.gerrit.server.cache..")
@@ -161,9 +160,7 @@ class ArchitectureTest {
   /** A reader may be in any memory of a list, so only Java, which sees the reader, may free it. */
   @Test
   void theMemoryOfListsIsNotFreedByHand() {
-    noClasses()
-        .that()
-        .resideInAPackage(ROOT + ".refs.lists..")
+    noClassesIn(ROOT + ".refs.lists..")
         .should()
         .dependOnClassesThat()
         .resideInAnyPackage("java.lang.foreign..", "sun.misc..", "jdk..", ROOT + ".store.disk..")
@@ -175,9 +172,7 @@ class ArchitectureTest {
   /** File.list takes an error in the middle of a folder for its end, and JGit's retries wait. */
   @Test
   void refsAreListedAndReadByMethodsThatSayWhatFails() {
-    noClasses()
-        .that()
-        .resideInAPackage(ROOT + ".refs..")
+    noClassesIn(ROOT + ".refs..")
         .and()
         .haveSimpleNameNotEndingWith("LooseFile")
         .and()
@@ -191,11 +186,14 @@ class ArchitectureTest {
         .check(MAIN);
   }
 
+  /** None of the classes in these packages. */
+  private static GivenClassesConjunction noClassesIn(String... packages) {
+    return noClasses().that().resideInAnyPackage(packages);
+  }
+
   @Test
   void onlyTheEngineOfTheStoreKnowsChronicle() {
-    noClasses()
-        .that()
-        .resideInAPackage(ROOT + "..")
+    noClassesIn(ROOT + "..")
         .and()
         .resideOutsideOfPackage(ROOT + ".store.engine..")
         .should()
@@ -207,9 +205,7 @@ class ArchitectureTest {
   /** Another engine may stand there one day, and none of the client is loaded without one. */
   @Test
   void onlyOneClassKnowsTheClientOfSharedValues() {
-    noClasses()
-        .that()
-        .resideInAPackage(ROOT + "..")
+    noClassesIn(ROOT + "..")
         .and()
         .doNotHaveSimpleName("RedisLog")
         .should()
@@ -239,20 +235,13 @@ class ArchitectureTest {
         .orShould()
         .callConstructor(LostContentException.class, String.class, Throwable.class)
         .check(MAIN);
-    noClasses()
-        .that()
-        .resideInAPackage(ROOT + ".store")
-        .should()
-        .callMethod(Disk.class, "delete", Path.class)
-        .check(MAIN);
+    noClassesIn(ROOT + ".store").should().callMethod(Disk.class, "delete", Path.class).check(MAIN);
   }
 
   /** An interrupt, by which Gerrit cancels a request, closes any other channel. */
   @Test
   void onlyTheDiskOpensChannelsOfFiles() {
-    noClasses()
-        .that()
-        .resideInAnyPackage(ROOT + ".store..", ROOT + ".caches..", ROOT + ".shared..")
+    noClassesIn(ROOT + ".store..", ROOT + ".caches..", ROOT + ".shared..")
         .and()
         .resideOutsideOfPackage(ROOT + ".store.disk")
         .should()
@@ -265,9 +254,7 @@ class ArchitectureTest {
   /** There may be no further thread, which the caller of an executor is told by an Error. */
   @Test
   void onlyOneClassOfTheStoreStartsThreads() {
-    noClasses()
-        .that()
-        .resideInAPackage(ROOT + ".store..")
+    noClassesIn(ROOT + ".store..")
         .and()
         .doNotHaveSimpleName("StoreThreads")
         .should()
@@ -300,9 +287,7 @@ class ArchitectureTest {
         Pattern.compile(
             "forName|loadClass|getDeclared.+|get(Field|Method|Constructor)s?|setAccessible"
                 + "|privateLookupIn|find.+|unreflect.*|getMethodName");
-    noClasses()
-        .that()
-        .resideInAPackage(ROOT + "..")
+    noClassesIn(ROOT + "..")
         .and()
         .resideOutsideOfPackage(ROOT + ".members")
         .and()
@@ -332,9 +317,7 @@ class ArchitectureTest {
 
   @Test
   void theStoreKnowsNoGerritAndNoGit() {
-    noClasses()
-        .that()
-        .resideInAPackage(ROOT + ".store..")
+    noClassesIn(ROOT + ".store..")
         .should()
         .dependOnClassesThat()
         .resideInAnyPackage("com.google.gerrit..", "com.google.inject..", "org.eclipse.jgit..")

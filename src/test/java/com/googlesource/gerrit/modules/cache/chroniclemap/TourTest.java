@@ -16,26 +16,16 @@ package com.googlesource.gerrit.modules.cache.chroniclemap;
 
 import static com.google.common.collect.ImmutableList.toImmutableList;
 import static com.google.common.truth.Truth.assertThat;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.await;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import com.google.common.cache.Cache;
 import com.google.common.cache.CacheLoader;
 import com.google.common.cache.LoadingCache;
 import com.google.common.collect.Streams;
-import com.google.gerrit.extensions.registration.DynamicMap;
-import com.google.gerrit.extensions.registration.DynamicSet;
 import com.google.gerrit.lifecycle.LifecycleManager;
-import com.google.gerrit.metrics.DisabledMetricMaker;
-import com.google.gerrit.metrics.MetricMaker;
 import com.google.gerrit.server.cache.CacheModule;
-import com.google.gerrit.server.cache.CacheRemovalListener;
 import com.google.gerrit.server.cache.PersistentCache;
-import com.google.gerrit.server.cache.mem.DefaultMemoryCacheModule;
 import com.google.gerrit.server.config.GerritRuntime;
-import com.google.gerrit.server.config.GerritServerConfig;
-import com.google.gerrit.server.config.SitePath;
-import com.google.gerrit.server.git.WorkQueue;
-import com.google.inject.AbstractModule;
 import com.google.inject.Guice;
 import com.google.inject.Injector;
 import com.google.inject.Key;
@@ -43,6 +33,7 @@ import com.google.inject.TypeLiteral;
 import com.google.inject.name.Names;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheInventory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CachesModule;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.TestSite;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.FileRefDatabase;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.PackedRefsCache;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsSettings;
@@ -94,28 +85,13 @@ class TourTest {
     final LoadingCache<String, String> greetings;
 
     Server(Path site) {
-      Config gerritConfig = new Config();
-      gerritConfig.setString("cache", null, "directory", "cache");
       Injector injector =
           Guice.createInjector(
-              new AbstractModule() {
-                @Override
-                protected void configure() {
-                  // What a Gerrit has around its caches.
-                  bind(Path.class).annotatedWith(SitePath.class).toInstance(site);
-                  bind(GerritRuntime.class).toInstance(GerritRuntime.DAEMON);
-                  bind(Config.class)
-                      .annotatedWith(GerritServerConfig.class)
-                      .toInstance(gerritConfig);
-                  bind(MetricMaker.class).to(DisabledMetricMaker.class);
-                  DynamicMap.mapOf(binder(), new TypeLiteral<Cache<?, ?>>() {});
-                  DynamicSet.setOf(binder(), CacheRemovalListener.class);
-                  install(new WorkQueue.WorkQueueModule());
-                  // The memory tier is Gerrit's own; this module is what keeps values on disk.
-                  install(new DefaultMemoryCacheModule());
-                  install(new CachesModule());
-                }
-              },
+              // What a Gerrit has around its caches. The memory tier is Gerrit's own; this module
+              // is what keeps values on disk.
+              TestSite.gerrit(site, new Config()),
+              binder -> binder.bind(GerritRuntime.class).toInstance(GerritRuntime.DAEMON),
+              new CachesModule(),
               new CacheModule() {
                 @Override
                 protected void configure() {
@@ -131,9 +107,7 @@ class TourTest {
       // Files are opened in the background. A read that comes before that waits for up to a second,
       // and is a miss then.
       CacheInventory caches = injector.getInstance(CacheInventory.class);
-      while (caches.reports().get(0).disk().state() == StoreState.OPENING) {
-        Thread.onSpinWait();
-      }
+      await(() -> caches.reports().get(0).disk().state() != StoreState.OPENING);
     }
 
     @Override

@@ -35,7 +35,12 @@ import org.openjdk.jmh.runner.RunnerException;
  * @param <C> what is measured
  * @param <P> who is measured
  */
-public abstract class Bench<C extends Case, P extends Peer> {
+public abstract class Bench<C extends Case, P extends Bench.Peer> {
+  /** Who is measured: this module or another. */
+  public interface Peer {
+    String title();
+  }
+
   private static final Peer SMALL = () -> "small repository";
 
   protected final Session session;
@@ -93,7 +98,7 @@ public abstract class Bench<C extends Case, P extends Peer> {
 
   /** Measures what was chosen, prints it, and writes it if that is asked for. */
   public final void run() throws RunnerException, IOException, InterruptedException {
-    List<C> cases = session.chosen(cases());
+    List<C> cases = session.chosen(cases(), Case::name);
     session.printHead(versions());
     session.measure(
         () -> {
@@ -119,7 +124,7 @@ public abstract class Bench<C extends Case, P extends Peer> {
         }
         rows.add(
             new ResultTable.Row(
-                scenario.toString(),
+                scenario.name(),
                 peer.title(),
                 one,
                 isOurs ? Optional.empty() : Optional.of(beside),
@@ -161,14 +166,14 @@ public abstract class Bench<C extends Case, P extends Peer> {
       throws RunnerException, IOException, InterruptedException {
     List<P> peers = peers(scenario);
     for (P peer : round % 2 == 0 ? peers : Lists.reverse(peers)) {
-      progress.begin(scenario + ", " + peer.title());
+      progress.begin(scenario.name() + ", " + peer.title());
       if (!samples.contains(scenario, peer)) {
         samples.put(scenario, peer, new Samples());
       }
       try {
         measure(scenario, peer, samples.get(scenario, peer), round);
       } catch (IOException e) {
-        throw new IOException(scenario + ": " + e.getMessage(), e);
+        throw new IOException(scenario.name() + ": " + e.getMessage(), e);
       }
     }
   }

@@ -29,7 +29,71 @@ import org.openjdk.jmh.runner.options.ChainedOptionsBuilder;
  * This module's caches beside Gerrit's own and LMDB: {@code bin/bench cache}, which checks the
  * arguments.
  */
-public final class CacheBench extends Bench<CacheCase, CachePeer> {
+public final class CacheBench extends Bench<CacheBench.CacheCase, CachePeer> {
+  /** An operation on a cache, on values of a size, by a number of threads. */
+  record CacheCase(Operation operation, int valueBytes, int threads) implements Case {
+    @Override
+    public String title() {
+      return operation.title;
+    }
+
+    @Override
+    public String callTitle() {
+      return operation.callTitle;
+    }
+
+    @Override
+    public double times(Samples ours, Samples theirs) {
+      return ours.opsPerSecond() / theirs.opsPerSecond();
+    }
+
+    private String size() {
+      return valueBytes % (1 << 20) == 0
+          ? (valueBytes >> 20) + " MB"
+          : valueBytes % 1024 == 0 ? valueBytes / 1024 + " KB" : valueBytes + " B";
+    }
+
+    /** Such as {@code get, 10 KB, 8 threads}. */
+    @Override
+    public String nameOf(String quantity) {
+      return quantity + ", " + size() + ", " + Bench.counted(threads, "thread");
+    }
+
+    /** What is measured. */
+    enum Operation {
+      GET("get", "get", ReadBenchmark.class, "get"),
+      MIXED("mixed 95/5", "mixed 95/5", ReadBenchmark.class, "mixed"),
+      /** Throughput is until on disk; the latency is that of the caller's put. */
+      PUT("put", "put call", PutBenchmark.class, "put");
+
+      /** Name of its throughput. */
+      final String title;
+
+      /** Name of its latency. */
+      final String callTitle;
+
+      private final Class<?> benchmark;
+      private final String method;
+
+      Operation(String title, String callTitle, Class<?> benchmark, String method) {
+        this.title = title;
+        this.callTitle = callTitle;
+        this.benchmark = benchmark;
+        this.method = method;
+      }
+
+      /** Whether that is the name of its JMH benchmark. */
+      boolean isMeasuredBy(String jmhBenchmark) {
+        return jmhBenchmark.equals(benchmark.getName() + "." + method);
+      }
+
+      /** What JMH takes for a pattern of names. */
+      String jmhName() {
+        return benchmark.getName() + "." + method + "$";
+      }
+    }
+  }
+
   private static final List<Integer> VALUE_BYTES = List.of(10 << 10, 200);
   private static final List<Integer> LARGE_VALUE_BYTES = List.of(100 << 10, 5 << 20);
 

@@ -22,12 +22,12 @@ import com.google.inject.Injector;
 import com.google.inject.Key;
 import com.google.inject.Module;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CachesModule;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.Stores;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.TestSite;
 import java.util.List;
 import java.util.concurrent.ExecutorService;
 
 /** Whose persistent caches are measured. */
-public enum CachePeer implements Peer {
+public enum CachePeer implements Bench.Peer {
   /** This module's. */
   OURS("ours") {
     @Override
@@ -37,12 +37,12 @@ public enum CachePeer implements Peer {
 
     @Override
     void awaitOpen(Injector injector, Cache<?, ?> cache) {
-      Stores.awaitOpen(cache);
+      TestSite.awaitOpened(cache);
     }
 
     @Override
     void drain(Injector injector, Cache<?, ?> cache) {
-      Stores.flush(cache);
+      TestSite.flush(cache);
     }
   },
 

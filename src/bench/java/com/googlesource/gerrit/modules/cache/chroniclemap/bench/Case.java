@@ -30,6 +30,11 @@ public interface Case {
   /** Says of a measured quantity where it was measured. */
   String nameOf(String quantity);
 
+  /** That of its line, which {@code --only} chooses by. */
+  default String name() {
+    return nameOf(title());
+  }
+
   /** How many times as good ours is. */
   default double times(Samples ours, Samples theirs) {
     return theirs.micros(50) / ours.micros(50);

@@ -21,7 +21,8 @@ import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
 
 /** This module's samples of a case beside those of another. */
-public record Comparison<C extends Case>(C scenario, Samples ours, Peer peer, Samples theirs) {
+public record Comparison<C extends Case>(
+    C scenario, Samples ours, Bench.Peer peer, Samples theirs) {
   /**
    * What {@code --json} writes: nothing where one was only refused, and no ratio of who still gets
    * faster, which would say nothing.

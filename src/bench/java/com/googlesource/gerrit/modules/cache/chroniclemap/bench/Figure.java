@@ -20,6 +20,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 
 /**
@@ -66,6 +67,19 @@ public record Figure(String name, String unit, double ours, double peer, double 
       Files.writeString(file, gson.toJson(figures) + "\n");
       System.out.println("Written: " + file);
     }
+  }
+
+  /** For people, without decimals. */
+  public static String whole(double number) {
+    return String.format(Locale.ROOT, "%,d", Math.round(number));
+  }
+
+  /** With a decimal where there are fewer than three digits before the point. */
+  public static String threeDigits(double number) {
+    if (number >= 99.95) {
+      return whole(number);
+    }
+    return String.format(Locale.ROOT, number >= 9.995 ? "%.1f" : "%.2f", number);
   }
 
   /** More digits would say nothing. */

@@ -20,6 +20,8 @@ import com.google.common.base.Splitter;
 import java.io.BufferedReader;
 import java.io.BufferedWriter;
 import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.OutputStreamWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -65,8 +67,8 @@ final class GitUpdates implements UpdatesPeer.Contender {
 
     Kept(Process process) {
       this.process = process;
-      requests = process.outputWriter(UTF_8);
-      answers = process.inputReader(UTF_8);
+      requests = new BufferedWriter(new OutputStreamWriter(process.getOutputStream(), UTF_8));
+      answers = new BufferedReader(new InputStreamReader(process.getInputStream(), UTF_8));
     }
 
     void transaction(StringBuilder commands, String end) throws IOException {

@@ -121,8 +121,7 @@ public final class Machine {
           all += Long.parseLong(field);
         }
         long idle = Long.parseLong(machine.get(4)) + Long.parseLong(machine.get(5));
-        // Behind the name in brackets, from the 14th field: own user and system time, and the same
-        // of
+        // Behind the name in brackets, from the 14th field: own user and system time, and that of
         // the children that have ended.
         String process = firstLine(Path.of("/proc/self/stat"));
         long ours = 0;

@@ -14,33 +14,18 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
-import com.google.common.cache.Cache;
 import com.google.common.cache.CacheLoader;
 import com.google.common.cache.LoadingCache;
-import com.google.common.cache.Weigher;
 import com.google.common.util.concurrent.UncheckedExecutionException;
-import com.google.gerrit.common.Nullable;
-import com.google.gerrit.extensions.registration.DynamicMap;
-import com.google.gerrit.extensions.registration.DynamicSet;
 import com.google.gerrit.lifecycle.LifecycleManager;
-import com.google.gerrit.metrics.DisabledMetricMaker;
-import com.google.gerrit.metrics.MetricMaker;
-import com.google.gerrit.server.cache.CacheRemovalListener;
 import com.google.gerrit.server.cache.PersistentCache;
-import com.google.gerrit.server.cache.PersistentCacheDef;
 import com.google.gerrit.server.cache.PersistentCacheFactory;
-import com.google.gerrit.server.cache.mem.DefaultMemoryCacheModule;
 import com.google.gerrit.server.cache.serialize.CacheSerializer;
-import com.google.gerrit.server.cache.serialize.StringCacheSerializer;
-import com.google.gerrit.server.config.GerritServerConfig;
-import com.google.gerrit.server.config.SitePath;
-import com.google.gerrit.server.git.WorkQueue;
-import com.google.inject.AbstractModule;
 import com.google.inject.Guice;
 import com.google.inject.Injector;
-import com.google.inject.TypeLiteral;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.TestCacheDef;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.TestSite;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.concurrent.ExecutionException;
 import org.apache.log4j.BasicConfigurator;
 import org.apache.log4j.Level;
@@ -68,7 +53,7 @@ public final class OpenCache implements AutoCloseable {
 
   /** Opens the cache of a site, which is made if it is not there, for these entries. */
   OpenCache(CachePeer peer, Path site, Entries entries) {
-    this(peer, site, new DiskCacheDef(entries.cacheName(), DISK_LIMIT));
+    this(peer, site, entries.cacheName(), DISK_LIMIT);
   }
 
   /**
@@ -77,14 +62,22 @@ public final class OpenCache implements AutoCloseable {
    * @param diskLimit bytes
    */
   public OpenCache(CachePeer peer, Path site, long diskLimit) {
-    this(peer, site, new DiskCacheDef("benchmark", diskLimit));
+    this(peer, site, "benchmark", diskLimit);
   }
 
-  private OpenCache(CachePeer peer, Path site, DiskCacheDef def) {
-    GerritEnvironment.configureLog();
+  /**
+   * Its values are their own stored form: what is measured is the cache, not a serializer. Nothing
+   * is kept on the heap, so that each get is answered from disk.
+   *
+   * @param name the benchmarks' own, or one of Gerrit's, which says how it is stored
+   */
+  private OpenCache(CachePeer peer, Path site, String name, long diskLimit) {
+    configureLog();
     this.peer = peer;
-    injector = Guice.createInjector(new GerritEnvironment(site), peer.module());
+    injector = Guice.createInjector(TestSite.gerrit(site, new Config()), peer.module());
     begun = System.nanoTime();
+    TestCacheDef<byte[]> def =
+        new TestCacheDef<>(name, byte[].class, AsIs.INSTANCE).diskLimit(diskLimit).maximumWeight(0);
     cache = injector.getInstance(PersistentCacheFactory.class).build(def, NO_SOURCE);
     lifecycle.add(injector);
     lifecycle.start();
@@ -139,124 +132,24 @@ public final class OpenCache implements AutoCloseable {
     lifecycle.stop();
   }
 
-  /**
-   * A cache whose values are their own stored form: what is measured is the cache, not a
-   * serializer. Nothing is kept on the heap, so that each get is answered from disk.
-   *
-   * @param name the benchmarks' own, or one of Gerrit's, which says how it is stored
-   * @param diskLimit bytes
-   */
-  private record DiskCacheDef(String name, long diskLimit)
-      implements PersistentCacheDef<String, byte[]> {
-    private enum AsIs implements CacheSerializer<byte[]> {
-      INSTANCE;
-
-      @Override
-      public byte[] serialize(byte[] bytes) {
-        return bytes;
-      }
-
-      @Override
-      public byte[] deserialize(byte[] stored) {
-        return stored;
-      }
-    }
-
-    @Override
-    public String configKey() {
-      return name;
-    }
-
-    @Override
-    public int version() {
-      return 1;
-    }
-
-    @Override
-    public long maximumWeight() {
-      return 0;
-    }
-
-    @Override
-    public TypeLiteral<String> keyType() {
-      return TypeLiteral.get(String.class);
-    }
-
-    @Override
-    public TypeLiteral<byte[]> valueType() {
-      return TypeLiteral.get(byte[].class);
-    }
-
-    @Override
-    public CacheSerializer<String> keySerializer() {
-      return StringCacheSerializer.INSTANCE;
-    }
-
-    @Override
-    public CacheSerializer<byte[]> valueSerializer() {
-      return AsIs.INSTANCE;
-    }
-
-    @Override
-    @Nullable
-    public Weigher<String, byte[]> weigher() {
-      return null;
-    }
-
-    @Override
-    @Nullable
-    public Duration expireAfterWrite() {
-      return null;
-    }
-
-    @Override
-    @Nullable
-    public Duration expireFromMemoryAfterAccess() {
-      return null;
-    }
-
-    @Override
-    @Nullable
-    public Duration refreshAfterWrite() {
-      return null;
-    }
-
-    /** Null: it is given to the factory. */
-    @Override
-    @Nullable
-    public CacheLoader<String, byte[]> loader() {
-      return null;
-    }
+  /** Gerrit logs at this level; at a finer one each get of H2 would write a line. */
+  private static void configureLog() {
+    BasicConfigurator.resetConfiguration();
+    BasicConfigurator.configure();
+    Logger.getRootLogger().setLevel(Level.WARN);
   }
 
-  /**
-   * The part of Gerrit's server that persistent caches need, with all settings at their defaults.
-   */
-  private static final class GerritEnvironment extends AbstractModule {
-    private final Path site;
+  private enum AsIs implements CacheSerializer<byte[]> {
+    INSTANCE;
 
-    GerritEnvironment(Path site) {
-      this.site = site;
-    }
-
-    /** Gerrit logs at this level; at a finer one each get of H2 would write a line. */
-    static void configureLog() {
-      BasicConfigurator.resetConfiguration();
-      BasicConfigurator.configure();
-      Logger.getRootLogger().setLevel(Level.WARN);
+    @Override
+    public byte[] serialize(byte[] bytes) {
+      return bytes;
     }
 
     @Override
-    protected void configure() {
-      Config config = new Config();
-      config.setString("cache", null, "directory", "cache");
-      bind(Config.class).annotatedWith(GerritServerConfig.class).toInstance(config);
-      bind(Path.class).annotatedWith(SitePath.class).toInstance(site);
-      bind(MetricMaker.class).to(DisabledMetricMaker.class);
-      install(new WorkQueue.WorkQueueModule());
-      DynamicMap.mapOf(binder(), new TypeLiteral<Cache<?, ?>>() {});
-      DynamicSet.setOf(binder(), CacheRemovalListener.class);
-      install(new DefaultMemoryCacheModule());
+    public byte[] deserialize(byte[] stored) {
+      return stored;
     }
   }
 }

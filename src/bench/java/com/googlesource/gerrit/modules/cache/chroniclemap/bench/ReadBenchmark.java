@@ -71,7 +71,7 @@ public class ReadBenchmark {
     for (int i = 0; i < entries.count; i++) {
       entries.checkAll(i, cache.get(entries.key(i)));
     }
-    boolean mixed = CacheCase.Operation.MIXED.isMeasuredBy(params.getBenchmark());
+    boolean mixed = CacheBench.CacheCase.Operation.MIXED.isMeasuredBy(params.getBenchmark());
     try (ExecutorService threads = Executors.newFixedThreadPool(params.getThreads())) {
       WarmUp.until(nanos -> callFor(nanos, mixed, threads, params.getThreads()));
     }

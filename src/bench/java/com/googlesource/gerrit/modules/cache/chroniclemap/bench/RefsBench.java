@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
 import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.util.ArrayList;
@@ -44,12 +45,12 @@ public final class RefsBench extends Bench<RefsBench.RefsCase, RefsPeer> {
 
     @Override
     public String title() {
-      return operation.title();
+      return operation.title;
     }
 
     @Override
     public List<Figure> figures(Comparison<?> result) {
-      return operation.once()
+      return operation.once
           ? List.of(result.less(title(), "us", samples -> samples.micros(50)))
           : Case.super.figures(result);
     }
@@ -57,11 +58,6 @@ public final class RefsBench extends Bench<RefsBench.RefsCase, RefsPeer> {
     @Override
     public String nameOf(String quantity) {
       return String.join(", ", quantity, Bench.refs(refs), trust, Bench.counted(threads, "thread"));
-    }
-
-    @Override
-    public String toString() {
-      return nameOf(title());
     }
   }
 
@@ -102,7 +98,8 @@ public final class RefsBench extends Bench<RefsBench.RefsCase, RefsPeer> {
   /** What native git says of its version. */
   public static String gitVersion() throws IOException {
     Process git = new ProcessBuilder("git", "--version").start();
-    try (BufferedReader answer = git.inputReader(StandardCharsets.UTF_8)) {
+    try (BufferedReader answer =
+        new BufferedReader(new InputStreamReader(git.getInputStream(), StandardCharsets.UTF_8))) {
       return answer.readLine();
     }
   }
@@ -112,7 +109,7 @@ public final class RefsBench extends Bench<RefsBench.RefsCase, RefsPeer> {
     boolean all = !session.quick();
     List<RefsCase> cases = new ArrayList<>();
     for (RefsOperation operation : RefsOperation.values()) {
-      if (!operation.once()) {
+      if (!operation.once) {
         add(cases, true, operation, RefsCase.ALWAYS, 1);
       }
     }
@@ -127,7 +124,7 @@ public final class RefsBench extends Bench<RefsBench.RefsCase, RefsPeer> {
       add(cases, all, RefsOperation.NO_TIPS, RefsCase.ALWAYS, threads);
     }
     for (RefsOperation operation : RefsOperation.values()) {
-      if (operation.once()) {
+      if (operation.once) {
         add(cases, true, operation, RefsCase.ALWAYS, 1);
       }
     }
@@ -172,7 +169,7 @@ public final class RefsBench extends Bench<RefsBench.RefsCase, RefsPeer> {
               .fork()
               .run(
                   options(peer, RefsCase.ALWAYS)
-                      .include(RefsOnceBenchmark.class.getName() + ".memory$")
+                      .include(RefsMemoryBenchmark.class.getName())
                       .warmupIterations(1)
                       .measurementIterations(2));
       double heap = Fork.further(result, FurtherFigures.HEAP).orElseThrow();
@@ -188,7 +185,7 @@ public final class RefsBench extends Bench<RefsBench.RefsCase, RefsPeer> {
         options(peer, scenario.trust())
             .include(scenario.operation().jmhName())
             .threads(scenario.threads());
-    if (!scenario.operation().once()) {
+    if (!scenario.operation().once) {
       options.param("operation", scenario.operation().name());
     } else {
       options

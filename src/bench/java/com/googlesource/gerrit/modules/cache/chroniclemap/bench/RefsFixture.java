@@ -60,7 +60,7 @@ public class RefsFixture {
     Path folder = Fork.folder();
     ours = new OurRefs(folder);
     repository = folder.resolve(RefsRepositories.FILES);
-    RefsRepositories.configure(repository, "trustStat = " + trust);
+    RefsRepositories.setCore(repository, "trustStat = " + trust);
     String[] names = RefsFile.names(refs);
     Random random = new Random(1);
     List<ObjectId> branchTips = RefsRepositories.branchTips(folder);
@@ -83,7 +83,7 @@ public class RefsFixture {
     ours.close();
   }
 
-  RefsPeer.RefReader open() throws IOException {
+  RefReader open() throws IOException {
     return peer.open(repository, ours);
   }
 }

@@ -39,7 +39,7 @@ public class RefsLookupBenchmark {
 
   @Param RefsOperation operation;
 
-  private RefsPeer.RefReader reader;
+  private RefReader reader;
 
   @Setup(Level.Trial)
   public void open(RefsFixture fixture) throws IOException {

@@ -15,8 +15,6 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench;
 
 import java.io.IOException;
-import java.lang.management.BufferPoolMXBean;
-import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -40,7 +38,7 @@ public class RefsOnceBenchmark {
   /** A repository of which this process, and the store, know nothing. */
   @State(Scope.Benchmark)
   public static class Unknown {
-    private RefsPeer.RefReader reader;
+    private RefReader reader;
 
     @Setup(Level.Iteration)
     public void open(RefsFixture fixture) throws IOException {
@@ -57,11 +55,11 @@ public class RefsOnceBenchmark {
   /** A repository that was read and closed. */
   @State(Scope.Benchmark)
   public static class Known {
-    private RefsPeer.RefReader reader;
+    private RefReader reader;
 
     @Setup(Level.Iteration)
     public void open(RefsFixture fixture) throws IOException {
-      try (RefsPeer.RefReader before = fixture.open()) {
+      try (RefReader before = fixture.open()) {
         read(before, fixture);
       }
       fixture.ours.restart();
@@ -80,7 +78,7 @@ public class RefsOnceBenchmark {
   /** A repository whose file is rewritten before each read. */
   @State(Scope.Benchmark)
   public static class Rewritten {
-    private RefsPeer.RefReader reader;
+    private RefReader reader;
     private Path file;
     private Path[] editions;
     private int count;
@@ -116,7 +114,7 @@ public class RefsOnceBenchmark {
     }
   }
 
-  private static void read(RefsPeer.RefReader reader, RefsFixture fixture) throws IOException {
+  private static void read(RefReader reader, RefsFixture fixture) throws IOException {
     RefsOperation.FIRST.ask(reader, fixture);
   }
 
@@ -133,56 +131,5 @@ public class RefsOnceBenchmark {
   @Benchmark
   public void rewrite(RefsFixture fixture, Rewritten rewritten) throws IOException {
     read(rewritten.reader, fixture);
-  }
-
-  /** What the refs take, found by name and id, until the repository is closed. */
-  @Benchmark
-  public Object memory(RefsFixture fixture) throws IOException, InterruptedException {
-    fixture.ours.forgetAll();
-    // What each process has once, such as the buffers of the parser, is there already.
-    askAndClose(fixture);
-    fixture.ours.forgetAll();
-    collect();
-    long heapBefore = heapUsed();
-    long directBefore = directUsed();
-    try (RefsPeer.RefReader reader = fixture.open()) {
-      ask(reader, fixture);
-      fixture.ours.awaitWritten();
-      collect();
-      FurtherFigures.set(FurtherFigures.HEAP, (double) (heapUsed() - heapBefore));
-      FurtherFigures.set(FurtherFigures.DIRECT, (double) (directUsed() - directBefore));
-      return reader;
-    }
-  }
-
-  /** Apart, so that no frame holds what was read. */
-  private static void askAndClose(RefsFixture fixture) throws IOException {
-    try (RefsPeer.RefReader reader = fixture.open()) {
-      ask(reader, fixture);
-    }
-  }
-
-  private static void ask(RefsPeer.RefReader reader, RefsFixture fixture) throws IOException {
-    reader.exactRef(fixture.existing[0]);
-    reader.tips(fixture.tips[0]);
-  }
-
-  /** Direct memory is given back by a thread some time after a collection. */
-  private static void collect() throws InterruptedException {
-    for (int i = 0; i < 4; i++) {
-      System.gc();
-      Thread.sleep(100);
-    }
-  }
-
-  private static long heapUsed() {
-    return ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed();
-  }
-
-  private static long directUsed() {
-    return ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class).stream()
-        .filter(pool -> pool.getName().equals("direct"))
-        .mapToLong(BufferPoolMXBean::getMemoryUsed)
-        .sum();
   }
 }

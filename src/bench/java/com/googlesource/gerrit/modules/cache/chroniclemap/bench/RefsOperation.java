@@ -40,15 +40,15 @@ public enum RefsOperation {
 
   /** Asks, and tells whether the answer is right. */
   private interface Question {
-    boolean ask(RefsPeer.RefReader refs, RefsFixture all) throws IOException;
+    boolean ask(RefReader refs, RefsFixture all) throws IOException;
   }
 
-  private final String title;
+  final String title;
 
   @SuppressWarnings("ImmutableEnumChecker") // it holds nothing
   private final Question question;
 
-  private final boolean once;
+  final boolean once;
 
   RefsOperation(String title, Question question) {
     this(title, question, false);
@@ -69,15 +69,7 @@ public enum RefsOperation {
     return names[ThreadLocalRandom.current().nextInt(names.length)];
   }
 
-  String title() {
-    return title;
-  }
-
-  boolean once() {
-    return once;
-  }
-
-  void ask(RefsPeer.RefReader refs, RefsFixture all) throws IOException {
+  void ask(RefReader refs, RefsFixture all) throws IOException {
     if (!question.ask(refs, all)) {
       throw new IllegalStateException("a wrong answer: " + this);
     }

@@ -20,15 +20,16 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.OurRefs;
 import java.io.BufferedReader;
 import java.io.BufferedWriter;
 import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.OutputStreamWriter;
 import java.nio.file.Path;
-import java.util.List;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.RefDatabase;
 
 /** Who answers questions about refs. */
-public enum RefsPeer implements Peer {
+public enum RefsPeer implements Bench.Peer {
   /** This module. */
   OURS("ours") {
     @Override
@@ -66,37 +67,12 @@ public enum RefsPeer implements Peer {
     return title;
   }
 
-  /** Opens a repository of which this process knows nothing; {@code ours} is for this module. */
-  abstract RefReader open(Path repository, OurRefs ours) throws IOException;
-
   /**
-   * Answers questions about the refs of one repository; checks nothing but whether they are there.
+   * Opens a repository of which this process knows nothing.
+   *
+   * @param ours only for this module
    */
-  interface RefReader extends AutoCloseable {
-    /** Whether there is a ref of that name; it is read with its id. */
-    boolean exactRef(String name) throws IOException;
-
-    /** How many refs start so; each is read. */
-    default int prefix(String prefix) throws IOException {
-      throw new UnsupportedOperationException();
-    }
-
-    /** Reads all refs and returns how many. */
-    int all() throws IOException;
-
-    /** How many refs a new ref of that name would conflict with. */
-    default int conflictingNames(String name) throws IOException {
-      throw new UnsupportedOperationException();
-    }
-
-    /** How many refs have an object, or a tag of it. */
-    default int tips(ObjectId id) throws IOException {
-      throw new UnsupportedOperationException();
-    }
-
-    @Override
-    void close() throws IOException;
-  }
+  abstract RefReader open(Path repository, OurRefs ours) throws IOException;
 
   /** Asks a database of JGit's kind, this module's among them. */
   private static final class JGitRefReader implements RefReader {
@@ -162,13 +138,15 @@ public enum RefsPeer implements Peer {
     GitRefReader(Path repository) throws IOException {
       this.repository = repository;
       process = start(repository, "cat-file", "--batch-check");
-      requests = process.outputWriter(UTF_8);
-      answers = process.inputReader(UTF_8);
+      requests = new BufferedWriter(new OutputStreamWriter(process.getOutputStream(), UTF_8));
+      answers = new BufferedReader(new InputStreamReader(process.getInputStream(), UTF_8));
     }
 
     private static Process start(Path repository, String... command) throws IOException {
       ProcessBuilder git = new ProcessBuilder("git", "--git-dir", repository.toString());
-      git.command().addAll(List.of(command));
+      for (String word : command) {
+        git.command().add(word);
+      }
       return git.redirectError(ProcessBuilder.Redirect.INHERIT).start();
     }
 
@@ -186,8 +164,10 @@ public enum RefsPeer implements Peer {
 
     @Override
     public int all() throws IOException {
+      Process listing = start(repository, "for-each-ref");
       int count = 0;
-      try (BufferedReader lines = start(repository, "for-each-ref").inputReader(UTF_8)) {
+      try (BufferedReader lines =
+          new BufferedReader(new InputStreamReader(listing.getInputStream(), UTF_8))) {
         while (lines.readLine() != null) {
           count++;
         }

@@ -68,7 +68,11 @@ final class RefsRepositories {
     }
   }
 
-  /** Writes the refs; the one in the middle points to the object with the number of the edition. */
+  /**
+   * Writes the refs.
+   *
+   * @param edition to whose object the ref in the middle points
+   */
   private static void write(Path file, RefsObjects objects, String[] names, int edition)
       throws IOException {
     Random random = new Random(names.length);
@@ -96,11 +100,13 @@ final class RefsRepositories {
     return tips;
   }
 
-  /** Sets something of {@code [core]}, in place of what a case before has set. */
-  static void configure(Path repository, String... lines) throws IOException {
+  /** Sets these lines of the section {@code core}, and none that this has set before. */
+  static void setCore(Path repository, String... lines) throws IOException {
     Path config = repository.resolve(Constants.CONFIG);
-    String text = Files.readString(config, UTF_8).replaceFirst("(?s)# benchmark\n.*", "");
+    String text = Files.readString(config, UTF_8);
+    int ours = text.indexOf("# benchmark\n");
+    String others = ours < 0 ? text : text.substring(0, ours);
     Files.writeString(
-        config, text + "# benchmark\n[core]\n\t" + String.join("\n\t", lines) + "\n", UTF_8);
+        config, others + "# benchmark\n[core]\n" + String.join("\n", lines) + "\n", UTF_8);
   }
 }

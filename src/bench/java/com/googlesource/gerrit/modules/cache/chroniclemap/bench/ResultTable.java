@@ -43,20 +43,20 @@ final class ResultTable {
 
   private static final List<Column> COLUMNS =
       List.of(
-          new Column("calls", row -> Numbers.whole((double) row.samples.callCount())),
+          new Column("calls", row -> Figure.whole((double) row.samples.callCount())),
           new Column(
               "refused",
               row ->
-                  row.samples.refused() == 0 ? "" : Numbers.whole((double) row.samples.refused())),
+                  row.samples.refused() == 0 ? "" : Figure.whole((double) row.samples.refused())),
           new Column("p50", row -> millis(row.samples.millis(50))),
           new Column("p95", row -> millis(row.samples.millis(95))),
           new Column("p99", row -> millis(row.samples.millis(99))),
           new Column("p99.9", row -> millis(row.samples.millis(99.9))),
-          new Column("a second", row -> Numbers.threeDigits(row.samples.opsPerSecond())),
+          new Column("a second", row -> Figure.threeDigits(row.samples.opsPerSecond())),
           new Column("CPU", row -> number(row.samples.cpuMillis())),
           new Column("garbage", row -> number(row.samples.garbage())),
           new Column("ours", row -> row.beside.map(ResultTable::times).orElse("")),
-          new Column("x small", row -> row.timesSmall.map(Numbers::threeDigits).orElse("")));
+          new Column("x small", row -> row.timesSmall.map(Figure::threeDigits).orElse("")));
 
   private ResultTable() {}
 
@@ -93,7 +93,7 @@ final class ResultTable {
   }
 
   private static String times(Comparison<?> beside) {
-    return Numbers.threeDigits(beside.times()) + (beside.isWarm() ? "x" : "?");
+    return Figure.threeDigits(beside.times()) + (beside.isWarm() ? "x" : "?");
   }
 
   private static String millis(double millis) {
@@ -101,6 +101,6 @@ final class ResultTable {
   }
 
   private static String number(OptionalDouble number) {
-    return number.isPresent() ? Numbers.threeDigits(number.getAsDouble()) : "";
+    return number.isPresent() ? Figure.threeDigits(number.getAsDouble()) : "";
   }
 }

@@ -25,6 +25,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.function.Function;
 import java.util.stream.IntStream;
 import org.openjdk.jmh.runner.RunnerException;
 
@@ -111,7 +112,7 @@ public final class Session {
   }
 
   /** Exits with 2 if no name of a scenario has the texts of each {@code --only}. */
-  public <C> List<C> chosen(List<C> scenarios) {
+  public <C> List<C> chosen(List<C> scenarios, Function<C, String> name) {
     List<String> texts =
         IntStream.range(1, args.size())
             .filter(i -> args.get(i - 1).equals(ONLY))
@@ -119,7 +120,7 @@ public final class Session {
             .toList();
     List<C> chosen =
         scenarios.stream()
-            .filter(scenario -> texts.stream().allMatch(scenario.toString()::contains))
+            .filter(scenario -> texts.stream().allMatch(name.apply(scenario)::contains))
             .toList();
     if (chosen.isEmpty()) {
       System.err.println("error: " + ONLY + ": no scenario has this in its name: " + texts);

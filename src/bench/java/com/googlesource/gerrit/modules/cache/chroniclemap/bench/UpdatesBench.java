@@ -42,7 +42,7 @@ public final class UpdatesBench extends Bench<UpdatesBench.UpdatesCase, UpdatesP
       implements Case {
     @Override
     public String title() {
-      return operation.title();
+      return operation.title;
     }
 
     @Override
@@ -65,11 +65,6 @@ public final class UpdatesBench extends Bench<UpdatesBench.UpdatesCase, UpdatesP
     @Override
     public List<Figure> figures(Comparison<?> result) {
       return result.inMillis(title(), writers > 1);
-    }
-
-    @Override
-    public String toString() {
-      return nameOf(title());
     }
   }
 
@@ -170,7 +165,7 @@ public final class UpdatesBench extends Bench<UpdatesBench.UpdatesCase, UpdatesP
   /** In a rough run, one of what makes very many files or has many writers. */
   @Override
   protected int rounds(UpdatesCase scenario) {
-    boolean large = scenario.operation().refs() >= MANY_REFS || scenario.writers() > 1;
+    boolean large = scenario.operation().refs >= MANY_REFS || scenario.writers() > 1;
     return session.quick() ? (large ? 1 : 2) : 3;
   }
 
@@ -225,7 +220,7 @@ public final class UpdatesBench extends Bench<UpdatesBench.UpdatesCase, UpdatesP
       this.operation = scenario.operation();
       this.repository = repository(scenario.refs(), peer);
       this.samples = samples;
-      this.most = operation.runs() * (scenario.writers() == 1 ? 1 : 4);
+      this.most = operation.runs * (scenario.writers() == 1 ? 1 : 4);
       repository.setDurable(scenario.durable());
       this.contender = peer.open(home, repository, scenario.writers());
     }
@@ -251,7 +246,7 @@ public final class UpdatesBench extends Bench<UpdatesBench.UpdatesCase, UpdatesP
 
     private void prepare() throws IOException {
       if (operation == UpdatesOperation.PACK) {
-        repository.makeLoose(repository.input().names(operation, 0));
+        repository.makeLoose(repository.input.names(operation, 0));
       }
       contender.prime();
     }

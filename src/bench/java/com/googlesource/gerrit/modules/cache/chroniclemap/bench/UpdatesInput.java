@@ -42,12 +42,12 @@ final class UpdatesInput {
 
   /** Names of the new refs of a run. */
   List<String> names(UpdatesOperation operation, int run) {
-    List<String> names = new ArrayList<>(operation.refs());
+    List<String> names = new ArrayList<>(operation.refs);
     if (operation == UpdatesOperation.SINGLE) {
       names.add("refs/heads/new-" + run);
       return names;
     }
-    int changes = operation.refs() / 2;
+    int changes = operation.refs / 2;
     for (int i = 0; i < changes; i++) {
       int change = FIRST_CHANGE + run * changes + i;
       String folder = String.format(Locale.ROOT, "refs/changes/%02d/%d/", change % 100, change);

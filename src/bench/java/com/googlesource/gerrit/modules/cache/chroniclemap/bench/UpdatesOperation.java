@@ -31,27 +31,17 @@ enum UpdatesOperation {
   AVAILABILITY("availability of 10k names", 10_000, 2),
   PACK("packing 10k loose refs", 10_000, 1);
 
-  private final String title;
-  private final int refs;
-  private final int runs;
+  final String title;
+
+  /** How many new refs a run is about. */
+  final int refs;
+
+  /** How many runs there may be before the repository is brought back to its first state. */
+  final int runs;
 
   UpdatesOperation(String title, int refs, int runs) {
     this.title = title;
     this.refs = refs;
     this.runs = runs;
-  }
-
-  String title() {
-    return title;
-  }
-
-  /** How many new refs a run is about. */
-  int refs() {
-    return refs;
-  }
-
-  /** How many runs there may be before the repository is brought back to its first state. */
-  int runs() {
-    return runs;
   }
 }

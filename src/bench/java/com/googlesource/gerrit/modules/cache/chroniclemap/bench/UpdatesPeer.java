@@ -29,7 +29,7 @@ import java.util.OptionalLong;
 import org.eclipse.jgit.lib.RefDatabase;
 
 /** Who updates refs: this module, and others beside it. */
-enum UpdatesPeer implements Peer {
+enum UpdatesPeer implements Bench.Peer {
   OURS("ours", ""),
   /** That of Gerrit 3.13.5. */
   JGIT_7_4("JGit 7.4", "org.eclipse.jgit-7.4.0.202509020913-r.jar"),
@@ -90,15 +90,15 @@ enum UpdatesPeer implements Peer {
   /** Starts it on a repository of its own. */
   Contender open(Home home, UpdatesRepository repository, int writers) throws IOException {
     if (this == GIT) {
-      return new GitUpdates(home, repository.folder(), repository.input(), writers);
+      return new GitUpdates(home, repository.folder, repository.input, writers);
     }
     return new WorkerUpdates(
         home,
         this == OURS ? System.getProperty("java.class.path") : jgitClassPath(),
         List.of(
             this == OURS ? UpdatesWorker.OURS : UpdatesWorker.JGIT,
-            repository.folder().toString(),
-            repository.inputFolder().toString(),
+            repository.folder.toString(),
+            repository.inputFolder.toString(),
             Integer.toString(writers)));
   }
 

@@ -43,11 +43,11 @@ final class UpdatesRepository {
 
   private static final long MAX_WAIT_NANOS = TimeUnit.MINUTES.toNanos(2);
 
-  private final Path folder;
+  final Path folder;
   private final Path original;
   private final Path oldRefs;
-  private final Path inputFolder;
-  private final UpdatesInput input;
+  final Path inputFolder;
+  final UpdatesInput input;
   private int restored;
 
   private UpdatesRepository(Path base, Path folder) throws IOException {
@@ -67,7 +67,7 @@ final class UpdatesRepository {
       RefsObjects objects;
       try (FileRepository made = new FileRepository(repository.toFile())) {
         made.create(true);
-        objects = RefsObjects.insert(made, refs, 0);
+        objects = RefsObjects.insert(made, refs);
       }
       int[] numbers = new Random(refs).ints(refs, 0, objects.count()).toArray();
       objects.writePackedRefs(repository.resolve(Constants.PACKED_REFS), names, i -> numbers[i]);
@@ -94,18 +94,6 @@ final class UpdatesRepository {
     }
   }
 
-  Path folder() {
-    return folder;
-  }
-
-  Path inputFolder() {
-    return inputFolder;
-  }
-
-  UpdatesInput input() {
-    return input;
-  }
-
   private Path packedRefs() {
     return folder.resolve(Constants.PACKED_REFS);
   }
@@ -117,7 +105,7 @@ final class UpdatesRepository {
   /** Says whether refs are to be on disk, and not only in the page cache, after an update. */
   void setDurable(boolean durable) throws IOException {
     // The first is JGit's, and the second git's.
-    RefsRepositories.configure(
+    RefsRepositories.setCore(
         folder, "fsyncRefFiles = " + durable, "fsync = " + (durable ? "reference" : "none"));
   }
 

@@ -40,7 +40,7 @@ import org.eclipse.jgit.transport.ReceiveCommand;
  * The process of one contender. It reads what to do from its input, does it to the refs of one
  * repository, and answers with one line: so all JGits are measured by one and the same class,
  * compiled once, and none has another's classes beside it. It knows the JDK, JGit, and this
- * module's {@link UpdatedRefs} only if told to use those.
+ * module's refs only if told to use those.
  */
 final class UpdatesWorker {
   static final String PRIME = "prime";
@@ -60,7 +60,7 @@ final class UpdatesWorker {
       throws IOException {
     this.repository = new FileRepository(folder.toFile());
     this.input = input;
-    this.refs = who.equals(JGIT) ? repository.getRefDatabase() : UpdatedRefs.open(repository);
+    this.refs = who.equals(JGIT) ? repository.getRefDatabase() : OurRefs.open(repository);
     this.writers = new Writers(writers);
   }
 
@@ -168,10 +168,10 @@ final class UpdatesWorker {
   }
 
   /** This module's refs: a class apart, which JGit's workers never load. */
-  private static final class UpdatedRefs {
+  private static final class OurRefs {
     private static final long MEMORY_LIMIT = 1 << 30;
 
-    private UpdatedRefs() {}
+    private OurRefs() {}
 
     /**
      * The refs of a repository, with lists in memory only: what an update costs is no matter of the

@@ -38,7 +38,11 @@ public final class OurRefs implements AutoCloseable {
   private final Path folder;
   private PackedRefsCache cache;
 
-  /** Begins with nothing known; the store gets a folder in this one. */
+  /**
+   * Begins with nothing known.
+   *
+   * @param parent gets a folder for the store
+   */
   public OurRefs(Path parent) throws IOException {
     folder = parent.resolve("our-refs");
     start();

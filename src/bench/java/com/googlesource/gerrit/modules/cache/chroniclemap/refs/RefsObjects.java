@@ -53,6 +53,15 @@ public final class RefsObjects {
    * Adds them to a repository, in a pack.
    *
    * @param refs how many refs are to point to them
+   */
+  public static RefsObjects insert(FileRepository repository, int refs) throws IOException {
+    return insert(repository, refs, 0);
+  }
+
+  /**
+   * Adds them to a repository, in a pack.
+   *
+   * @param refs how many refs are to point to them
    * @param more so many commits without a tag, with the numbers from {@link #count} on
    */
   public static RefsObjects insert(FileRepository repository, int refs, int more)

@@ -82,8 +82,8 @@ class SmallDiskIT {
       }
     }
 
-    private static TestCacheDef def(String name, long limit) {
-      return new TestCacheDef(name).diskLimit(limit).maximumWeight(4).loader(new CountingLoader());
+    private static TestCacheDef<String> def(String name, long limit) {
+      return TestCacheDef.of(name).diskLimit(limit).maximumWeight(4).loader(new CountingLoader());
     }
 
     /** Requests of all kinds, each answered right and at once. */
@@ -144,7 +144,7 @@ class SmallDiskIT {
      */
     private static void fills(Path disk, String name) throws Exception {
       boolean isSessions = name.equals("web_sessions");
-      TestCacheDef def = def(name, 64 << 20);
+      TestCacheDef<String> def = def(name, 64 << 20);
       try (TestSite site = new TestSite(disk, TestSite.Backend.CHRONICLE)) {
         LoadingCache<String, String> cache = site.loading(def);
         use(cache, 2000);
@@ -166,7 +166,7 @@ class SmallDiskIT {
     /** Something else takes all of the disk while the server runs. */
     private static void filled(Path disk) throws Exception {
       // As the last of the room is for sessions.
-      TestCacheDef def = def("web_sessions", 16 << 20);
+      TestCacheDef<String> def = def("web_sessions", 16 << 20);
       try (TestSite site = new TestSite(disk, TestSite.Backend.CHRONICLE)) {
         LoadingCache<String, String> cache = site.loading(def);
         use(cache, 10);

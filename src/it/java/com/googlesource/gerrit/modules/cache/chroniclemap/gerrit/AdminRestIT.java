@@ -27,7 +27,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.RestCli
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -160,7 +159,7 @@ class AdminRestIT extends OneGerrit {
   private JsonObject ended(RestClient.Reply started, String cache) throws Exception {
     assertThat(started.status()).isEqualTo(202);
     String path = TASKS + object(started).get("id").getAsString();
-    Deadline.in(Duration.ofMinutes(1)).await(() -> isGone(path), path + " ends");
+    Deadline.awaitInAMinute(() -> isGone(path), path + " ends");
     return admin
         .object(BASE + "caches/" + cache + "/history")
         .getAsJsonArray("events")
@@ -226,7 +225,7 @@ class AdminRestIT extends OneGerrit {
     if (!hasJustEnded) {
       assertThat(deleted.status()).isAnyOf(204, 404);
     }
-    Deadline.in(Duration.ofMinutes(1)).await(() -> isGone(path), path + " ends");
+    Deadline.awaitInAMinute(() -> isGone(path), path + " ends");
     assertThat(admin.get(BASE + "history").body()).contains("verify by admin: ");
   }
 
@@ -260,12 +259,11 @@ class AdminRestIT extends OneGerrit {
             "persisted_projects");
     RestClient.Reply verify = admin.tryPost(BASE + "caches/accounts/verify", "{}");
     unused = ended(verify, "accounts");
-    Deadline.in(Duration.ofMinutes(1))
-        .await(
-            () ->
-                admin.object(BASE + "overview").getAsJsonObject("since").size() > 0
-                    && gerrit.ssh().json("shared").get("unreachable").getAsLong() == 0,
-            "a first sample, and the connection");
+    Deadline.awaitInAMinute(
+        () ->
+            admin.object(BASE + "overview").getAsJsonObject("since").size() > 0
+                && gerrit.ssh().json("shared").get("unreachable").getAsLong() == 0,
+        "a first sample, and the connection");
 
     RestSamples samples = new RestSamples(site.path());
     samples.check(BASE + "caches/accounts", "accounts", admin, answer -> answer);
@@ -303,24 +301,21 @@ class AdminRestIT extends OneGerrit {
    */
   private JsonArray takeTasks() throws IOException {
     JsonArray found = new JsonArray();
-    Deadline.in(Duration.ofMinutes(1))
-        .await(
-            () -> {
-              var unused = verifyAll();
-              found.addAll(admin.object(BASE + "overview").getAsJsonArray("tasks"));
-              return !found.isEmpty();
-            },
-            "a task that is queued or running");
+    Deadline.awaitInAMinute(
+        () -> {
+          var unused = verifyAll();
+          found.addAll(admin.object(BASE + "overview").getAsJsonArray("tasks"));
+          return !found.isEmpty();
+        },
+        "a task that is queued or running");
     JsonObject task = found.get(0).getAsJsonObject();
     for (Map.Entry<String, String> each :
         Map.of("cache", "accounts", "state", "running", "progress", "40%").entrySet()) {
       assertThat(task.has(each.getKey())).isTrue();
       task.addProperty(each.getKey(), each.getValue());
     }
-    Deadline.in(Duration.ofMinutes(1))
-        .await(
-            () -> admin.object(BASE + "overview").getAsJsonArray("tasks").isEmpty(),
-            "all tasks end");
+    Deadline.awaitInAMinute(
+        () -> admin.object(BASE + "overview").getAsJsonArray("tasks").isEmpty(), "all tasks end");
     return found;
   }
 
@@ -328,14 +323,13 @@ class AdminRestIT extends OneGerrit {
   private void parse(String project) throws IOException {
     site.git(project, "pack-refs", "--all");
     Files.writeString(site.repository(project).resolve("refs/heads/desktop.ini"), "[Shell]");
-    Deadline.in(Duration.ofMinutes(1))
-        .await(
-            () -> {
-              var unused = gerrit.branches(project);
-              JsonObject refs = admin.object(BASE + "refs/" + project);
-              return refs.has("last_parse") && !refs.getAsJsonArray("bad_refs").isEmpty();
-            },
-            "parsed refs and a bad one");
+    Deadline.awaitInAMinute(
+        () -> {
+          var unused = gerrit.branches(project);
+          JsonObject refs = admin.object(BASE + "refs/" + project);
+          return refs.has("last_parse") && !refs.getAsJsonArray("bad_refs").isEmpty();
+        },
+        "parsed refs and a bad one");
   }
 
   /** Leaves one member of a map in an answer. */

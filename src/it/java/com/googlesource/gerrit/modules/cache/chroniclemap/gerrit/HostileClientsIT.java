@@ -38,7 +38,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyPair;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -102,22 +101,18 @@ class HostileClientsIT {
   private Server plain;
 
   /** A Gerrit of the comparison. */
-  private record Server(
-      GerritSite site, GerritDaemon daemon, DaemonMeter meter, Gerrit gerrit, boolean isOurs) {
+  private record Server(GerritDaemon daemon, DaemonMeter meter, boolean isOurs) {
     static Server start(GerritSite site, boolean isOurs) throws IOException {
       GerritDaemon daemon = GerritDaemon.start(site);
-      return new Server(site, daemon, new DaemonMeter(daemon), new Gerrit(site), isOurs);
+      return new Server(daemon, new DaemonMeter(daemon), isOurs);
     }
 
-    void stop(String name) throws IOException {
-      meter.close();
-      daemon.close();
-      var unused = site.saveLogs("HostileClientsIT-" + name);
-      site.close();
+    GerritSite site() {
+      return daemon.site();
     }
 
     Cost cost() throws IOException {
-      long runs = gerrit.runsOfRefFilter();
+      long runs = daemon.gerrit().runsOfRefFilter();
       return new Cost(runs, 0, reads(), meter.allocatedMegabytes());
     }
 
@@ -125,9 +120,7 @@ class HostileClientsIT {
      * How often refs were looked up in parsed lists, also for this question; 0 in a plain Gerrit.
      */
     long lookups() throws IOException {
-      return isOurs
-          ? gerrit.ssh().json("refs").getAsJsonObject("totals").get("lookups").getAsLong()
-          : 0;
+      return isOurs ? daemon.refs().get("lookups").getAsLong() : 0;
     }
 
     /** How often the process has called the system to read from a file or connection. */
@@ -157,9 +150,8 @@ class HostileClientsIT {
     tmp = folder;
     GerritSite site = SiteTemplate.plainSite(tmp.resolve("plain"));
     try (GerritDaemon daemon = GerritDaemon.start(site)) {
-      Gerrit gerrit = new Gerrit(site);
+      Gerrit gerrit = daemon.gerrit();
       gerrit.createUser("reader", readerKey);
-      gerrit.rest().put("/accounts/reader/password.http", "{\"http_password\": \"secret\"}");
       for (String project :
           List.of(PROJECT, PATCH_SETS, PROJECT + "-" + SMALL, PROJECT + "-" + LARGE)) {
         gerrit.createProject(project);
@@ -183,19 +175,17 @@ class HostileClientsIT {
               return null;
             }));
     // The module reads its whole jar some seconds after the start, which is no cost of a request.
-    Deadline.in(Duration.ofMinutes(1))
-        .await(
-            () -> ErrorLog.of(copy).has("cache-chroniclemap.jar are loaded"),
-            "the classes are loaded");
+    Deadline.awaitInAMinute(
+        () -> ErrorLog.of(copy).has("cache-chroniclemap.jar are loaded"), "the classes are loaded");
   }
 
   @AfterAll
   void stop() throws Exception {
-    if (plain != null) {
-      plain.stop("plain");
-    }
-    if (ours != null) {
-      ours.stop("ours");
+    for (Server server : new Server[] {plain, ours}) {
+      if (server != null) {
+        server.meter.close();
+        GerritDaemon.end(List.of(server.daemon), "HostileClientsIT");
+      }
     }
   }
 
@@ -313,9 +303,9 @@ class HostileClientsIT {
     }
     request.append(command.equals("fetch") ? packet("done\n") : "").append("0000");
     byte[] body = bytes(request.toString());
-    String url = server.site.url() + PROJECT + "/" + FETCH;
+    String url = server.site().url() + PROJECT + "/" + FETCH;
     var toNobody = GitWire.exchange(url, FETCH, body, "Git-Protocol", "version=2");
-    var toReader = GitWire.exchange(server.site, PROJECT, "reader", FETCH, "version=2", body);
+    var toReader = GitWire.exchange(server.site(), PROJECT, "reader", FETCH, "version=2", body);
     assertWithMessage(command).that(toNobody.statusCode()).isAnyOf(200, 400);
     assertWithMessage(command).that(toReader.statusCode()).isAnyOf(200, 400);
   }
@@ -344,7 +334,7 @@ class HostileClientsIT {
           for (int i = 0; i < size; i++) {
             request.append(packet("ref-prefix " + longName(i, LONG / 10) + "\n"));
           }
-          NativeGit git = new NativeGit(server.site, "reader", readerKey, folder("ssh"));
+          NativeGit git = new NativeGit(server.site(), "reader", readerKey, folder("ssh"));
           var unused = git.uploadPack(PROJECT, request + "0000" + "0000");
         });
   }
@@ -353,8 +343,8 @@ class HostileClientsIT {
 
   private void forward(Server server, String project, int size, boolean ssh) throws IOException {
     String branch = "refs/heads/forward/" + branches.getAndIncrement();
-    NativeGit git = new NativeGit(server.site, "reader", readerKey, folder("push"));
-    share(git, server.site);
+    NativeGit git = new NativeGit(server.site(), "reader", readerKey, folder("push"));
+    share(git, server.site());
     git.run("push", ssh ? git.ssh(project) : git.http(project), commits.get(size) + ":" + branch);
   }
 
@@ -372,7 +362,7 @@ class HostileClientsIT {
   void fastForwardsOverPatchSets() throws Exception {
     for (Server server : List.of(plain, ours)) {
       List<String> push = new ArrayList<>(List.of("push", "-q"));
-      push.add(server.site.repository(PATCH_SETS).toString());
+      push.add(server.site().repository(PATCH_SETS).toString());
       push.add(commits.getFirst() + ":refs/heads/hidden");
       for (int i = 0; i < 40; i++) {
         push.add(commits.getFirst() + ":refs/heads/forward/" + i);
@@ -380,8 +370,9 @@ class HostileClientsIT {
       for (int i = 0; i < commits.size(); i++) {
         push.add(commits.get(i) + ":" + Gerrit.changeRef(900_000 + i, 1));
       }
-      NativeGit git = new NativeGit(server.site, "admin", server.site.adminKey(), folder("fill"));
-      share(git, server.site);
+      NativeGit git =
+          new NativeGit(server.site(), "admin", server.site().adminKey(), folder("fill"));
+      share(git, server.site());
       git.run(push.toArray(String[]::new));
     }
     assertBounded(
@@ -402,7 +393,7 @@ class HostileClientsIT {
           }
           byte[] body = Bytes.concat(bytes(request + "0000"), EMPTY_PACK);
           var reply =
-              GitWire.exchange(server.site, PROJECT, "reader", "git-receive-pack", "", body);
+              GitWire.exchange(server.site(), PROJECT, "reader", "git-receive-pack", "", body);
           assertWithMessage(new String(reply.body(), StandardCharsets.UTF_8))
               .that(reply.statusCode())
               .isEqualTo(200);
@@ -415,7 +406,7 @@ class HostileClientsIT {
         "list of many namespaces",
         (server, size) -> {
           var reply =
-              GitWire.exchange(server.site, PROJECT + "-" + size, "reader", RECEIVE, "", null);
+              GitWire.exchange(server.site(), PROJECT + "-" + size, "reader", RECEIVE, "", null);
           assertWithMessage("%s namespaces", size)
               .that(new String(reply.body(), StandardCharsets.UTF_8))
               .contains("refs/n" + (size - 1) + "/x");

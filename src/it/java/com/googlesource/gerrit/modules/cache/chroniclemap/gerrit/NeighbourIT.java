@@ -85,20 +85,20 @@ class NeighbourIT extends RefsFixture {
   }
 
   private void assertBothAreThere(String project) throws Exception {
-    gerrit.createProject(project);
-    new Workload(gerrit, project).push(2);
-    createBranch(project, "welcome/1");
+    var unused = Workload.inNewProject(gerrit, project, 2);
+    gerrit.createBranch(project, "welcome/1");
     git(project, "pack-refs", "--all");
     assertSameRefs(project);
     assertThat(projectsShown()).contains(project);
-    IOException refused = assertThrows(IOException.class, () -> createBranch(project, "vetoed/1"));
+    IOException refused =
+        assertThrows(IOException.class, () -> gerrit.createBranch(project, "vetoed/1"));
     assertThat(refused).hasMessageThat().contains("500");
     NativeGit git = gerrit.git();
     String pushed = git.fetch(project, "refs/heads/master") + ":refs/heads/vetoed/2";
     assertThat(git.tryRun("push", git.http(project), pushed).out()).contains(GuardModule.MESSAGE);
     assertThat(gerrit.branches(project)).contains("refs/heads/welcome/1");
     assertThat(refsOfGit(project).toString()).doesNotContain("vetoed");
-    deleteBranch(project, "welcome/1");
+    gerrit.deleteBranch(project, "welcome/1");
     assertThat(gerrit.ssh().run("gerrit gc --show-progress " + project)).contains("done");
     assertSameRefs(project);
   }

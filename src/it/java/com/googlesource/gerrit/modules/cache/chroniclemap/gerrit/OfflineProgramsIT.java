@@ -42,13 +42,7 @@ class OfflineProgramsIT {
 
   @AfterEach
   void stop() throws Exception {
-    if (daemon != null) {
-      daemon.close();
-    }
-    if (site != null) {
-      site.saveLogs("OfflineProgramsIT");
-      site.close();
-    }
+    GerritDaemon.end(daemon, site, "OfflineProgramsIT");
   }
 
   @Test
@@ -57,10 +51,8 @@ class OfflineProgramsIT {
     site.edit(config -> config.setString("gerrit", null, "installBatchModule", GerritSite.MODULE));
     H2Files h2 = H2Files.of(site);
     daemon = GerritDaemon.start(site);
-    Gerrit gerrit = new Gerrit(site);
-    gerrit.createProject("work");
-    Workload team = new Workload(gerrit, "work");
-    team.push(3);
+    Gerrit gerrit = daemon.gerrit();
+    Workload team = Workload.inNewProject(gerrit, "work", 3);
     String cookie = gerrit.signIn();
 
     daemon.stop();

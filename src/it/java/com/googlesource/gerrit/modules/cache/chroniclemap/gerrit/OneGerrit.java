@@ -24,7 +24,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SiteTem
 import com.googlesource.gerrit.modules.cache.chroniclemap.shared.RedisServer;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.time.Duration;
 import org.eclipse.jgit.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -56,18 +55,12 @@ abstract class OneGerrit {
     site = SiteTemplate.siteWithModule(tmp.resolve("gerrit"));
     prepare(tmp);
     daemon = GerritDaemon.start(site);
-    gerrit = new Gerrit(site);
+    gerrit = daemon.gerrit();
   }
 
   @AfterAll
   void stop() throws Exception {
-    if (daemon != null) {
-      daemon.close();
-    }
-    if (site != null) {
-      site.saveLogs(getClass().getSimpleName());
-      site.close();
-    }
+    GerritDaemon.end(daemon, site, getClass().getSimpleName());
     if (redis != null) {
       redis.close();
     }
@@ -92,10 +85,9 @@ abstract class OneGerrit {
     assertThat(gerrit.rest().get("/projects/" + project).body()).contains(description);
     // From the files, or it is in the memory tier alone.
     String cache = "/config/server/cache-chroniclemap~caches/persisted_projects";
-    Deadline.in(Duration.ofMinutes(1))
-        .await(
-            () -> gerrit.rest().object(cache).get("queued").getAsLong() == 0,
-            "the project's values in the file");
+    Deadline.awaitInAMinute(
+        () -> gerrit.rest().object(cache).get("queued").getAsLong() == 0,
+        "the project's values in the file");
     site.spoil("persisted_projects", description);
     return description;
   }

@@ -35,9 +35,7 @@ class PackedRefsAloneIT extends RefsFixture {
 
   @Test
   void changesArePushed() throws Exception {
-    gerrit.createProject("work");
-    Workload team = new Workload(gerrit, "work");
-    team.push(3);
+    Workload team = Workload.inNewProject(gerrit, "work", 3);
     git("work", "pack-refs", "--all");
     team.approve(team.changes());
     assertSameRefs("work");

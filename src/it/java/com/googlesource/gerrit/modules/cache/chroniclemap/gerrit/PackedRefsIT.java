@@ -49,8 +49,8 @@ class PackedRefsIT extends RefsFixture {
     gerrit.grantToAdministratorsOnly("bad", "refs/heads/*", "push");
     Workload team = new Workload(gerrit, "bad");
     team.push(2);
-    createBranch("bad", "packed");
-    createBranch("bad", "ok");
+    gerrit.createBranch("bad", "packed");
+    gerrit.createBranch("bad", "ok");
     git("bad", "pack-refs", "--all");
     Map<String, String> before = refsOfGerrit("bad");
     Path ini = folder("bad").resolve("refs/heads/desktop.ini");
@@ -91,7 +91,7 @@ class PackedRefsIT extends RefsFixture {
     Files.writeString(head, "");
     assertThat(gerrit.branches("bad")).contains("refs/heads/ok");
     assertThat(refsOfGerrit("bad")).isNotEmpty();
-    createBranch("bad", "beside-a-broken-head");
+    gerrit.createBranch("bad", "beside-a-broken-head");
     Files.writeString(head, "ref:refs/heads/master\n");
     for (Path file : List.of(ini, change, user, packed)) {
       Files.delete(file);
@@ -103,13 +103,13 @@ class PackedRefsIT extends RefsFixture {
   @Test
   void reftablesAreReadFromTheirTables() throws Exception {
     gerrit.createProject("table");
-    createBranch("table", "a");
+    gerrit.createBranch("table", "a");
     git("table", "pack-refs", "--all");
     Map<String, String> before = refsOfGerrit("table");
     gerrit.ssh().run("gerrit convert-ref-storage --project table --format reftable");
     assertThat(Files.isDirectory(folder("table").resolve("reftable"))).isTrue();
     assertThat(refsOfGerrit("table")).isEqualTo(before);
-    createBranch("table", "b");
+    gerrit.createBranch("table", "b");
     assertThat(gerrit.branches("table")).containsAtLeast("refs/heads/a", "refs/heads/b");
     JsonObject totals = gerrit.ssh().json("refs").getAsJsonObject("totals");
     assertThat(totals.get("reftables").getAsLong()).isGreaterThan(0);
@@ -119,7 +119,7 @@ class PackedRefsIT extends RefsFixture {
     Map<String, String> with = refsOfGerrit("table");
     gerrit.ssh().run("gerrit convert-ref-storage --project table --format refdir --backup false");
     assertThat(refsOfGerrit("table")).isEqualTo(with);
-    deleteBranch("table", "a");
+    gerrit.deleteBranch("table", "a");
     git("table", "pack-refs", "--all");
     assertSameRefs("table");
   }
@@ -131,7 +131,7 @@ class PackedRefsIT extends RefsFixture {
     git("off", "config", "cache-chroniclemap.packedRefs", "false");
     gerrit.createProject("again");
     for (int i = 0; i < 20; i++) {
-      createBranch("again", "b" + i);
+      gerrit.createBranch("again", "b" + i);
     }
     git("again", "pack-refs", "--all");
     Set<String> before = gerrit.branches("again");
@@ -147,7 +147,7 @@ class PackedRefsIT extends RefsFixture {
     assertThat(figures("again").get("found").getAsLong()).isEqualTo(1);
 
     git("off", "pack-refs", "--all");
-    createBranch("off", "a");
+    gerrit.createBranch("off", "a");
     assertThat(gerrit.branches("off")).contains("refs/heads/a");
     assertSameRefs("off");
     assertThat(projectsShown()).doesNotContain("off");
@@ -156,7 +156,7 @@ class PackedRefsIT extends RefsFixture {
   @Test
   void offlineProgramsWork() throws Exception {
     gerrit.createProject("offline");
-    createBranch("offline", "a");
+    gerrit.createBranch("offline", "a");
     git("offline", "pack-refs", "--all");
     assertSameRefs("offline");
     daemon.stop();
@@ -180,7 +180,7 @@ class PackedRefsIT extends RefsFixture {
   void theCommandTellsOfAProject() throws Exception {
     gerrit.createProject("seen");
     for (int i = 0; i < 10; i++) {
-      createBranch("seen", "b" + i);
+      gerrit.createBranch("seen", "b" + i);
     }
     git("seen", "pack-refs", "--all");
     assertSameRefs("seen");

@@ -162,24 +162,23 @@ class PageIT extends OneGerrit {
       assertThat(figures(cache)).hasSize(FIGURES);
     }
     // The page refreshes itself until its figures are those that REST has as well.
-    Deadline.in(Duration.ofMinutes(1))
-        .await(
-            () -> {
-              JsonObject rest = rest("caches/persisted_projects");
-              JsonElement then =
-                  get(rest("overview?minutes=60"), "since", "caches", "persisted_projects");
-              List<String> expected =
-                  List.of(
-                      text(rest, "entries"),
-                      text(rest, "heap_entries"),
-                      text(rest, "memory_limit"),
-                      rise(rest, then, "heap_hits"),
-                      rise(rest, then, "disk_hits"),
-                      text(rest, "read_latency", "p99_nanos"),
-                      rise(rest, then, "evicted"));
-              return figures("persisted_projects").equals(expected);
-            },
-            "the figures of REST on the page");
+    Deadline.awaitInAMinute(
+        () -> {
+          JsonObject rest = rest("caches/persisted_projects");
+          JsonElement then =
+              get(rest("overview?minutes=60"), "since", "caches", "persisted_projects");
+          List<String> expected =
+              List.of(
+                  text(rest, "entries"),
+                  text(rest, "heap_entries"),
+                  text(rest, "memory_limit"),
+                  rise(rest, then, "heap_hits"),
+                  rise(rest, then, "disk_hits"),
+                  text(rest, "read_latency", "p99_nanos"),
+                  rise(rest, then, "evicted"));
+          return figures("persisted_projects").equals(expected);
+        },
+        "the figures of REST on the page");
     assertThat(text(rest("caches/persisted_projects"), "entries")).isNotEqualTo("0");
     assertThat(browser.one("#refs").getText()).contains(PROJECT);
     assertThat(browser.one("#refs").getText()).contains("hidden");
@@ -344,13 +343,11 @@ class PageIT extends OneGerrit {
     open("");
     browser.one("#pause").click();
     assertThat(browser.one("#pause").getDomAttribute("aria-pressed")).isEqualTo("true");
-    Deadline.in(Duration.ofMinutes(1))
-        .await(() -> browser.text().contains("s ago, paused"), "that it is paused");
+    Deadline.awaitInAMinute(() -> browser.text().contains("s ago, paused"), "that it is paused");
     browser.one("#pause").click();
-    Deadline.in(Duration.ofMinutes(1))
-        .await(
-            () -> Pattern.compile("updated [0-2] s ago").matcher(browser.text()).find(),
-            "that it is updated");
+    Deadline.awaitInAMinute(
+        () -> Pattern.compile("updated [0-2] s ago").matcher(browser.text()).find(),
+        "that it is updated");
   }
 
   private void click(String button, String expected) {
@@ -358,10 +355,9 @@ class PageIT extends OneGerrit {
     browser.await("#confirm[open]");
     assertThat(browser.obstacles()).isEmpty();
     browser.one("#confirm-ok").click();
-    Deadline.in(Duration.ofMinutes(1))
-        .await(
-            () -> Pattern.compile(expected).matcher(browser.text()).find(),
-            "\"" + expected + "\" on the page");
+    Deadline.awaitInAMinute(
+        () -> Pattern.compile(expected).matcher(browser.text()).find(),
+        "\"" + expected + "\" on the page");
   }
 
   @Test

@@ -36,7 +36,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyPair;
-import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
@@ -77,9 +76,7 @@ class RealGerritIT extends OneGerrit {
 
   @BeforeAll
   void work() throws Exception {
-    gerrit.createProject("work");
-    team = new Workload(gerrit, "work");
-    team.push(6);
+    team = Workload.inNewProject(gerrit, "work", 6);
     List<Integer> changes = team.changes();
     team.comment(changes);
     team.approve(changes.subList(0, 3));
@@ -172,14 +169,11 @@ class RealGerritIT extends OneGerrit {
     byte[] content = Files.readAllBytes(jar);
     int before = lines(LOADED);
     restart();
-    Deadline.in(Duration.ofMinutes(1))
-        .await(() -> lines(LOADED) > before, "the classes are loaded");
+    Deadline.awaitInAMinute(() -> lines(LOADED) > before, "the classes are loaded");
     try {
       Files.write(jar, Arrays.copyOfRange(content, content.length / 3, content.length));
       assertThat(gerrit.isSignedIn(cookie)).isTrue();
-      gerrit.createProject("overwritten");
-      Workload other = new Workload(gerrit, "overwritten");
-      other.push(1);
+      Workload other = Workload.inNewProject(gerrit, "overwritten", 1);
       assertThat(other.readAll(reader)).isNotEmpty();
       SshUser admin = gerrit.ssh();
       assertThat(admin.tryRun("cache-chroniclemap verify").out()).contains("change_notes");
@@ -235,8 +229,8 @@ class RealGerritIT extends OneGerrit {
     assertThat(admin.run("cache-chroniclemap show " + TinyPlugin.CACHE_IN_GERRIT))
         .contains("\n" + TinyPlugin.CACHE + " ");
 
-    Deadline.in(Duration.ofSeconds(30))
-        .await(() -> metricOf("puts").has(TinyPlugin.CACHE_IN_METRICS), "its metrics are there");
+    Deadline.awaitInAMinute(
+        () -> metricOf("puts").has(TinyPlugin.CACHE_IN_METRICS), "its metrics are there");
 
     // The plugin's classes are new now, and so is its cache on the heap: the value is from disk.
     admin.run("gerrit plugin reload " + TinyPlugin.NAME);
@@ -246,8 +240,8 @@ class RealGerritIT extends OneGerrit {
     admin.run("gerrit plugin rm " + TinyPlugin.NAME);
     assertThat(CacheFigures.of(admin)).doesNotContainKey(TinyPlugin.CACHE);
     assertThat(admin.run("gerrit show-caches -w 120")).doesNotContain(TinyPlugin.CACHE_IN_GERRIT);
-    Deadline.in(Duration.ofSeconds(30))
-        .await(() -> !metricOf("puts").has(TinyPlugin.CACHE_IN_METRICS), "its metrics are gone");
+    Deadline.awaitInAMinute(
+        () -> !metricOf("puts").has(TinyPlugin.CACHE_IN_METRICS), "its metrics are gone");
 
     TinyPlugin.install(site);
     admin.run("gerrit plugin reload");
@@ -336,13 +330,12 @@ class RealGerritIT extends OneGerrit {
     assertThat(metrics().keySet()).containsExactlyElementsIn(documented);
     assertThat(metricOf("entries").keySet()).isEqualTo(CacheFigures.of(gerrit.ssh()).keySet());
     // Gerrit asks for figures once in two seconds only.
-    Deadline.in(Duration.ofSeconds(30))
-        .await(
-            () -> {
-              JsonObject notes = metricOf("entries").getAsJsonObject("change_notes");
-              return notes.get("value").getAsLong() == figures("change_notes").entries();
-            },
-            "the metric says what show says");
+    Deadline.awaitInAMinute(
+        () -> {
+          JsonObject notes = metricOf("entries").getAsJsonObject("change_notes");
+          return notes.get("value").getAsLong() == figures("change_notes").entries();
+        },
+        "the metric says what show says");
   }
 
   private CacheFigures figures(String cache) throws IOException {

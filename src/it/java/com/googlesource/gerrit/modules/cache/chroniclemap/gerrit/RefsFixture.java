@@ -21,7 +21,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Deadlin
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.NativeGit;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
@@ -55,31 +54,16 @@ abstract class RefsFixture extends OneGerrit {
     return new TreeSet<>(gerrit.ssh().json("refs").getAsJsonObject("projects").keySet());
   }
 
-  void createBranch(String project, String branch) throws IOException {
-    gerrit
-        .rest()
-        .put(
-            "/projects/" + project + "/branches/" + branch.replace("/", "%2F"),
-            "{\"revision\": \"refs/heads/master\"}");
-  }
-
-  void deleteBranch(String project, String branch) throws IOException {
-    gerrit
-        .rest()
-        .post("/projects/" + project + "/branches:delete", "{\"branches\": [\"" + branch + "\"]}");
-  }
-
   /** Gerrit makes figures anew only now and then, so what is asked for is waited for. */
   void awaitMetric(String name, java.util.function.LongPredicate condition) {
     long[] last = new long[1];
     try {
-      Deadline.in(Duration.ofSeconds(30))
-          .await(
-              () -> {
-                last[0] = metric(name);
-                return condition.test(last[0]);
-              },
-              name);
+      Deadline.awaitInAMinute(
+          () -> {
+            last[0] = metric(name);
+            return condition.test(last[0]);
+          },
+          name);
     } catch (IllegalStateException e) {
       throw new AssertionError("metric " + name + " is " + last[0], e);
     }

@@ -24,7 +24,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.BuildFo
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.CacheFigures;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Deadline;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.ErrorLog;
-import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Gerrit;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritDaemon;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritSite;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SiteTemplate;
@@ -52,25 +51,22 @@ class SharedGerritsIT {
 
   @TempDir Path temp;
   private RedisServer redis;
-  private final List<Server> servers = new ArrayList<>();
+  private final List<GerritDaemon> servers = new ArrayList<>();
 
-  /** One of the Gerrits. */
-  private record Server(GerritSite site, GerritDaemon daemon, Gerrit gerrit) {
-    long figure(String name) throws IOException {
-      return gerrit.ssh().json("shared").get(name).getAsLong();
-    }
+  private static long figure(GerritDaemon server, String name) throws IOException {
+    return server.gerrit().ssh().json("shared").get(name).getAsLong();
   }
 
   /** Starts a Gerrit with the repositories of the first one. */
-  private Server start(String name) throws Exception {
+  private GerritDaemon start(String name) throws Exception {
     GerritSite site = SiteTemplate.plainSite(temp.resolve(name));
     site.installModule(BuildFolder.moduleJar());
     site.shareValues(redis.port());
     if (!servers.isEmpty()) {
-      Path repositories = servers.get(0).site.path().resolve("git");
+      Path repositories = servers.get(0).site().path().resolve("git");
       site.edit(config -> config.setString("gerrit", null, "basePath", repositories.toString()));
     }
-    Server server = new Server(site, GerritDaemon.start(site), new Gerrit(site));
+    GerritDaemon server = GerritDaemon.start(site);
     servers.add(server);
     return server;
   }
@@ -80,32 +76,29 @@ class SharedGerritsIT {
     if (redis != null) {
       redis.close();
     }
-    for (Server server : servers) {
-      server.daemon.close();
-      server.site.saveLogs("SharedGerritsIT-" + server.site.path().getParent().getFileName());
-      server.site.close();
-    }
+    GerritDaemon.end(servers, "SharedGerritsIT");
   }
 
   /** Waits until a server has read all that another one has published. */
-  private static void awaitAllRead(Server by, Server from, long before) {
+  private static void awaitAllRead(GerritDaemon by, GerritDaemon from, long before) {
     Deadline deadline = Deadline.in(Duration.ofMinutes(1));
     deadline.await(
         () ->
-            from.figure("queued") == 0
-                && by.figure("received") - before >= from.figure("published"),
+            figure(from, "queued") == 0
+                && figure(by, "received") - before >= figure(from, "published"),
         "all is read");
   }
 
   /** Reads all and asserts that nothing had to be computed that is shared. */
   private static void assertComputesNothing(
-      Server server, Workload team, @Nullable Map<String, String> expected) throws IOException {
-    Map<String, CacheFigures> before = CacheFigures.of(server.gerrit.ssh());
-    Map<String, String> read = team.readAll(server.gerrit.rest());
+      GerritDaemon server, Workload team, @Nullable Map<String, String> expected)
+      throws IOException {
+    Map<String, CacheFigures> before = CacheFigures.of(server.gerrit().ssh());
+    Map<String, String> read = team.readAll(server.gerrit().rest());
     if (expected != null) {
       assertThat(read).isEqualTo(expected);
     }
-    Map<String, CacheFigures> now = CacheFigures.of(server.gerrit.ssh());
+    Map<String, CacheFigures> now = CacheFigures.of(server.gerrit().ssh());
     for (String cache : SHARED) {
       assertWithMessage("misses of %s", cache)
           .that(now.get(cache).since(before).diskMisses())
@@ -116,37 +109,35 @@ class SharedGerritsIT {
   @Test
   void whatOneComputesTheOthersHaveOnDisk() throws Exception {
     redis = RedisServer.start(temp.resolve("redis"));
-    Server a = start("a");
-    Server b = start("b");
-    JsonObject check = b.gerrit.ssh().json("shared --check");
+    GerritDaemon a = start("a");
+    GerritDaemon b = start("b");
+    JsonObject check = b.gerrit().ssh().json("shared --check");
     assertWithMessage("%s", check).that(check.get("good").getAsBoolean()).isTrue();
 
-    a.gerrit.createProject("work");
-    Workload team = new Workload(a.gerrit, "work");
-    team.push(6);
+    Workload team = Workload.inNewProject(a.gerrit(), "work", 6);
     team.comment(team.changes());
-    Map<String, String> expected = team.readAll(a.gerrit.rest());
+    Map<String, String> expected = team.readAll(a.gerrit().rest());
     awaitAllRead(b, a, 0);
     assertComputesNothing(b, team, expected);
-    assertThat(b.figure("taken_in")).isAtLeast(20);
-    assertThat(b.gerrit.rest().get("/config/server/cache-chroniclemap~overview").body())
+    assertThat(figure(b, "taken_in")).isAtLeast(20);
+    assertThat(b.gerrit().rest().get("/config/server/cache-chroniclemap~overview").body())
         .containsMatch("(?s)\"shared\":.*taken_in");
-    assertThat(Files.readString(b.site.path().resolve("logs/error_log")))
+    assertThat(Files.readString(b.site().path().resolve("logs/error_log")))
         .contains("Connected to the server of shared values");
 
-    Server late = start("late");
+    GerritDaemon late = start("late");
     awaitAllRead(late, a, 0);
     assertComputesNothing(late, team, expected);
 
     // What was flushed does not come back from the log, even into a file without a note.
-    late.gerrit.ssh().run("gerrit flush-caches --cache gerrit_file_diff");
-    late.daemon.stop();
-    Server again = new Server(late.site, GerritDaemon.start(late.site), late.gerrit);
+    late.gerrit().ssh().run("gerrit flush-caches --cache gerrit_file_diff");
+    late.stop();
+    GerritDaemon again = GerritDaemon.start(late.site());
     servers.set(servers.indexOf(late), again);
     awaitAllRead(again, a, 0);
-    Map<String, CacheFigures> before = CacheFigures.of(again.gerrit.ssh());
-    assertThat(team.readAll(again.gerrit.rest())).isEqualTo(expected);
-    Map<String, CacheFigures> now = CacheFigures.of(again.gerrit.ssh());
+    Map<String, CacheFigures> before = CacheFigures.of(again.gerrit().ssh());
+    assertThat(team.readAll(again.gerrit().rest())).isEqualTo(expected);
+    Map<String, CacheFigures> now = CacheFigures.of(again.gerrit().ssh());
     assertThat(now.get("gerrit_file_diff").since(before).diskMisses()).isGreaterThan(0);
     assertThat(now.get("change_notes").since(before).diskMisses()).isEqualTo(0);
 
@@ -162,13 +153,11 @@ class SharedGerritsIT {
     assertAnswersMeanwhile(a, b, team, () -> redis.cli("set", log, "no stream"));
     redis.cli("del", log);
     assertAnswersMeanwhile(a, b, team, redis::kill);
-    Deadline.in(Duration.ofMinutes(1))
-        .await(() -> b.figure("unreachable") == 1, "the server is missed");
+    Deadline.awaitInAMinute(() -> figure(b, "unreachable") == 1, "the server is missed");
     redis.start();
-    Deadline.in(Duration.ofMinutes(1))
-        .await(() -> b.figure("unreachable") == 0, "the server is found");
-    for (Server server : servers) {
-      assertThat(ErrorLog.of(server.site).errors()).isEmpty();
+    Deadline.awaitInAMinute(() -> figure(b, "unreachable") == 0, "the server is found");
+    for (GerritDaemon server : servers) {
+      assertThat(ErrorLog.of(server.site()).errors()).isEmpty();
     }
   }
 
@@ -177,8 +166,8 @@ class SharedGerritsIT {
   }
 
   /** Two servers answer alike, and without an error, during a fault and load. */
-  private static void assertAnswersMeanwhile(Server a, Server b, Workload team, Fault fault)
-      throws Exception {
+  private static void assertAnswersMeanwhile(
+      GerritDaemon a, GerritDaemon b, Workload team, Fault fault) throws Exception {
     AtomicBoolean isOver = new AtomicBoolean();
     AtOnce.run(
         List.of(
@@ -186,8 +175,8 @@ class SharedGerritsIT {
               try {
                 fault.bring();
                 team.push(2);
-                Map<String, String> read = team.readAll(a.gerrit.rest());
-                assertThat(team.readAll(b.gerrit.rest())).isEqualTo(read);
+                Map<String, String> read = team.readAll(a.gerrit().rest());
+                assertThat(team.readAll(b.gerrit().rest())).isEqualTo(read);
                 return null;
               } finally {
                 isOver.set(true);
@@ -195,7 +184,7 @@ class SharedGerritsIT {
             },
             () -> {
               while (!isOver.get()) {
-                var unused = team.readAll(b.gerrit.rest());
+                var unused = team.readAll(b.gerrit().rest());
               }
               return null;
             }));

@@ -78,7 +78,7 @@ class StartIT {
       Path aside = Files.move(stores, tmp.resolve("aside"));
       Files.createFile(stores);
       try (GerritDaemon daemon = GerritDaemon.start(site)) {
-        Gerrit gerrit = new Gerrit(site);
+        Gerrit gerrit = daemon.gerrit();
         assertMemoryOnly(site, "tried again each minute");
         gerrit.ssh().run("gerrit flush-caches --cache change_notes");
         Files.delete(stores);
@@ -87,10 +87,9 @@ class StartIT {
             .await(
                 () -> !linesOf(site, "INFO .*Caches are on disk again: " + stores).isEmpty(),
                 "the folder is tried again");
-        Deadline.in(Duration.ofMinutes(1))
-            .await(
-                () -> !linesOf(site, "INFO .*Cache change_notes has a file again").isEmpty(),
-                "the stores are open");
+        Deadline.awaitInAMinute(
+            () -> !linesOf(site, "INFO .*Cache change_notes has a file again").isEmpty(),
+            "the stores are open");
         assertThat(gerrit.ssh().run("cache-chroniclemap show")).contains("Stores in " + stores);
         assertThat(CacheFigures.of(gerrit.ssh()).get("change_notes").entries()).isEqualTo(0);
         gerrit.rest().get("/changes/work~1/detail");
@@ -98,7 +97,7 @@ class StartIT {
       }
       try (GerritDaemon daemon = GerritDaemon.start(site)) {
         assertThat(daemon.isRunning()).isTrue();
-        Gerrit gerrit = new Gerrit(site);
+        Gerrit gerrit = daemon.gerrit();
         gerrit.rest().get("/changes/work~1/detail");
         assertThat(CacheFigures.of(gerrit.ssh()).get("change_notes").diskHits()).isGreaterThan(0);
         assertThat(ErrorLog.of(site).errors()).isEmpty();
@@ -133,10 +132,9 @@ class StartIT {
         FutureTask<GerritDaemon> starting = new FutureTask<>(() -> GerritDaemon.start(second));
         Thread starter = new Thread(starting, "starter");
         starter.start();
-        Deadline.in(Duration.ofMinutes(1))
-            .await(
-                () -> !linesOf(second, "in use by another process").isEmpty(),
-                "the second one says that it waits");
+        Deadline.awaitInAMinute(
+            () -> !linesOf(second, "in use by another process").isEmpty(),
+            "the second one says that it waits");
         one.stop();
         try (GerritDaemon two = starting.get()) {
           assertThat(
@@ -146,7 +144,7 @@ class StartIT {
               .hasSize(1);
           workIn(two);
           assertThat(linesOf(second, "in memory only")).isEmpty();
-          assertThat(CacheFigures.of(new Gerrit(second).ssh()).get("change_notes").entries())
+          assertThat(CacheFigures.of(two.gerrit().ssh()).get("change_notes").entries())
               .isGreaterThan(0);
           assertThat(ErrorLog.of(second).errors()).isEmpty();
         }
@@ -163,10 +161,8 @@ class StartIT {
   }
 
   private static void workIn(GerritDaemon daemon) throws IOException {
-    Gerrit gerrit = new Gerrit(daemon.site());
-    gerrit.createProject("work");
-    Workload team = new Workload(gerrit, "work");
-    team.push(1);
+    Gerrit gerrit = daemon.gerrit();
+    Workload team = Workload.inNewProject(gerrit, "work", 1);
     team.approve(team.changes());
     team.submit(team.changes());
     assertThat(team.readAll(gerrit.rest())).isNotEmpty();

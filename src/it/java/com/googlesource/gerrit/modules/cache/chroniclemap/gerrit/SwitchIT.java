@@ -40,7 +40,6 @@ import java.sql.DriverManager;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
-import java.time.Duration;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -60,18 +59,12 @@ class SwitchIT {
 
   @AfterEach
   void stop() throws Exception {
-    if (daemon != null) {
-      daemon.close();
-    }
-    if (site != null) {
-      site.saveLogs("SwitchIT");
-      site.close();
-    }
+    GerritDaemon.end(daemon, site, "SwitchIT");
   }
 
   /** Waits until all that was imported is in use. */
   private void awaitCaches() {
-    Deadline.in(Duration.ofMinutes(1)).await(this::areAllOpen, "all caches are open");
+    Deadline.awaitInAMinute(this::areAllOpen, "all caches are open");
   }
 
   private boolean areAllOpen() throws IOException {
@@ -121,10 +114,8 @@ class SwitchIT {
   void nobodyNoticesButByTheSpeed(@TempDir Path tmp) throws Exception {
     site = SiteTemplate.plainSite(tmp.resolve("gerrit"));
     daemon = GerritDaemon.start(site);
-    gerrit = new Gerrit(site);
-    gerrit.createProject("work");
-    Workload team = new Workload(gerrit, "work");
-    team.push(6);
+    gerrit = daemon.gerrit();
+    Workload team = Workload.inNewProject(gerrit, "work", 6);
     team.comment(team.changes());
     String cookie = gerrit.signIn();
     String leaving = gerrit.signIn();

@@ -118,11 +118,8 @@ class TransportIT {
   private final KeyPair readerKey = SshKeys.generate();
   private final AtomicInteger folders = new AtomicInteger();
 
-  /** A Gerrit of the comparison. */
-  private record Server(String name, GerritSite site, GerritDaemon daemon, Gerrit gerrit) {}
-
-  private Server ours;
-  private Server plain;
+  private GerritDaemon ours;
+  private GerritDaemon plain;
 
   /** Ids of objects on the server, by what they are. */
   private final Map<String, String> ids = new LinkedHashMap<>();
@@ -132,13 +129,13 @@ class TransportIT {
     tmp = folder;
     GerritSite site = SiteTemplate.plainSite(tmp.resolve("plain"));
     try (GerritDaemon daemon = GerritDaemon.start(site)) {
-      fill(site, new Gerrit(site));
+      fill(site, daemon.gerrit());
       daemon.stop();
     }
     GerritSite copy = site.copyTo(tmp.resolve("ours"));
     copy.installModule(BuildFolder.moduleJar());
     copy.installRefsModule();
-    bothAtOnce(() -> plain = server("plain", site), () -> ours = server("ours", copy));
+    bothAtOnce(() -> plain = GerritDaemon.start(site), () -> ours = GerritDaemon.start(copy));
   }
 
   /** Does something to each server at the same time. */
@@ -147,25 +144,17 @@ class TransportIT {
     return AtOnce.run(List.of(toPlain, toOurs));
   }
 
-  private static Server server(String name, GerritSite site) throws IOException {
-    return new Server(name, site, GerritDaemon.start(site), new Gerrit(site));
-  }
-
   /** Those that have been started. */
-  private List<Server> servers() {
+  private List<GerritDaemon> servers() {
     return Stream.of(plain, ours).filter(Objects::nonNull).toList();
   }
 
   @AfterAll
   void stop() throws Exception {
-    for (Server server : servers()) {
-      server.daemon().close();
-      var unused = server.site().saveLogs("TransportIT-" + server.name());
-      server.site().close();
-    }
+    GerritDaemon.end(servers(), "TransportIT");
   }
 
-  private NativeGit git(Server server, String user) throws IOException {
+  private NativeGit git(GerritDaemon server, String user) throws IOException {
     KeyPair key = user.equals("admin") ? server.site().adminKey() : readerKey;
     Path folder = Files.createDirectories(tmp.resolve("git-" + folders.incrementAndGet()));
     return new NativeGit(server.site(), user, key, folder);
@@ -174,7 +163,6 @@ class TransportIT {
   /** Makes branches, tags and changes, some of which the reader may not see. */
   private void fill(GerritSite site, Gerrit gerrit) throws Exception {
     gerrit.createUser("reader", readerKey);
-    gerrit.rest().put("/accounts/reader/password.http", "{\"http_password\": \"secret\"}");
     gerrit.createProject(PARENT);
     for (String project : List.of(PUSHED, RULED, PROJECT)) {
       gerrit.createProject(project);
@@ -258,7 +246,7 @@ class TransportIT {
   /** A question to one server as one user. */
   @FunctionalInterface
   private interface Question {
-    Object ask(Server server, NativeGit git) throws Exception;
+    Object ask(GerritDaemon server, NativeGit git) throws Exception;
   }
 
   /**
@@ -276,7 +264,7 @@ class TransportIT {
     return answers.get(1).getLast();
   }
 
-  private List<Object> askAsAll(Server server, Question question) throws Exception {
+  private List<Object> askAsAll(GerritDaemon server, Question question) throws Exception {
     List<Object> answers = new ArrayList<>();
     for (String user : USERS) {
       answers.add(question.ask(server, git(server, user)));
@@ -333,7 +321,7 @@ class TransportIT {
 
   @Test
   void requestsOfOneConnectionAreAnsweredAlikeInAnyOrder() throws Exception {
-    JsonObject before = figures();
+    JsonObject before = ours.refs();
     String heads = command("ls-refs", "ref-prefix refs/heads/");
     String all = command("ls-refs", "symrefs", "peel");
     for (String what :
@@ -346,7 +334,7 @@ class TransportIT {
         assertSame(requests, (server, git) -> git.uploadPack(PROJECT, requests + "0000"));
       }
     }
-    assertThat(difference(before, figures(), "fetches_by_tip")).isAtLeast(5);
+    assertThat(difference(before, ours.refs(), "fetches_by_tip")).isAtLeast(5);
   }
 
   /** Whether an id can be fetched; both servers have to agree for each. */
@@ -373,7 +361,7 @@ class TransportIT {
 
   @Test
   void withAnyIdAllowedTheModuleAllowsNoMoreThanGerrit() throws Exception {
-    for (Server server : servers()) {
+    for (GerritDaemon server : servers()) {
       setInRepository(server, "uploadpack.allowAnySHA1InWant", "true");
     }
     try {
@@ -387,13 +375,13 @@ class TransportIT {
         }
       }
     } finally {
-      for (Server server : servers()) {
+      for (GerritDaemon server : servers()) {
         setInRepository(server, "--unset-all", "uploadpack.allowAnySHA1InWant");
       }
     }
   }
 
-  private void setInRepository(Server server, String name, String value) throws IOException {
+  private void setInRepository(GerritDaemon server, String name, String value) throws IOException {
     server.site().git(PROJECT, "config", name, value);
   }
 
@@ -435,11 +423,11 @@ class TransportIT {
     assertThat(wantsByName(ours)).isTrue();
   }
 
-  private static boolean wantsByName(Server server) throws IOException {
+  private static boolean wantsByName(GerritDaemon server) throws IOException {
     return capabilities(server).contains("ref-in-want");
   }
 
-  private static String capabilities(Server server) throws IOException {
+  private static String capabilities(GerritDaemon server) throws IOException {
     return text(exchange(server, PROJECT, "reader", UPLOAD, "version=2", null));
   }
 
@@ -547,14 +535,14 @@ class TransportIT {
         new ArrayList<>(
             NativeGit.lines(git.run("for-each-ref", "--format=want %(objectname)", "refs/tags/")));
     wants.add("done");
-    JsonObject before = figures();
+    JsonObject before = ours.refs();
     for (int count : List.of(3, 40, 400)) {
       String want = command("fetch", wants.subList(400 - count, 401).toArray(String[]::new));
       HttpResponse<byte[]> answer =
           exchange(ours, PUSHED, "reader", "git-upload-pack", "version=2", bytes(want));
       assertWithMessage("%s tags", count).that(text(answer)).contains("PACK");
     }
-    assertThat(difference(before, figures(), "fetches_by_walk")).isEqualTo(0);
+    assertThat(difference(before, ours.refs(), "fetches_by_walk")).isEqualTo(0);
   }
 
   private String answer(String user, String request) throws IOException {
@@ -600,18 +588,14 @@ class TransportIT {
 
   @Test
   void idsOfVisibleRefsAreFoundWithoutReadingAllRefs() throws Exception {
-    JsonObject before = figures();
+    JsonObject before = ours.refs();
     NativeGit git = git(ours, "reader");
     for (String what : List.of("tip of a branch", "open change", "tag")) {
       assertThat(fetch(git, git.http(PROJECT), "2", ids.get(what)).isOk()).isTrue();
     }
-    JsonObject after = figures();
+    JsonObject after = ours.refs();
     assertThat(difference(before, after, "fetches_by_tip")).isAtLeast(3);
     assertThat(difference(before, after, "fetches_by_walk")).isEqualTo(0);
-  }
-
-  private JsonObject figures() throws IOException {
-    return ours.gerrit().ssh().json("refs").getAsJsonObject("totals");
   }
 
   private static long difference(JsonObject before, JsonObject after, String name) {
@@ -622,7 +606,7 @@ class TransportIT {
 
   @Test
   void pushesAreToldTheSame() throws Exception {
-    JsonObject before = figures();
+    JsonObject before = ours.refs();
     for (String user : USERS) {
       assertThat(advertised(ours, PROJECT, user)).isEqualTo(advertised(plain, PROJECT, user));
       assertThat(advertised(ours, PROJECT, user).toString()).contains("refs/heads/loose");
@@ -630,12 +614,12 @@ class TransportIT {
     assertThat(advertised(ours, PROJECT, "reader").toString()).doesNotContain("hidden");
     assertThat(advertised(ours, PROJECT, "reader").toString())
         .doesNotContain(ids.get("private change"));
-    JsonObject after = figures();
+    JsonObject after = ours.refs();
     assertThat(difference(before, after, "pushes")).isAtLeast(4);
     assertThat(difference(before, after, "pushes_left")).isEqualTo(0);
   }
 
-  private static Set<String> advertised(Server server, String project, String user)
+  private static Set<String> advertised(GerritDaemon server, String project, String user)
       throws IOException {
     return lines(exchange(server, project, user, RECEIVE, "", null));
   }
@@ -674,7 +658,8 @@ class TransportIT {
    *
    * @param said gets what git prints
    */
-  private List<String> pushes(Server server, String user, List<String> said) throws Exception {
+  private List<String> pushes(GerritDaemon server, String user, List<String> said)
+      throws Exception {
     NativeGit git = git(server, user);
     String url = git.http(PUSHED);
     String base = git.fetch(PUSHED, "refs/heads/master");
@@ -724,7 +709,7 @@ class TransportIT {
 
   @Test
   void aPackThatLacksObjectsIsRefused() throws Exception {
-    for (Server server : servers()) {
+    for (GerritDaemon server : servers()) {
       for (String user : USERS) {
         NativeGit git = git(server, user);
         String base = git.fetch(PUSHED, "refs/heads/master");
@@ -741,7 +726,7 @@ class TransportIT {
   /** The commit below is on the server, but this user may not see it. */
   @Test
   void aPackThatRefersToAHiddenObjectIsRefused() throws Exception {
-    for (Server server : servers()) {
+    for (GerritDaemon server : servers()) {
       NativeGit admin = git(server, "admin");
       String hidden = admin.fetch(PUSHED, "refs/heads/hidden");
       String tip = admin.commit("on top of what is hidden", hidden);
@@ -757,7 +742,7 @@ class TransportIT {
 
   @Test
   void aPushIsCheckedAgainstTheRefsThatItBuildsOn() throws Exception {
-    JsonObject before = figures();
+    JsonObject before = ours.refs();
     NativeGit git = git(ours, "reader");
     String change = git.commit("near the tip", git.fetch(PUSHED, "refs/heads/master"));
     assertThat(push(git, git.http(PUSHED), change + ":refs/for/master")).isTrue();
@@ -765,7 +750,7 @@ class TransportIT {
     assertThat(push(git, git.http(PUSHED), "refs/tags/near")).isTrue();
     String older = git.commit("on an older commit", git.run("rev-parse", "FETCH_HEAD~1"));
     assertThat(push(git, git.http(PUSHED), older + ":refs/for/master")).isTrue();
-    JsonObject after = figures();
+    JsonObject after = ours.refs();
     assertThat(difference(before, after, "checks_near")).isAtLeast(3);
     assertThat(difference(before, after, "checks_full")).isEqualTo(0);
     assertThat(difference(before, after, "pushes_by_name")).isAtLeast(3);
@@ -778,7 +763,7 @@ class TransportIT {
   @Test
   void aCommitOfAnotherBranchThatIsSentAgainIsNotNew() throws Exception {
     for (String user : USERS) {
-      for (Server server : servers()) {
+      for (GerritDaemon server : servers()) {
         NativeGit git = git(server, user);
         String base = git.fetch(PUSHED, "refs/heads/master");
         String merged = git.commit("merged elsewhere by " + user, base);
@@ -799,7 +784,7 @@ class TransportIT {
     String none = "0".repeat(40);
     for (String user : USERS) {
       List<List<String>> answers = new ArrayList<>();
-      for (Server server : servers()) {
+      for (GerritDaemon server : servers()) {
         NativeGit git = git(server, user);
         String base = git.fetch(PUSHED, "refs/heads/master");
         String tip = git.commit("does not fit", base);
@@ -840,7 +825,7 @@ class TransportIT {
   @Test
   void ownSettingsArePushedAlike() throws Exception {
     List<Object> answers = new ArrayList<>();
-    for (Server server : servers()) {
+    for (GerritDaemon server : servers()) {
       NativeGit git = git(server, "reader");
       String base = git.fetch("All-Users", "refs/users/self");
       String tip = git.run("commit-tree", base + "^{tree}", "-p", base, "-m", "my settings");
@@ -890,7 +875,7 @@ class TransportIT {
   }
 
   /** A list of refs to a client that does not accept compression, and to one that does. */
-  private static void assertCompressed(Server server, String project, String list)
+  private static void assertCompressed(GerritDaemon server, String project, String list)
       throws IOException {
     HttpResponse<byte[]> plainly = exchange(server, project, "admin", list, "version=0", null);
     HttpResponse<byte[]> compressed = acceptingGzip(server, project, "admin", list);
@@ -908,14 +893,14 @@ class TransportIT {
   }
 
   private static HttpResponse<byte[]> acceptingGzip(
-      Server server, String project, String user, String what) throws IOException {
+      GerritDaemon server, String project, String user, String what) throws IOException {
     return GitWire.exchange(
         server.site(), project, user, what, null, "Accept-Encoding", "deflate, gzip");
   }
 
   @Test
   void listsAreCompressedForWhoAcceptsIt() throws Exception {
-    for (Server server : servers()) {
+    for (GerritDaemon server : servers()) {
       for (String list : List.of(RECEIVE, UPLOAD)) {
         assertCompressed(server, PROJECT, list);
       }
@@ -934,9 +919,9 @@ class TransportIT {
   @Order(LAST - 1)
   void anAdministratorMayHaveFewerRefsAdvertisedOrAllReadByGerrit() throws Exception {
     Set<String> all = advertised(plain, PROJECT, "reader");
-    JsonObject atFirst = figures();
+    JsonObject atFirst = ours.refs();
     assertThat(advertised(ours, PROJECT, "reader")).isEqualTo(all);
-    assertThat(difference(atFirst, figures(), "branches_by_rules")).isGreaterThan(0);
+    assertThat(difference(atFirst, ours.refs(), "branches_by_rules")).isGreaterThan(0);
     restartOurs(
         config -> config.setString("cache-chroniclemap", null, "advertiseRefs", "refs/heads/o"));
     Set<String> some = advertised(ours, PROJECT, "reader");
@@ -948,26 +933,27 @@ class TransportIT {
           config.unset("cache-chroniclemap", null, "advertiseRefs");
           config.setBoolean("receive", null, "enableInMemoryRefCache", true);
         });
-    JsonObject before = figures();
+    JsonObject before = ours.refs();
     assertThat(advertised(ours, PROJECT, "reader")).isEqualTo(all);
-    assertThat(difference(before, figures(), "pushes_left")).isEqualTo(1);
+    assertThat(difference(before, ours.refs(), "pushes_left")).isEqualTo(1);
     restartOurs(
         config -> {
           config.unset("receive", null, "enableInMemoryRefCache");
           config.setBoolean("cache-chroniclemap", null, "groupBranches", false);
         });
     assertThat(advertised(ours, PROJECT, "reader")).isEqualTo(all);
-    assertThat(figures().get("branches_by_rules").getAsLong()).isEqualTo(0);
+    assertThat(ours.refs().get("branches_by_rules").getAsLong()).isEqualTo(0);
   }
 
   private void restartOurs(Consumer<FileBasedConfig> change) throws Exception {
     ours = restart(ours, change);
   }
 
-  private static Server restart(Server server, Consumer<FileBasedConfig> change) throws Exception {
-    server.daemon().stop();
+  private static GerritDaemon restart(GerritDaemon server, Consumer<FileBasedConfig> change)
+      throws Exception {
+    server.stop();
     server.site().edit(change);
-    return server(server.name(), server.site());
+    return GerritDaemon.start(server.site());
   }
 
   /** A replica serves fetches only. */
@@ -981,11 +967,11 @@ class TransportIT {
           config.setStringList("container", null, "daemonOpt", options);
         });
     assertThat(exchange(ours, PROJECT, "admin", RECEIVE, "", null).statusCode()).isEqualTo(403);
-    JsonObject before = figures();
+    JsonObject before = ours.refs();
     listsOfRefsAreTheSame();
     assertIdsAlike(Transport.HTTP, "2");
     assertNamesAlike(Transport.HTTP, "2");
-    assertThat(difference(before, figures(), "fetches_by_tip")).isGreaterThan(0);
+    assertThat(difference(before, ours.refs(), "fetches_by_tip")).isGreaterThan(0);
   }
 
   private void restartAll(Consumer<FileBasedConfig> change) throws Exception {
@@ -999,12 +985,12 @@ class TransportIT {
   void randomRulesShowTheSameRefs() throws Exception {
     long seed = Long.getLong("transport.seed", 1);
     Random random = new Random(seed);
-    Map<Server, String> sessions = new LinkedHashMap<>();
-    for (Server server : servers()) {
+    Map<GerritDaemon, String> sessions = new LinkedHashMap<>();
+    for (GerritDaemon server : servers()) {
       sessions.put(server, server.gerrit().signIn(Gerrit.ADMIN_ID + 1));
     }
     Set<Object> different = new HashSet<>();
-    JsonObject before = figures();
+    JsonObject before = ours.refs();
     for (int i = 0; i < Integer.getInteger("transport.rules", 25); i++) {
       String rules = randomRules(random);
       String inherited = randomRules(random);
@@ -1019,11 +1005,11 @@ class TransportIT {
     }
     // The rules are of use.
     assertThat(different.size()).isAtLeast(5);
-    assertThat(difference(before, figures(), "branches_by_rules")).isAtLeast(100);
+    assertThat(difference(before, ours.refs(), "branches_by_rules")).isAtLeast(100);
   }
 
   private static List<Set<String>> shownUnder(
-      String rules, String inherited, Server server, String session) throws IOException {
+      String rules, String inherited, GerritDaemon server, String session) throws IOException {
     RestClient admin = server.gerrit().rest();
     admin.post("/projects/" + RULED + "/access", rules);
     admin.post("/projects/" + PARENT + "/access", inherited);
@@ -1085,7 +1071,7 @@ class TransportIT {
    * All refs, each tag by itself, and what a push is told; without the id of the project's config,
    * which has times in it.
    */
-  private static List<Set<String>> shown(Server server, String session) throws IOException {
+  private static List<Set<String>> shown(GerritDaemon server, String session) throws IOException {
     List<HttpResponse<byte[]>> answers = new ArrayList<>();
     for (String prefix : List.of("", "refs/tags/light", "refs/tags/on-hidden", "refs/tags/alone")) {
       String request =
@@ -1107,27 +1093,27 @@ class TransportIT {
 
   // ---- git's protocol by hand
 
-  private static String report(Server server, String user, String tip, String ref, byte[] pack)
-      throws IOException {
+  private static String report(
+      GerritDaemon server, String user, String tip, String ref, byte[] pack) throws IOException {
     return report(server, user, "0".repeat(40), tip, ref, pack);
   }
 
   /** Pushes a pack; returns what the server reports, or its refusal. */
   private static String report(
-      Server server, String user, String old, String tip, String ref, byte[] pack)
+      GerritDaemon server, String user, String old, String tip, String ref, byte[] pack)
       throws IOException {
     return GitWire.report(server.site(), PUSHED, user, old, tip, ref, pack);
   }
 
   private static HttpResponse<byte[]> exchange(
-      Server server, String project, String user, String what, String protocol, byte[] body)
+      GerritDaemon server, String project, String user, String what, String protocol, byte[] body)
       throws IOException {
     return GitWire.exchange(server.site(), project, user, what, protocol, body);
   }
 
   /** The same by a user who is signed in, which costs the server less, and by protocol 2. */
   private static HttpResponse<byte[]> withSession(
-      Server server, String session, String what, byte[] body) throws IOException {
+      GerritDaemon server, String session, String what, byte[] body) throws IOException {
     String url = server.site().url() + RULED + "/" + what;
     return GitWire.exchange(url, what, body, "Cookie", session, "Git-Protocol", "version=2");
   }

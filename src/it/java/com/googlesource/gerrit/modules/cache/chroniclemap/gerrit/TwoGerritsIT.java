@@ -77,13 +77,7 @@ class TwoGerritsIT {
   /** How long Gerrit may take to log what it has answered. */
   private static final Duration LOGGED = Duration.ofSeconds(20);
 
-  private record Server(String name, GerritSite site, GerritDaemon daemon, Gerrit gerrit) {
-    JsonObject figures() throws IOException {
-      return gerrit.ssh().json("refs").getAsJsonObject("totals");
-    }
-  }
-
-  private final List<Server> servers = new ArrayList<>();
+  private final List<GerritDaemon> servers = new ArrayList<>();
   private GerritSite first;
   private GerritSite second;
 
@@ -97,11 +91,8 @@ class TwoGerritsIT {
         "[core]\n\ttrustStat = never\n",
         StandardOpenOption.CREATE,
         StandardOpenOption.APPEND);
-    servers.addAll(AtOnce.run(List.of(() -> server("a", first), () -> server("b", second))));
-  }
-
-  private static Server server(String name, GerritSite site) throws IOException {
-    return new Server(name, site, GerritDaemon.start(site), new Gerrit(site));
+    servers.addAll(
+        AtOnce.run(List.of(() -> GerritDaemon.start(first), () -> GerritDaemon.start(second))));
   }
 
   private static GerritSite site(Path folder) throws Exception {
@@ -116,15 +107,10 @@ class TwoGerritsIT {
 
   @AfterAll
   void stop() throws Exception {
-    for (Server server : servers) {
-      server.daemon.close();
+    for (GerritDaemon server : servers) {
+      server.close();
     }
-    for (GerritSite site : new GerritSite[] {first, second}) {
-      if (site != null) {
-        site.saveLogs("TwoGerritsIT-" + site.path().getParent().getFileName());
-        site.close();
-      }
-    }
+    GerritDaemon.end(servers, "TwoGerritsIT");
   }
 
   private Map<String, String> refsOfGit(String project) throws Exception {
@@ -133,21 +119,22 @@ class TwoGerritsIT {
   }
 
   /** What {@code git ls-remote} shows. */
-  private static Map<String, String> refsOf(Server server, String project) throws IOException {
-    return server.gerrit.git().refs(project);
+  private static Map<String, String> refsOf(GerritDaemon server, String project)
+      throws IOException {
+    return server.gerrit().git().refs(project);
   }
 
   private void assertAllAgree(String project) throws Exception {
     Map<String, String> expected = refsOfGit(project);
-    for (Server server : servers) {
-      assertWithMessage("refs of %s", server.name)
+    for (GerritDaemon server : servers) {
+      assertWithMessage("refs of %s", server.name())
           .that(refsOf(server, project))
           .isEqualTo(expected);
     }
   }
 
   private void createProject(String name) throws IOException {
-    Gerrit one = servers.get(0).gerrit;
+    Gerrit one = servers.get(0).gerrit();
     one.createProject(name);
     one.grantToAdministratorsOnly(name, "refs/heads/*", "push");
   }
@@ -157,16 +144,14 @@ class TwoGerritsIT {
     createProject("seen");
     assertAllAgree("seen");
     for (int round = 0; round < 6; round++) {
-      Server one = servers.get(round % 2);
-      Server other = servers.get((round + 1) % 2);
+      GerritDaemon one = servers.get(round % 2);
+      GerritDaemon other = servers.get((round + 1) % 2);
       String branch = "refs/heads/b" + round;
 
-      one.gerrit
-          .rest()
-          .put("/projects/seen/branches/b" + round, "{\"revision\": \"refs/heads/master\"}");
-      assertThat(other.gerrit.branches("seen")).contains(branch);
+      one.gerrit().createBranch("seen", "b" + round);
+      assertThat(other.gerrit().branches("seen")).contains(branch);
 
-      NativeGit user = one.gerrit.git();
+      NativeGit user = one.gerrit().git();
       String master = user.fetch("seen", "refs/heads/master");
       String commit = user.commit("round " + round, master);
       user.run("push", "-q", user.http("seen"), commit + ":" + branch);
@@ -178,20 +163,17 @@ class TwoGerritsIT {
       if (round % 3 == 1) {
         first.git("seen", "pack-refs", "--all");
       } else if (round % 3 == 2) {
-        assertThat(other.gerrit.ssh().run("gerrit gc --show-progress seen")).contains("done");
+        assertThat(other.gerrit().ssh().run("gerrit gc --show-progress seen")).contains("done");
       }
       assertAllAgree("seen");
 
-      other
-          .gerrit
-          .rest()
-          .post("/projects/seen/branches:delete", "{\"branches\": [\"b" + round + "\"]}");
-      assertThat(one.gerrit.branches("seen")).doesNotContain(branch);
+      other.gerrit().deleteBranch("seen", "b" + round);
+      assertThat(one.gerrit().branches("seen")).doesNotContain(branch);
       assertAllAgree("seen");
 
       first.git("seen", "update-ref", "refs/heads/native" + round, "refs/heads/master");
-      assertThat(one.gerrit.branches("seen")).contains("refs/heads/native" + round);
-      assertThat(other.gerrit.branches("seen")).contains("refs/heads/native" + round);
+      assertThat(one.gerrit().branches("seen")).contains("refs/heads/native" + round);
+      assertThat(other.gerrit().branches("seen")).contains("refs/heads/native" + round);
     }
     first.git("seen", "fsck", "--no-progress");
     nothingFailed();
@@ -244,19 +226,19 @@ class TwoGerritsIT {
   }
 
   private void nothingFailed() throws IOException {
-    for (Server server : servers) {
-      JsonObject figures = server.figures();
-      assertWithMessage(server.name).that(figures.get("failures").getAsLong()).isEqualTo(0);
-      assertWithMessage(server.name).that(figures.get("left_to_jgit").getAsLong()).isEqualTo(0);
-      assertWithMessage(server.name).that(figures.get("lookups").getAsLong()).isGreaterThan(0);
+    for (GerritDaemon server : servers) {
+      JsonObject figures = server.refs();
+      assertWithMessage(server.name()).that(figures.get("failures").getAsLong()).isEqualTo(0);
+      assertWithMessage(server.name()).that(figures.get("left_to_jgit").getAsLong()).isEqualTo(0);
+      assertWithMessage(server.name()).that(figures.get("lookups").getAsLong()).isGreaterThan(0);
     }
   }
 
   /** Pushes to one server, and looks at each push through the other. */
   private static final class Pusher {
-    private final Server one;
+    private final GerritDaemon one;
     private final NativeGit user;
-    private final Server other;
+    private final GerritDaemon other;
     private final Map<String, String> stable;
     private final Random random;
 
@@ -272,16 +254,17 @@ class TwoGerritsIT {
     final Map<String, Integer> refusals = new ConcurrentHashMap<>();
     int steps;
 
-    Pusher(Server one, Server other, Map<String, String> stable, int seed) throws IOException {
+    Pusher(GerritDaemon one, GerritDaemon other, Map<String, String> stable, int seed)
+        throws IOException {
       this.one = one;
-      this.user = one.gerrit.git();
+      this.user = one.gerrit().git();
       this.other = other;
       this.stable = stable;
       this.random = new Random(seed);
     }
 
     private String anyBranch() {
-      return "refs/heads/" + one.name + "/" + random.nextInt(8);
+      return "refs/heads/" + one.name() + "/" + random.nextInt(8);
     }
 
     void pushUntil(Deadline end) throws Exception {
@@ -313,7 +296,7 @@ class TwoGerritsIT {
 
     /** Pushes a new commit on top of another, and returns it. */
     private String push(String parent, String ref) throws Exception {
-      String commit = user.commit(one.name + " " + steps, parent);
+      String commit = user.commit(one.name() + " " + steps, parent);
       retry(
           () -> {
             NativeGit.Result pushed = user.tryRun("push", user.http("busy"), commit + ":" + ref);
@@ -327,7 +310,7 @@ class TwoGerritsIT {
       AtomicBoolean again = new AtomicBoolean();
       retry(
           () -> {
-            RestClient.Reply reply = one.gerrit.rest().tryDelete(path);
+            RestClient.Reply reply = one.gerrit().rest().tryDelete(path);
             boolean gone = reply.isOk() || (again.getAndSet(true) && reply.status() == 404);
             return gone ? null : "DELETE " + reply.status() + " " + reply.body();
           });
@@ -351,7 +334,7 @@ class TwoGerritsIT {
     }
 
     private List<String> exceptions() throws IOException {
-      return ErrorLog.of(one.site).lines(line -> line.contains("Exception: "));
+      return ErrorLog.of(one.site()).lines(line -> line.contains("Exception: "));
     }
 
     /** Until it is not refused; git and Gerrit refuse only what is locked by others. */
@@ -374,8 +357,10 @@ class TwoGerritsIT {
     /** Whether a list of refs is as it must be after what this one did. */
     void assertSeen(Map<String, String> refs) {
       Map<String, String> own = new TreeMap<>(refs);
-      own.keySet().removeIf(name -> !name.startsWith("refs/heads/" + one.name + "/"));
-      assertWithMessage("branches of %s at step %s", one.name, steps).that(own).isEqualTo(expected);
+      own.keySet().removeIf(name -> !name.startsWith("refs/heads/" + one.name() + "/"));
+      assertWithMessage("branches of %s at step %s", one.name(), steps)
+          .that(own)
+          .isEqualTo(expected);
       assertThat(refs).containsAtLeastEntriesIn(stable);
       assertThat(refs.values()).containsAtLeastElementsIn(changes);
       assertThat(refs.keySet()).containsNoneIn(deleted);

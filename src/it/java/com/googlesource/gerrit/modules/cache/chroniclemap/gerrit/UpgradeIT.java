@@ -63,7 +63,7 @@ class UpgradeIT {
       String cookie = Files.readString(site.path().resolve(COOKIE));
       Set<String> before = versions(site);
       try (GerritDaemon daemon = GerritDaemon.start(site)) {
-        Gerrit gerrit = new Gerrit(site);
+        Gerrit gerrit = daemon.gerrit();
         assertThat(gerrit.isSignedIn(cookie)).isTrue();
         assertThat(gerrit.isSignedIn(cookie + "0")).isFalse();
         RestClient reader = RestClient.withCookie(site.url(), cookie);
@@ -125,7 +125,7 @@ class UpgradeIT {
     Path tmp = Files.createTempDirectory("old-site");
     try (GerritSite site = site(tmp.resolve("gerrit"))) {
       try (GerritDaemon daemon = GerritDaemon.start(site)) {
-        Gerrit gerrit = new Gerrit(site);
+        Gerrit gerrit = daemon.gerrit();
         gerrit.createProject(PROJECT);
         for (String project : List.of("All-Projects", "All-Users", PROJECT)) {
           site.git(project, "pack-refs", "--all");

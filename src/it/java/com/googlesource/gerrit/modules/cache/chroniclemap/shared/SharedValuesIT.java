@@ -71,12 +71,17 @@ class SharedValuesIT {
   }
 
   private static void awaitTrue(BooleanSupplier condition, Node node) {
-    Deadline.in(Duration.ofMinutes(1))
-        .await(condition::getAsBoolean, node.shared.report().toString());
+    Deadline.awaitInAMinute(condition::getAsBoolean, node.shared.report().toString());
   }
 
   private static void awaitAtLeast(LongSupplier figure, long least, Node node) {
     awaitTrue(() -> figure.getAsLong() >= least, node);
+  }
+
+  private static void computeRandom(Node node, int number, Random random, int length) {
+    byte[] bytes = new byte[length];
+    random.nextBytes(bytes);
+    node.compute("random" + number, new String(bytes, UTF_8));
   }
 
   private static CheckReport.Line line(CheckReport report, String subject) {
@@ -315,9 +320,7 @@ class SharedValuesIT {
         Node b = node("b")) {
       Random random = new Random(1);
       for (int i = 0; !a.shared.report().isFull(); i++) {
-        byte[] bytes = new byte[10_000];
-        random.nextBytes(bytes);
-        a.compute("random" + i, new String(bytes, UTF_8));
+        computeRandom(a, i, random, 10_000);
         // Paced by the publisher, so that the queue has room.
         awaitTrue(() -> a.shared.report().queued() < 1000, a);
       }
@@ -340,9 +343,7 @@ class SharedValuesIT {
     Random random = new Random(3);
     try (Node a = node("a")) {
       for (int i = 0; i < 400; i++) {
-        byte[] bytes = new byte[10_000];
-        random.nextBytes(bytes);
-        a.compute("random" + i, new String(bytes, UTF_8));
+        computeRandom(a, i, random, 10_000);
       }
       awaitAtLeast(() -> a.counts().published.sum(), 400, a);
     }
@@ -399,9 +400,7 @@ class SharedValuesIT {
     Random random = new Random(2);
     try (Node a = Node.start(folder("a"), small)) {
       for (int i = 0; i < 1000; i++) {
-        byte[] bytes = new byte[random.nextInt(20_000)];
-        random.nextBytes(bytes);
-        a.compute("random" + i, new String(bytes, UTF_8));
+        computeRandom(a, i, random, random.nextInt(20_000));
         awaitTrue(() -> a.shared.report().queued() < 200, a);
       }
       awaitAtLeast(() -> a.counts().published.sum(), 1000, a);

@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import static com.google.common.truth.Truth.assertThat;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.await;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.google.common.util.concurrent.Uninterruptibles;
@@ -142,9 +143,7 @@ class VerifyCommandTest {
         .isEqualTo("fatal: a: interrupted; its task goes on: gerrit show-queue");
     assertThat(tasks.queued()).hasSize(1);
     isAway.countDown();
-    while (history.events().isEmpty()) {
-      Thread.onSpinWait();
-    }
+    await(() -> !history.events().isEmpty());
     assertThat(history.events().get(0).text()).isEqualTo("verify by InternalUser: sound");
     assertThat(begun).containsExactly("a");
   }

@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 
 import static com.google.common.truth.Truth.assertThat;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.await;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.google.gerrit.extensions.registration.DynamicMap;
@@ -133,9 +134,7 @@ class VerifyQueueTest {
     assertThat(ran.task()).isEqualTo(first.id);
     JsonObject told = history.json("a").getAsJsonArray("events").get(0).getAsJsonObject();
     assertThat(text(told.getAsJsonObject("result"), "entries")).isEqualTo("7");
-    while (!queue.queued().isEmpty()) {
-      Thread.onSpinWait();
-    }
+    await(() -> queue.queued().isEmpty());
   }
 
   private static String text(JsonObject json, String name) {
@@ -148,9 +147,7 @@ class VerifyQueueTest {
     for (int i = 0; i < 100; i++) {
       String id = start("quick").id;
       // The end is told before the same may be started again.
-      while (!isEnded(id) || !queue.queued().isEmpty()) {
-        Thread.onSpinWait();
-      }
+      await(() -> isEnded(id) && queue.queued().isEmpty());
     }
     TaskInfo task = start("a");
     String waiting = start("quick").id;
@@ -159,9 +156,7 @@ class VerifyQueueTest {
     kill(cancelled);
     assertThat(isEnded(cancelled.id)).isTrue();
     kill(task);
-    while (!isEnded(waiting)) {
-      Thread.onSpinWait();
-    }
+    await(() -> isEnded(waiting));
   }
 
   private boolean isEnded(String id) {
@@ -204,9 +199,7 @@ class VerifyQueueTest {
     begun.await();
     queue.stop();
     assertThat(awaitEvent("a").text()).contains("interrupted");
-    while (gerrit.getExecutor(AdminPlugin.NAME) != null) {
-      Thread.onSpinWait();
-    }
+    await(() -> gerrit.getExecutor(AdminPlugin.NAME) == null);
     assertThat(history.events()).hasSize(1);
   }
 }

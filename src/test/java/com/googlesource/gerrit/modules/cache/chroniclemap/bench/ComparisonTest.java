@@ -24,7 +24,7 @@ import org.openjdk.jmh.util.SampleBuffer;
 final class ComparisonTest {
   @Test
   void throughputRatioIsAboveOneIfOursIsFaster() {
-    Figure figure = figures(CacheCase.Operation.GET, 8).get(0);
+    Figure figure = figures(CacheBench.CacheCase.Operation.GET, 8).get(0);
 
     assertThat(figure)
         .isEqualTo(new Figure("get, 10 KB, 8 threads, vs H2", "ops/s", 3000, 1000, 3));
@@ -32,7 +32,7 @@ final class ComparisonTest {
 
   @Test
   void latencyRatioIsAboveOneIfOursTakesLess() {
-    List<Figure> figures = figures(CacheCase.Operation.MIXED, 1);
+    List<Figure> figures = figures(CacheBench.CacheCase.Operation.MIXED, 1);
 
     assertThat(figures.get(1))
         .isEqualTo(new Figure("mixed 95/5 p50, 10 KB, 1 thread, vs H2", "us", 2, 20, 10));
@@ -98,7 +98,8 @@ final class ComparisonTest {
 
   @Test
   void whoStillGetsFasterHasNoRatio() {
-    CacheCase scenario = new CacheCase(CacheCase.Operation.GET, 10 << 10, 8);
+    CacheBench.CacheCase scenario =
+        new CacheBench.CacheCase(CacheBench.CacheCase.Operation.GET, 10 << 10, 8);
     Samples warm = samples(3000, 2_000, 4_000);
     Samples still = samples(3000, 2_000, 4_000);
     still.neverWarm();
@@ -112,7 +113,8 @@ final class ComparisonTest {
 
   @Test
   void whoseCallsWereAllRefusedHasNoFigures() {
-    CacheCase scenario = new CacheCase(CacheCase.Operation.GET, 10 << 10, 8);
+    CacheBench.CacheCase scenario =
+        new CacheBench.CacheCase(CacheBench.CacheCase.Operation.GET, 10 << 10, 8);
     Samples refused = new Samples();
     refused.refuse("for a test");
 
@@ -122,8 +124,8 @@ final class ComparisonTest {
         .isEmpty();
   }
 
-  private static List<Figure> figures(CacheCase.Operation operation, int threads) {
-    CacheCase scenario = new CacheCase(operation, 10 << 10, threads);
+  private static List<Figure> figures(CacheBench.CacheCase.Operation operation, int threads) {
+    CacheBench.CacheCase scenario = new CacheBench.CacheCase(operation, 10 << 10, threads);
     return scenario.figures(
         new Comparison<>(
             scenario, samples(3000, 2_000, 4_000), CachePeer.H2, samples(1000, 20_000, 512_000)));

@@ -65,7 +65,7 @@ class AgeTest extends SiteTest {
 
   @Test
   void maxAgeOfTheDefinition() throws Exception {
-    TestCacheDef def = def().expireAfterWrite(Duration.ofHours(1));
+    TestCacheDef<String> def = def().expireAfterWrite(Duration.ofHours(1));
     LoadingCache<String, String> cache = site.loading(def);
     age(cache, "old", "disk", Duration.ofMinutes(61));
     age(cache, "young", "disk", Duration.ofMinutes(59));
@@ -78,7 +78,7 @@ class AgeTest extends SiteTest {
     age(cache, "old", "disk", Duration.ofDays(9));
     assertThat(cache.get("old")).isEqualTo("disk");
     // Without any, values are kept for ever.
-    LoadingCache<String, String> ageless = site.loading(new TestCacheDef("ageless").loader(loader));
+    LoadingCache<String, String> ageless = site.loading(TestCacheDef.of("ageless").loader(loader));
     age(ageless, "old", "disk", Duration.ofDays(4000));
     assertThat(ageless.get("old")).isEqualTo("disk");
   }
@@ -132,13 +132,10 @@ class AgeTest extends SiteTest {
   @Test
   void aRefreshThatFailsKeepsTheValue() throws Exception {
     CountingLoader failing =
-        new CountingLoader() {
-          @Override
-          public String load(String key) throws Exception {
-            super.load(key);
-            throw new IOException("source is down");
-          }
-        };
+        new CountingLoader(
+            (key, count) -> {
+              throw new IOException("source is down");
+            });
     LoadingCache<String, String> cache =
         site.loading(def().loader(failing).refreshAfterWrite(Duration.ofHours(1)));
     age(cache, "old", "disk", Duration.ofMinutes(61));
@@ -148,16 +145,8 @@ class AgeTest extends SiteTest {
   }
 
   @Test
-  @SuppressWarnings("CacheLoaderNull")
   void aRefreshThatFindsNothingNeverAnswersNull() throws Exception {
-    CountingLoader empty =
-        new CountingLoader() {
-          @Override
-          public String load(String key) throws Exception {
-            super.load(key);
-            return loads.size() == 1 ? null : "second";
-          }
-        };
+    CountingLoader empty = new CountingLoader((key, count) -> count == 1 ? null : "second");
     LoadingCache<String, String> cache =
         site.loading(def().loader(empty).refreshAfterWrite(Duration.ofHours(1)));
     age(cache, "old", "disk", Duration.ofMinutes(61));
@@ -209,23 +198,21 @@ class AgeTest extends SiteTest {
     AtomicReference<LoadingCache<String, String>> self = new AtomicReference<>();
     AtomicBoolean overtaken = new AtomicBoolean();
     AtomicBoolean fails = new AtomicBoolean();
+    AtomicReference<String> value = new AtomicReference<>("old");
     CountingLoader source =
-        new CountingLoader() {
-          @Override
-          public String load(String key) throws Exception {
-            String value = super.load(key);
-            if (loads.size() == 2) {
-              this.source.put("a", "new");
-              self.get().invalidate("a");
-              overtaken.set(true);
-            } else if (fails.get()) {
-              throw new IOException("source is down");
-            }
-            return value;
-          }
-        };
+        new CountingLoader(
+            (key, count) -> {
+              String loaded = value.get();
+              if (count == 2) {
+                value.set("new");
+                self.get().invalidate("a");
+                overtaken.set(true);
+              } else if (fails.get()) {
+                throw new IOException("source is down");
+              }
+              return loaded;
+            });
     self.set(site.loading(def().loader(source).refreshAfterWrite(Duration.ofNanos(1))));
-    source.source.put("a", "old");
     assertThat(self.get().get("a")).isEqualTo("old");
     // This read computes the value anew, which an invalidation overtakes.
     var unused = self.get().get("a");

@@ -19,7 +19,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.google.common.base.Throwables;
 import com.google.common.cache.Cache;
-import com.google.common.cache.CacheLoader;
 import com.google.common.cache.CacheLoader.InvalidCacheLoadException;
 import com.google.common.cache.LoadingCache;
 import com.google.common.collect.ImmutableList;
@@ -38,7 +37,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -93,8 +91,8 @@ class CacheContractTest extends SiteTest {
   }
 
   @Override
-  TestCacheDef def() {
-    return new TestCacheDef(keeper == Keeper.STORE_WITH_DELAY ? "git_tags" : "cache");
+  TestCacheDef<String> def() {
+    return TestCacheDef.of(keeper == Keeper.STORE_WITH_DELAY ? "git_tags" : "cache");
   }
 
   LoadingCache<String, String> loading() {
@@ -108,22 +106,19 @@ class CacheContractTest extends SiteTest {
   // ---- get
 
   @Test
-  void getLoadsOnce() throws Exception {
+  void getLoadsOnceAndGetIfPresentNever() throws Exception {
     LoadingCache<String, String> cache = loading();
+    assertThat(cache.getIfPresent("a")).isNull();
+    assertThat(loader.loads).isEmpty();
     assertThat(cache.get("a")).isEqualTo("loaded a");
     site.settle();
     assertThat(cache.get("a")).isEqualTo("loaded a");
     assertThat(cache.getUnchecked("a")).isEqualTo("loaded a");
     assertThat(loader.loads).containsExactly("a");
-  }
-
-  @Test
-  void getAfterRestartDoesNotLoad() throws Exception {
-    assertThat(loading().get("a")).isEqualTo("loaded a");
+    assertThat(cache.getIfPresent("a")).isEqualTo("loaded a");
     site.restart();
-    LoadingCache<String, String> cache = loading();
     loader.source.put("a", "new");
-    assertThat(cache.get("a")).isEqualTo("loaded a");
+    assertThat(loading().get("a")).isEqualTo("loaded a");
     assertThat(loader.loads).containsExactly("a");
   }
 
@@ -142,10 +137,11 @@ class CacheContractTest extends SiteTest {
   }
 
   @Test
-  void getWithoutALoaderIsRefused() {
+  void getAndRefreshWithoutALoaderAreRefused() {
     LoadingCache<String, String> cache = (LoadingCache<String, String>) plain();
     assertThrows(UnsupportedOperationException.class, () -> cache.get("a"));
     assertThrows(UnsupportedOperationException.class, () -> cache.getAll(ImmutableList.of("a")));
+    assertThrows(UnsupportedOperationException.class, () -> cache.refresh("a"));
   }
 
   @Test
@@ -158,16 +154,6 @@ class CacheContractTest extends SiteTest {
   }
 
   // ---- getIfPresent
-
-  @Test
-  void getIfPresentNeverLoads() throws Exception {
-    LoadingCache<String, String> cache = loading();
-    assertThat(cache.getIfPresent("a")).isNull();
-    assertThat(loader.loads).isEmpty();
-    assertThat(cache.get("a")).isEqualTo("loaded a");
-    site.settle();
-    assertThat(cache.getIfPresent("a")).isEqualTo("loaded a");
-  }
 
   @Test
   void keysOfAnotherTypeAreNotThere() {
@@ -233,7 +219,7 @@ class CacheContractTest extends SiteTest {
   void getAllOfNothing() throws Exception {
     assertThat(loading().getAll(ImmutableList.of())).isEmpty();
     CountingLoader.Bulk bulk = new CountingLoader.Bulk();
-    assertThat(site.loading(new TestCacheDef("bulk").loader(bulk)).getAll(ImmutableList.of()))
+    assertThat(site.loading(TestCacheDef.of("bulk").loader(bulk)).getAll(ImmutableList.of()))
         .isEmpty();
     assertThat(Iterables.concat(bulk.bulks)).isEmpty();
   }
@@ -341,12 +327,6 @@ class CacheContractTest extends SiteTest {
     assertThat(cache.get("a")).isEqualTo("new");
   }
 
-  @Test
-  void refreshWithoutALoaderIsRefused() {
-    LoadingCache<String, String> cache = (LoadingCache<String, String>) plain();
-    assertThrows(UnsupportedOperationException.class, () -> cache.refresh("a"));
-  }
-
   /** Only where there is an old value to serve meanwhile. */
   @Test
   void aReadRefreshesAnOldValue() throws Exception {
@@ -368,14 +348,12 @@ class CacheContractTest extends SiteTest {
   // ---- loaders that fail
 
   private void assertFails(Class<? extends Throwable> wrapped, Throwable cause) {
-    CacheLoader<String, String> failing =
-        new CacheLoader<>() {
-          @Override
-          public String load(String key) throws Exception {
-            Throwables.throwIfInstanceOf(cause, Error.class);
-            throw (Exception) cause;
-          }
-        };
+    CountingLoader failing =
+        new CountingLoader(
+            (key, count) -> {
+              Throwables.throwIfInstanceOf(cause, Error.class);
+              throw (Exception) cause;
+            });
     LoadingCache<String, String> cache = site.loading(def().loader(failing));
     assertThat(assertThrows(wrapped, () -> cache.get("a"))).hasCauseThat().isSameInstanceAs(cause);
     assertThat(assertThrows(wrapped, () -> cache.get("a", () -> failing.load("a"))))
@@ -395,15 +373,7 @@ class CacheContractTest extends SiteTest {
   @Test
   void aBulkLoadThatLacksAKeyIsRefused() throws Exception {
     LoadingCache<String, String> cache =
-        site.loading(
-            def()
-                .loader(
-                    new CountingLoader() {
-                      @Override
-                      public Map<String, String> loadAll(Iterable<? extends String> keys) {
-                        return ImmutableMap.of("a", "v");
-                      }
-                    }));
+        site.loading(def().loader(new CountingLoader.Bulk(keys -> ImmutableMap.of("a", "v"))));
     assertThrows(InvalidCacheLoadException.class, () -> cache.getAll(ImmutableList.of("a", "b")));
   }
 
@@ -414,14 +384,12 @@ class CacheContractTest extends SiteTest {
     int threads = 50;
     CountDownLatch allAsked = new CountDownLatch(threads);
     CountingLoader slow =
-        new CountingLoader() {
-          @Override
-          public String load(String key) throws Exception {
-            // Held until all have at least begun; who comes later finds the value.
-            assertThat(allAsked.await(30, TimeUnit.SECONDS)).isTrue();
-            return super.load(key);
-          }
-        };
+        new CountingLoader(
+            (key, count) -> {
+              // Held until all have at least begun; who comes later finds the value.
+              assertThat(allAsked.await(30, TimeUnit.SECONDS)).isTrue();
+              return "loaded " + key;
+            });
     LoadingCache<String, String> cache = site.loading(def().loader(slow));
     ExecutorService pool = Executors.newFixedThreadPool(threads);
     try {
@@ -455,7 +423,7 @@ class CacheContractTest extends SiteTest {
   @Test
   void aDiskLimitOfTheConfigurationWins() {
     site.config().setString("cache", "other", "diskLimit", "-1");
-    assertThat(site.build(new TestCacheDef("other"))).isNotInstanceOf(PersistentCache.class);
+    assertThat(site.build(TestCacheDef.of("other"))).isNotInstanceOf(PersistentCache.class);
     assertThat(site.build(def().diskLimit(-1))).isNotInstanceOf(PersistentCache.class);
     site.config().setString("cache", def().name(), "diskLimit", "1m");
     assertThat(site.build(def().diskLimit(0))).isInstanceOf(PersistentCache.class);

@@ -76,7 +76,7 @@ class CacheTraceTest {
   /** Uses a cache in all ways in which a caller may wait for the disk or for the source. */
   private static void use(TestSite site) throws Exception {
     LoadingCache<String, String> one =
-        site.loading(new TestCacheDef("one").loader(new CountingLoader()));
+        site.loading(TestCacheDef.of("one").loader(new CountingLoader()));
     Object unused = one.get("absent");
     unused = one.get("absent");
     one.put("c", "v");
@@ -86,14 +86,14 @@ class CacheTraceTest {
     unused = one.get("c");
     unused = one.get("e", () -> "called");
     LoadingCache<String, String> many =
-        site.loading(new TestCacheDef("many").loader(new CountingLoader.Bulk()));
+        site.loading(TestCacheDef.of("many").loader(new CountingLoader.Bulk()));
     unused = many.getAll(ImmutableList.of("x", "y"));
     unused = many.getAll(ImmutableList.of("x", "y"));
     unused = many.get("z");
     site.settle();
     site.restart();
     LoadingCache<String, String> again =
-        site.loading(new TestCacheDef("one").loader(new CountingLoader()));
+        site.loading(TestCacheDef.of("one").loader(new CountingLoader()));
     unused = again.get("absent");
     unused = again.getIfPresent("b");
     unused = again.get("f");
@@ -149,7 +149,7 @@ class CacheTraceTest {
   void aCancelledRequestLoadsNothing(TestSite.Backend backend) throws Exception {
     try (TestSite site = new TestSite(temp, backend)) {
       CountingLoader loader = new CountingLoader();
-      LoadingCache<String, String> cache = site.loading(new TestCacheDef("cache").loader(loader));
+      LoadingCache<String, String> cache = site.loading(TestCacheDef.of("cache").loader(loader));
       RequestStateContext cancelled =
           RequestStateContext.open()
               .addRequestStateProvider(

@@ -42,29 +42,27 @@ class DelayedWritesTest extends SiteTest {
   private static final Key<AtomicBoolean> READ_ONLY =
       Key.get(AtomicBoolean.class, Names.named(ChronicleMapCacheFactory.READ_ONLY));
 
-  private final CountingSerializer serializer = new CountingSerializer();
+  private final List<String> serialized = new CopyOnWriteArrayList<>();
+  private int deserialized;
 
-  /** Notes what it serializes. */
-  private static class CountingSerializer implements CacheSerializer<String> {
-    final List<String> serialized = new CopyOnWriteArrayList<>();
-    int deserialized;
-
-    @Override
-    public byte[] serialize(String value) {
-      serialized.add(value);
-      return StringCacheSerializer.INSTANCE.serialize(value);
-    }
-
-    @Override
-    public String deserialize(byte[] in) {
-      deserialized++;
-      return StringCacheSerializer.INSTANCE.deserialize(in);
-    }
+  /** Notes what it serializes, after something was done. */
+  private CacheSerializer<String> serializer(Consumer<String> before) {
+    return TestCacheDef.serializer(
+        value -> {
+          before.accept(value);
+          serialized.add(value);
+        },
+        value -> {
+          deserialized++;
+          return value;
+        });
   }
 
+  private final CacheSerializer<String> serializer = serializer(value -> {});
+
   @Override
-  TestCacheDef def() {
-    return new TestCacheDef("git_tags").valueSerializer(serializer);
+  TestCacheDef<String> def() {
+    return TestCacheDef.of("git_tags").valueSerializer(serializer);
   }
 
   private Cache<String, String> plain() {
@@ -72,16 +70,8 @@ class DelayedWritesTest extends SiteTest {
   }
 
   /** A cache of whose values none is serialized before something is done with it. */
-  private Cache<String, String> cacheWith(TestCacheDef def, Consumer<String> before) {
-    return site.build(
-        def.valueSerializer(
-            new CountingSerializer() {
-              @Override
-              public byte[] serialize(String value) {
-                before.accept(value);
-                return super.serialize(value);
-              }
-            }));
+  private Cache<String, String> cacheWith(TestCacheDef<String> def, Consumer<String> before) {
+    return site.build(def.valueSerializer(serializer(before)));
   }
 
   @Test
@@ -90,9 +80,9 @@ class DelayedWritesTest extends SiteTest {
     for (int i = 0; i < 100; i++) {
       cache.put("a", "v" + i);
     }
-    assertThat(serializer.serialized).isEmpty();
+    assertThat(serialized).isEmpty();
     site.restart();
-    assertThat(serializer.serialized).containsExactly("v99");
+    assertThat(serialized).containsExactly("v99");
     assertThat(plain().getIfPresent("a")).isEqualTo("v99");
   }
 
@@ -104,8 +94,8 @@ class DelayedWritesTest extends SiteTest {
     assertThat(cache.get("a")).isEqualTo("v");
     assertThat(cache.get("b")).isEqualTo("loaded b");
     assertThat(cache.get("b")).isEqualTo("loaded b");
-    assertThat(serializer.serialized).isEmpty();
-    assertThat(serializer.deserialized).isEqualTo(0);
+    assertThat(serialized).isEmpty();
+    assertThat(deserialized).isEqualTo(0);
     assertThat(loader.loads).containsExactly("b");
   }
 
@@ -271,29 +261,25 @@ class DelayedWritesTest extends SiteTest {
   /** Here a value takes its time on purpose, as one of millions of changes does. */
   @Test
   void aValueThatTakesLongWaitsLongerAndHoldsUpNoOther() {
-    CacheSerializer<String> slow =
-        new CountingSerializer() {
-          @Override
-          public byte[] serialize(String value) {
-            long begun = System.nanoTime();
-            while (value.startsWith("large") && System.nanoTime() - begun < 700_000_000L) {
-              Thread.onSpinWait();
-            }
-            serializer.serialized.add(value);
-            return StringCacheSerializer.INSTANCE.serialize(value);
-          }
-        };
-    Cache<String, String> cache = site.build(new TestCacheDef("git_tags").valueSerializer(slow));
+    Cache<String, String> cache =
+        cacheWith(
+            def(),
+            value -> {
+              long begun = System.nanoTime();
+              while (value.startsWith("large") && System.nanoTime() - begun < 700_000_000L) {
+                Thread.onSpinWait();
+              }
+            });
     cache.put("a", "large 1");
     cache.put("b", "small 1");
     site.settle();
-    assertThat(serializer.serialized).containsExactly("large 1", "small 1");
+    assertThat(serialized).containsExactly("large 1", "small 1");
     cache.put("a", "large 2");
     cache.put("b", "small 2");
     site.settle();
-    assertThat(serializer.serialized).containsExactly("large 1", "small 1", "small 2");
+    assertThat(serialized).containsExactly("large 1", "small 1", "small 2");
     site.restart();
-    assertThat(serializer.serialized).contains("large 2");
+    assertThat(serialized).contains("large 2");
   }
 
   @Test
@@ -308,7 +294,7 @@ class DelayedWritesTest extends SiteTest {
     site.restart();
     // As after a kill.
     assertThat(plain().getIfPresent("a")).isEqualTo("old");
-    assertThat(serializer.serialized).containsExactly("old");
+    assertThat(serialized).containsExactly("old");
   }
 
   /** As in a cache whose values are written at once: what is on such a disk stays there. */
@@ -393,16 +379,16 @@ class DelayedWritesTest extends SiteTest {
     assertThat(((RunnableScheduledFuture<?>) task).isPeriodic()).isTrue();
     assertThat(((RunnableScheduledFuture<?>) task).getDelay(TimeUnit.SECONDS))
         .isAtMost(DelayedWrites.DELAY_SECONDS);
-    assertThat(serializer.serialized).isEmpty();
+    assertThat(serialized).isEmpty();
     task.run();
-    assertThat(serializer.serialized).containsExactly("v");
+    assertThat(serialized).containsExactly("v");
     cache.put("a", "w");
     // What cannot be written yet is tried again.
     site.get(READ_ONLY).set(true);
     task.run();
     site.get(READ_ONLY).set(false);
     task.run();
-    assertThat(serializer.serialized).containsExactly("v", "w");
+    assertThat(serialized).containsExactly("v", "w");
   }
 
   /** As if there were no memory to log that there is none to serialize a value. */

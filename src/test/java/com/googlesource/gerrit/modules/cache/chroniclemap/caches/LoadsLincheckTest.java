@@ -75,10 +75,10 @@ public class LoadsLincheckTest {
   static void open() throws Exception {
     folder = Files.createTempDirectory("lincheck-loads");
     site = new TestSite(folder, TestSite.Backend.CHRONICLE);
-    cache = site.loading(new TestCacheDef("cache").loader(new SourceLoader(source)));
+    cache = site.loading(TestCacheDef.of("cache").loader(new SourceLoader(source)));
     aging =
         site.loading(
-            new TestCacheDef("aging")
+            TestCacheDef.of("aging")
                 .loader(new SourceLoader(agingSource))
                 .refreshAfterWrite(Duration.ofNanos(1)));
   }

@@ -29,7 +29,6 @@ import com.google.common.util.concurrent.ListenableFuture;
 import com.google.common.util.concurrent.SettableFuture;
 import com.google.common.util.concurrent.UncheckedExecutionException;
 import com.google.gerrit.server.cache.serialize.CacheSerializer;
-import com.google.gerrit.server.cache.serialize.StringCacheSerializer;
 import com.google.gerrit.server.cancellation.RequestCancelledException;
 import com.google.gerrit.server.cancellation.RequestStateProvider.Reason;
 import com.google.inject.Key;
@@ -79,25 +78,6 @@ class LoadsTest extends SiteTest {
     threads.shutdownNow();
   }
 
-  private interface Source {
-    String load(String key, int count) throws Exception;
-  }
-
-  /** A loader that a test makes of a lambda, which is told how many loads there were. */
-  private static final class TestLoader extends CountingLoader {
-    private final Source answer;
-
-    TestLoader(Source answer) {
-      this.answer = answer;
-    }
-
-    @Override
-    public String load(String key) throws Exception {
-      loads.add(key);
-      return answer.load(key, loads.size());
-    }
-  }
-
   /** The first load of key "a" waits until the test ends it. */
   private final class HeldLoader extends CountingLoader {
     final CountDownLatch begun = new CountDownLatch(1);
@@ -134,7 +114,7 @@ class LoadsTest extends SiteTest {
   }
 
   private LoadingCache<String, String> cache(CacheLoader<String, String> loader) {
-    return site.loading(new TestCacheDef("cache").loader(loader));
+    return site.loading(TestCacheDef.of("cache").loader(loader));
   }
 
   private static <T> T result(Future<T> future) throws Exception {
@@ -180,7 +160,7 @@ class LoadsTest extends SiteTest {
     CyclicBarrier allLoad = new CyclicBarrier(keys);
     LoadingCache<String, String> cache =
         cache(
-            new TestLoader(
+            new CountingLoader(
                 (key, count) -> {
                   allLoad.await(DEADLINE_SECONDS, SECONDS);
                   return "v" + key;
@@ -247,8 +227,8 @@ class LoadsTest extends SiteTest {
             new IllegalStateException("unchecked"),
             new AssertionError("error"))) {
       CountDownLatch fail = new CountDownLatch(1);
-      TestLoader failing =
-          new TestLoader(
+      CountingLoader failing =
+          new CountingLoader(
               (key, count) -> {
                 if (count > 1) {
                   return "second";
@@ -285,8 +265,8 @@ class LoadsTest extends SiteTest {
   @Test
   void aCancelledRequestFailsNoOther() throws Exception {
     Exception failure = new RequestCancelledException(Reason.CLIENT_CLOSED_REQUEST, null);
-    TestLoader failing =
-        new TestLoader(
+    CountingLoader failing =
+        new CountingLoader(
             (key, count) -> {
               if (count > 1) {
                 return "value";
@@ -359,8 +339,8 @@ class LoadsTest extends SiteTest {
   @Test
   void aLoaderThatInvalidatesItsKeyIsAnsweredWithOnce() throws Exception {
     AtomicReference<LoadingCache<String, String>> self = new AtomicReference<>();
-    TestLoader loader =
-        new TestLoader(
+    CountingLoader loader =
+        new CountingLoader(
             (key, count) -> {
               self.get().invalidate(key);
               return "v" + count;
@@ -378,7 +358,7 @@ class LoadsTest extends SiteTest {
     AtomicReference<LoadingCache<String, String>> self = new AtomicReference<>();
     self.set(
         cache(
-            new TestLoader(
+            new CountingLoader(
                 (key, count) -> {
                   self.get().put(key, "put");
                   return "loaded";
@@ -392,8 +372,8 @@ class LoadsTest extends SiteTest {
   @Test
   void aLoaderThatAsksForItsOwnKeyIsRefused() {
     AtomicReference<LoadingCache<String, String>> self = new AtomicReference<>();
-    TestLoader recursive =
-        new TestLoader(
+    CountingLoader recursive =
+        new CountingLoader(
             (key, count) -> {
               if (key.equals("changed")) {
                 // So that its own load is out of date.
@@ -424,9 +404,9 @@ class LoadsTest extends SiteTest {
         site.config().setInt("cache", name, "memoryLimit", memoryLimit);
         caches.add(
             site.loading(
-                new TestCacheDef(name)
+                TestCacheDef.of(name)
                     .loader(
-                        new TestLoader(
+                        new CountingLoader(
                             (key, count) -> {
                               if (begun.putIfAbsent(name, true) == null) {
                                 allLoad.await(DEADLINE_SECONDS, SECONDS);
@@ -451,15 +431,12 @@ class LoadsTest extends SiteTest {
     AtomicReference<LoadingCache<String, String>> self = new AtomicReference<>();
     CyclicBarrier bothLoad = new CyclicBarrier(2);
     CountingLoader bulk =
-        new CountingLoader() {
-          @Override
-          public Map<String, String> loadAll(Iterable<? extends String> keys) throws Exception {
-            List<String> list = ImmutableList.copyOf(keys);
-            bothLoad.await(DEADLINE_SECONDS, SECONDS);
-            String other = self.get().get(list.contains("a") ? "d" : "b");
-            return ImmutableMap.of(list.get(0), "bulk " + other, list.get(1), "bulk " + other);
-          }
-        };
+        new CountingLoader.Bulk(
+            list -> {
+              bothLoad.await(DEADLINE_SECONDS, SECONDS);
+              String other = self.get().get(list.contains("a") ? "d" : "b");
+              return ImmutableMap.of(list.get(0), "bulk " + other, list.get(1), "bulk " + other);
+            });
     self.set(cache(bulk));
     Future<ImmutableMap<String, String>> one =
         threads.submit(() -> self.get().getAll(ImmutableList.of("a", "b")));
@@ -473,16 +450,14 @@ class LoadsTest extends SiteTest {
   void aBulkLoaderMayAskForItsKeysOneByOne() throws Exception {
     AtomicReference<LoadingCache<String, String>> self = new AtomicReference<>();
     CountingLoader bulk =
-        new CountingLoader() {
-          @Override
-          public Map<String, String> loadAll(Iterable<? extends String> keys) throws Exception {
-            ImmutableMap.Builder<String, String> result = ImmutableMap.builder();
-            for (String key : keys) {
-              result.put(key, self.get().get(key));
-            }
-            return result.buildOrThrow();
-          }
-        };
+        new CountingLoader.Bulk(
+            keys -> {
+              ImmutableMap.Builder<String, String> result = ImmutableMap.builder();
+              for (String key : keys) {
+                result.put(key, self.get().get(key));
+              }
+              return result.buildOrThrow();
+            });
     self.set(cache(bulk));
     assertThat(self.get().getAll(ImmutableList.of("a", "b")))
         .containsExactly("a", "loaded a", "b", "loaded b");
@@ -492,23 +467,17 @@ class LoadsTest extends SiteTest {
   // ---- many keys at once
 
   /** A loader whose bulk operation waits, if it is for key "a". */
-  private class HeldBulkLoader extends CountingLoader {
-    final List<List<String>> bulks = new ArrayList<>();
+  private class HeldBulkLoader extends CountingLoader.Bulk {
     final CountDownLatch begun = new CountDownLatch(1);
 
     @Override
     public Map<String, String> loadAll(Iterable<? extends String> keys) throws Exception {
-      List<String> list = ImmutableList.copyOf(keys);
-      synchronized (bulks) {
-        bulks.add(list);
-      }
-      if (list.contains("a")) {
+      Map<String, String> values = super.loadAll(keys);
+      if (values.containsKey("a")) {
         begun.countDown();
         assertThat(goOn.await(DEADLINE_SECONDS, SECONDS)).isTrue();
       }
-      ImmutableMap.Builder<String, String> result = ImmutableMap.builder();
-      list.forEach(key -> result.put(key, "bulk " + key));
-      return result.buildOrThrow();
+      return values;
     }
   }
 
@@ -588,7 +557,7 @@ class LoadsTest extends SiteTest {
   // ---- values that are out of date
 
   /** Keys without a stored form, and servers that do not change their disk caches. */
-  private void assertInvalidationWins(TestCacheDef def) throws Exception {
+  private void assertInvalidationWins(TestCacheDef<String> def) throws Exception {
     HeldLoader held = new HeldLoader();
     held.source.put("a", "old");
     LoadingCache<String, String> cache = site.loading(def.loader(held));
@@ -604,25 +573,19 @@ class LoadsTest extends SiteTest {
   @Test
   void anInvalidationDuringALoadWinsForKeysThatAreNotStored() throws Exception {
     CacheSerializer<String> failing =
-        new CacheSerializer<>() {
-          @Override
-          public byte[] serialize(String key) {
-            throw new IllegalArgumentException("cannot be stored: " + key);
-          }
-
-          @Override
-          public String deserialize(byte[] bytes) {
-            return StringCacheSerializer.INSTANCE.deserialize(bytes);
-          }
-        };
-    assertInvalidationWins(new TestCacheDef("cache").keySerializer(failing));
+        TestCacheDef.serializer(
+            key -> {
+              throw new IllegalArgumentException("cannot be stored: " + key);
+            },
+            key -> key);
+    assertInvalidationWins(TestCacheDef.of("cache").keySerializer(failing));
   }
 
   @Test
   void anInvalidationDuringALoadWinsWhileTheDiskIsReadOnly() throws Exception {
     site.get(Key.get(AtomicBoolean.class, Names.named(ChronicleMapCacheFactory.READ_ONLY)))
         .set(true);
-    assertInvalidationWins(new TestCacheDef("cache"));
+    assertInvalidationWins(TestCacheDef.of("cache"));
   }
 
   /** Who has asked before the change ended may be given the value from before, and no new load. */

@@ -21,11 +21,10 @@ import com.google.common.util.concurrent.Callables;
 import com.google.gerrit.extensions.registration.DynamicMap;
 import com.google.gerrit.extensions.registration.PrivateInternals_DynamicMapImpl;
 import com.google.gerrit.extensions.registration.RegistrationHandle;
+import com.google.gerrit.server.config.GerritRuntime;
 import com.google.gerrit.server.plugins.Plugin;
-import com.google.gerrit.server.plugins.PluginContentScanner;
-import com.google.gerrit.server.plugins.PluginGuiceEnvironment;
 import com.google.gerrit.server.plugins.ReloadPluginListener;
-import com.google.inject.Injector;
+import com.google.gerrit.server.plugins.ServerPlugin;
 import com.google.inject.Key;
 import com.google.inject.TypeLiteral;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
@@ -39,11 +38,11 @@ import org.junit.jupiter.api.Test;
 /** Caches of plugins, which come and go while the server runs. */
 class PluginCachesTest extends SiteTest {
   @Override
-  TestCacheDef def() {
-    return new TestCacheDef("plugin.cache");
+  TestCacheDef<String> def() {
+    return TestCacheDef.of("plugin.cache");
   }
 
-  private ChronicleMapCache<String, String> build(TestCacheDef def) {
+  private ChronicleMapCache<String, String> build(TestCacheDef<String> def) {
     return (ChronicleMapCache<String, String>) site.build(def);
   }
 
@@ -56,56 +55,12 @@ class PluginCachesTest extends SiteTest {
   }
 
   /** What Gerrit says of a reload, after the new caches were bound and before the old ones stop. */
-  private void sayReloaded() {
-    ((ReloadPluginListener) site.factory()).onReloadPlugin(new NamedPlugin(), new NamedPlugin());
-  }
-
-  /** As much of a plugin as the listener looks at. */
-  private static final class NamedPlugin extends Plugin {
-    NamedPlugin() {
-      super("plugin", null, null, null, ApiType.PLUGIN);
-    }
-
-    @Override
-    public String getVersion() {
-      return "1";
-    }
-
-    @Override
-    protected void start(PluginGuiceEnvironment env) {}
-
-    @Override
-    protected void stop(PluginGuiceEnvironment env) {}
-
-    @Override
-    public PluginContentScanner getContentScanner() {
-      return PluginContentScanner.EMPTY;
-    }
-
-    @Override
-    public Injector getSysInjector() {
-      return null;
-    }
-
-    @Override
-    public Injector getSshInjector() {
-      return null;
-    }
-
-    @Override
-    public Injector getHttpInjector() {
-      return null;
-    }
-
-    @Override
-    public Injector getApiInjector() {
-      return null;
-    }
-
-    @Override
-    protected boolean canReload() {
-      return true;
-    }
+  private void sayReloaded() throws Exception {
+    // As much of a plugin as the listener looks at.
+    Plugin plugin =
+        new ServerPlugin(
+            "plugin", null, null, null, null, null, null, null, null, GerritRuntime.DAEMON);
+    ((ReloadPluginListener) site.factory()).onReloadPlugin(plugin, plugin);
   }
 
   private static StoreState stateOf(ChronicleMapCache<?, ?> cache) {

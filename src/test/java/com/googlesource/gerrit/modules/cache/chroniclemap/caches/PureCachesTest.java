@@ -29,7 +29,7 @@ class PureCachesTest {
   @TempDir Path temp;
 
   private static Cache<String, String> build(TestSite site, String name) {
-    return site.build(new TestCacheDef(name));
+    return site.build(TestCacheDef.of(name));
   }
 
   private static void restartAfterCrash(TestSite site) throws Exception {

@@ -50,27 +50,27 @@ class ReadOnlyTest {
   @MethodSource("backends")
   void theDiskStaysAsItIs(TestSite.Backend backend) throws Exception {
     try (TestSite site = new TestSite(temp, backend)) {
-      Cache<String, String> cache = site.build(new TestCacheDef("c"));
+      Cache<String, String> cache = site.build(TestCacheDef.of("c"));
       cache.put("a", "1");
       cache.put("b", "1");
       cache.put("c", "1");
       site.restart();
       flagOf(site).set(true);
-      cache = site.build(new TestCacheDef("c"));
+      cache = site.build(TestCacheDef.of("c"));
       assertThat(cache.getIfPresent("a")).isEqualTo("1");
       cache.put("a", "2");
       assertThat(cache.getIfPresent("a")).isEqualTo("2");
       assertThat(cache.get("d", () -> "2")).isEqualTo("2");
       cache.invalidate("b");
       site.restart();
-      cache = site.build(new TestCacheDef("c"));
+      cache = site.build(TestCacheDef.of("c"));
       assertThat(cache.getIfPresent("a")).isEqualTo("1");
       assertThat(cache.getIfPresent("b")).isEqualTo("1");
       assertThat(cache.getIfPresent("d")).isNull();
       flagOf(site).set(true);
       cache.invalidateAll();
       site.restart();
-      cache = site.build(new TestCacheDef("c"));
+      cache = site.build(TestCacheDef.of("c"));
       assertThat(cache.getIfPresent("c")).isEqualTo("1");
     }
   }

@@ -20,7 +20,6 @@ import com.google.common.cache.Cache;
 import com.google.common.cache.LoadingCache;
 import com.google.common.collect.ImmutableList;
 import com.google.gerrit.server.cache.serialize.CacheSerializer;
-import com.google.gerrit.server.cache.serialize.StringCacheSerializer;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -48,30 +47,26 @@ class SerializerFaultsTest extends SiteTest {
   }
 
   /** Refuses, on write or on read, what contains "bad". */
-  private record Refusing(Throwable failure, boolean onWrite, boolean onRead)
-      implements CacheSerializer<String> {
-    @Override
-    public byte[] serialize(String text) {
-      if (onWrite && text.contains("bad")) {
-        throw raise(failure);
-      }
-      return StringCacheSerializer.INSTANCE.serialize(text);
-    }
+  private static CacheSerializer<String> refusing(
+      Throwable failure, boolean onWrite, boolean onRead) {
+    return TestCacheDef.serializer(
+        text -> refuse(failure, onWrite, text),
+        text -> {
+          refuse(failure, onRead, text);
+          return text;
+        });
+  }
 
-    @Override
-    public String deserialize(byte[] bytes) {
-      String text = StringCacheSerializer.INSTANCE.deserialize(bytes);
-      if (onRead && text.contains("bad")) {
-        throw raise(failure);
-      }
-      return text;
+  private static void refuse(Throwable failure, boolean isAsked, String text) {
+    if (isAsked && text.contains("bad")) {
+      throw raise(failure);
     }
   }
 
   @ParameterizedTest
   @MethodSource("failures")
   void aValueThatCannotBeWrittenStaysOnTheHeap(Throwable failure) throws Exception {
-    TestCacheDef def = def().valueSerializer(new Refusing(failure, true, false));
+    TestCacheDef<String> def = def().valueSerializer(refusing(failure, true, false));
     LoadingCache<String, String> cache = site.loading(def);
     loader.source.put("a", "bad");
     assertThat(cache.get("a")).isEqualTo("bad");
@@ -91,7 +86,8 @@ class SerializerFaultsTest extends SiteTest {
 
   @Test
   void aValueThatCannotBeWrittenTakesTheOlderOneFromDisk() {
-    TestCacheDef def = def().valueSerializer(new Refusing(new ArithmeticException(), true, false));
+    TestCacheDef<String> def =
+        def().valueSerializer(refusing(new ArithmeticException(), true, false));
     LoadingCache<String, String> cache = site.loading(def);
     cache.put("a", "good");
     cache.put("a", "bad");
@@ -102,7 +98,8 @@ class SerializerFaultsTest extends SiteTest {
 
   @Test
   void aRefreshedValueThatIsNotWrittenTakesTheOlderOneFromDisk() throws Exception {
-    TestCacheDef def = def().valueSerializer(new Refusing(new ArithmeticException(), true, false));
+    TestCacheDef<String> def =
+        def().valueSerializer(refusing(new ArithmeticException(), true, false));
     for (String refreshed : List.of("bad", "x".repeat(HUGE))) {
       LoadingCache<String, String> cache = site.loading(def);
       cache.put("a", "good");
@@ -123,7 +120,7 @@ class SerializerFaultsTest extends SiteTest {
       before.putAll(Map.of("a", "bad a", "b", "bad b", "c", "bad c", "d", "bad d"));
       site.restart();
       loader.loads.clear();
-      TestCacheDef refusing = def().valueSerializer(new Refusing(failure, false, true));
+      TestCacheDef<String> refusing = def().valueSerializer(refusing(failure, false, true));
       LoadingCache<String, String> cache = site.loading(refusing);
       assertThat(cache.get("a")).isEqualTo("loaded a");
       assertThat(cache.getIfPresent("b")).isNull();
@@ -144,20 +141,8 @@ class SerializerFaultsTest extends SiteTest {
   void aValueReadAsNothingIsLoaded() throws Exception {
     site.build(def()).put("a", "v");
     site.restart();
-    TestCacheDef nothing =
-        def()
-            .valueSerializer(
-                new CacheSerializer<>() {
-                  @Override
-                  public byte[] serialize(String text) {
-                    return StringCacheSerializer.INSTANCE.serialize(text);
-                  }
-
-                  @Override
-                  public String deserialize(byte[] bytes) {
-                    return null;
-                  }
-                });
+    TestCacheDef<String> nothing =
+        def().valueSerializer(TestCacheDef.serializer(text -> {}, text -> null));
     LoadingCache<String, String> cache = site.loading(nothing);
     assertThat(cache.getIfPresent("a")).isNull();
     assertThat(cache.get("a")).isEqualTo("loaded a");
@@ -167,7 +152,7 @@ class SerializerFaultsTest extends SiteTest {
   @ParameterizedTest
   @MethodSource("failures")
   void aKeyThatCannotBeWrittenIsKeptOnTheHeap(Throwable failure) throws Exception {
-    TestCacheDef def = def().keySerializer(new Refusing(failure, true, false));
+    TestCacheDef<String> def = def().keySerializer(refusing(failure, true, false));
     LoadingCache<String, String> cache = site.loading(def);
     assertThat(cache.getIfPresent("bad")).isNull();
     assertThat(cache.get("bad")).isEqualTo("loaded bad");

@@ -60,16 +60,10 @@ class SettingsDocTest {
     // Where nobody listens.
     config.setString("cache-chroniclemap", null, "sharedUrl", "redis://127.0.0.1:1");
     config.setString("cache-chroniclemap", null, "sharedSecret", "0123456789abcdef");
-    CacheLoader<String, String> loader =
-        new CacheLoader<>() {
-          @Override
-          public String load(String key) {
-            return key;
-          }
-        };
+    CacheLoader<String, String> loader = CacheLoader.from(key -> key);
     try (TestSite site = new TestSite(temp, TestSite.Backend.CHRONICLE, config)) {
-      site.build(new TestCacheDef("a").expireAfterWrite(Duration.ofHours(1)).loader(loader));
-      site.build(new TestCacheDef("b"));
+      site.build(TestCacheDef.of("a").expireAfterWrite(Duration.ofHours(1)).loader(loader));
+      site.build(TestCacheDef.of("b"));
     }
     Set<String> read = new TreeSet<>();
     config.asked.stream().filter(name -> name.startsWith("cache")).forEach(read::add);
@@ -93,7 +87,7 @@ class SettingsDocTest {
     Config config = new Config();
     config.setString("cache", "plugin.a", "maxAge", "5 dayz");
     try (TestSite site = new TestSite(temp, TestSite.Backend.CHRONICLE, config)) {
-      TestCacheDef def = new TestCacheDef("plugin.a");
+      TestCacheDef<String> def = TestCacheDef.of("plugin.a");
       assertThat(assertThrows(ProvisionException.class, () -> site.build(def)))
           .hasMessageThat()
           .contains("cache.plugin.a.maxAge is \"5 dayz\" in etc/gerrit.config: set it to a time");

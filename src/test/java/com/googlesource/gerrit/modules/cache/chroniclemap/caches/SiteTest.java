@@ -39,8 +39,8 @@ abstract class SiteTest {
     site = open(temp);
   }
 
-  TestCacheDef def() {
-    return new TestCacheDef("cache").loader(loader);
+  TestCacheDef<String> def() {
+    return TestCacheDef.of("cache").loader(loader);
   }
 
   static CacheReport report(Cache<?, ?> cache) {

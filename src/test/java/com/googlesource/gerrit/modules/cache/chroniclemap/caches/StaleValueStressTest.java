@@ -106,7 +106,7 @@ class StaleValueStressTest {
     ExecutorService pool = Executors.newFixedThreadPool(WRITERS + READERS + 1);
     try (TestSite site = new TestSite(temp, TestSite.Backend.CHRONICLE)) {
       site.config().setInt("cache", name, "memoryLimit", memoryLimit);
-      TestCacheDef def = new TestCacheDef(name).diskLimit(diskLimit).loader(loader());
+      TestCacheDef<String> def = TestCacheDef.of(name).diskLimit(diskLimit).loader(loader());
       if (ages) {
         def.refreshAfterWrite(Duration.ofNanos(1));
       }
@@ -146,12 +146,7 @@ class StaleValueStressTest {
   }
 
   private CacheLoader<String, String> loader() {
-    return new CacheLoader<>() {
-      @Override
-      public String load(String key) {
-        return value(Integer.parseInt(key));
-      }
-    };
+    return CacheLoader.from(key -> value(Integer.parseInt(key)));
   }
 
   private void write(Random random) {

@@ -15,7 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
 import static com.google.common.truth.Truth.assertThat;
-import static com.google.common.truth.Truth.assertWithMessage;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.await;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.concurrent.TimeUnit.SECONDS;
 
@@ -24,7 +24,6 @@ import com.google.common.cache.LoadingCache;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.gerrit.server.cache.serialize.CacheSerializer;
-import com.google.gerrit.server.cache.serialize.StringCacheSerializer;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Ticket;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -33,7 +32,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -98,24 +96,16 @@ class StaleValueTest extends SiteTest {
       };
 
   private final CacheSerializer<String> serializer =
-      new CacheSerializer<>() {
-        @Override
-        public byte[] serialize(String value) {
-          stop.pass("write " + value);
-          return StringCacheSerializer.INSTANCE.serialize(value);
-        }
-
-        @Override
-        public String deserialize(byte[] bytes) {
-          String value = StringCacheSerializer.INSTANCE.deserialize(bytes);
-          stop.pass("read " + value);
-          return value;
-        }
-      };
+      TestCacheDef.serializer(
+          value -> stop.pass("write " + value),
+          value -> {
+            stop.pass("read " + value);
+            return value;
+          });
 
   private LoadingCache<String, String> cache(int memoryLimit) {
     site.config().setInt("cache", "cache", "memoryLimit", memoryLimit);
-    return site.loading(new TestCacheDef("cache").loader(stopping).valueSerializer(serializer));
+    return site.loading(TestCacheDef.of("cache").loader(stopping).valueSerializer(serializer));
   }
 
   private <T> Future<T> inThread(Callable<T> task) {
@@ -132,14 +122,6 @@ class StaleValueTest extends SiteTest {
 
   private static <T> T result(Future<T> future) throws Exception {
     return future.get(DEADLINE_SECONDS, SECONDS);
-  }
-
-  private static void await(BooleanSupplier condition) {
-    long deadline = System.nanoTime() + SECONDS.toNanos(DEADLINE_SECONDS);
-    while (!condition.getAsBoolean()) {
-      assertWithMessage("in time").that(System.nanoTime()).isLessThan(deadline);
-      Thread.onSpinWait();
-    }
   }
 
   /**
@@ -165,7 +147,7 @@ class StaleValueTest extends SiteTest {
     assertThat(cache.getAll(ImmutableList.of("a"))).containsExactly("a", value);
     site.restart();
     stopping.source.put("a", value);
-    assertThat(site.loading(new TestCacheDef("cache").loader(stopping)).get("a")).isEqualTo(value);
+    assertThat(site.loading(TestCacheDef.of("cache").loader(stopping)).get("a")).isEqualTo(value);
   }
 
   private static final ImmutableMap<String, Consumer<Cache<String, String>>> CHANGES =
@@ -318,7 +300,7 @@ class StaleValueTest extends SiteTest {
           }
         };
     site.config().setInt("cache", "cache", "memoryLimit", memoryLimit);
-    self.set(site.loading(new TestCacheDef("cache").loader(overtaken)));
+    self.set(site.loading(TestCacheDef.of("cache").loader(overtaken)));
     assertThat(self.get().getAll(ImmutableList.of("a", "b")))
         .containsExactly("a", "bulk a", "b", "bulk b");
     assertThat(overtaken.bulks).hasSize(1);

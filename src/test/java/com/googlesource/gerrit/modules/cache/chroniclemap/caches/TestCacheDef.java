@@ -22,65 +22,91 @@ import com.google.gerrit.server.cache.serialize.CacheSerializer;
 import com.google.gerrit.server.cache.serialize.StringCacheSerializer;
 import com.google.inject.TypeLiteral;
 import java.time.Duration;
+import java.util.function.Consumer;
+import java.util.function.UnaryOperator;
 
-/** What a Gerrit module says of a cache with strings for keys and values; each part can be set. */
-final class TestCacheDef implements PersistentCacheDef<String, String> {
+/** What a Gerrit module says of a cache with strings for keys; each part can be set. */
+public final class TestCacheDef<V> implements PersistentCacheDef<String, V> {
   private final String name;
+  private final Class<V> valueType;
   private long diskLimit = 4 << 20;
   private int version = 1;
   private long maximumWeight = 1024;
   @Nullable private Duration expireAfterWrite;
   @Nullable private Duration refreshAfterWrite;
-  @Nullable private Weigher<String, String> weigher;
-  @Nullable private CacheLoader<String, String> loader;
+  @Nullable private Weigher<String, V> weigher;
+  @Nullable private CacheLoader<String, V> loader;
   private CacheSerializer<String> keySerializer = StringCacheSerializer.INSTANCE;
-  private CacheSerializer<String> valueSerializer = StringCacheSerializer.INSTANCE;
+  private CacheSerializer<V> valueSerializer;
 
-  TestCacheDef(String name) {
+  public TestCacheDef(String name, Class<V> valueType, CacheSerializer<V> valueSerializer) {
     this.name = name;
+    this.valueType = valueType;
+    this.valueSerializer = valueSerializer;
   }
 
-  TestCacheDef diskLimit(long bytes) {
+  /** A cache whose values are strings, too. */
+  static TestCacheDef<String> of(String name) {
+    return new TestCacheDef<>(name, String.class, StringCacheSerializer.INSTANCE);
+  }
+
+  /** Strings as Gerrit stores them, with something done to each that is written or was read. */
+  static CacheSerializer<String> serializer(Consumer<String> write, UnaryOperator<String> read) {
+    return new CacheSerializer<>() {
+      @Override
+      public byte[] serialize(String text) {
+        write.accept(text);
+        return StringCacheSerializer.INSTANCE.serialize(text);
+      }
+
+      @Override
+      public String deserialize(byte[] bytes) {
+        return read.apply(StringCacheSerializer.INSTANCE.deserialize(bytes));
+      }
+    };
+  }
+
+  public TestCacheDef<V> diskLimit(long bytes) {
     diskLimit = bytes;
     return this;
   }
 
-  TestCacheDef version(int number) {
+  TestCacheDef<V> version(int number) {
     version = number;
     return this;
   }
 
-  TestCacheDef maximumWeight(long weight) {
+  public TestCacheDef<V> maximumWeight(long weight) {
     maximumWeight = weight;
     return this;
   }
 
-  TestCacheDef expireAfterWrite(Duration duration) {
+  TestCacheDef<V> expireAfterWrite(Duration duration) {
     expireAfterWrite = duration;
     return this;
   }
 
-  TestCacheDef refreshAfterWrite(Duration duration) {
+  TestCacheDef<V> refreshAfterWrite(Duration duration) {
     refreshAfterWrite = duration;
     return this;
   }
 
-  TestCacheDef weigher(Weigher<String, String> newWeigher) {
+  TestCacheDef<V> weigher(Weigher<String, V> newWeigher) {
     weigher = newWeigher;
     return this;
   }
 
-  TestCacheDef loader(CacheLoader<String, String> newLoader) {
+  TestCacheDef<V> loader(CacheLoader<String, V> newLoader) {
     loader = newLoader;
     return this;
   }
 
-  TestCacheDef keySerializer(CacheSerializer<String> serializer) {
+  TestCacheDef<V> keySerializer(CacheSerializer<String> serializer) {
     keySerializer = serializer;
     return this;
   }
 
-  TestCacheDef valueSerializer(CacheSerializer<String> serializer) {
+  TestCacheDef<V> valueSerializer(CacheSerializer<V> serializer) {
     valueSerializer = serializer;
     return this;
   }
@@ -101,8 +127,8 @@ final class TestCacheDef implements PersistentCacheDef<String, String> {
   }
 
   @Override
-  public TypeLiteral<String> valueType() {
-    return TypeLiteral.get(String.class);
+  public TypeLiteral<V> valueType() {
+    return TypeLiteral.get(valueType);
   }
 
   @Override
@@ -130,13 +156,13 @@ final class TestCacheDef implements PersistentCacheDef<String, String> {
 
   @Override
   @Nullable
-  public Weigher<String, String> weigher() {
+  public Weigher<String, V> weigher() {
     return weigher;
   }
 
   @Override
   @Nullable
-  public CacheLoader<String, String> loader() {
+  public CacheLoader<String, V> loader() {
     return loader;
   }
 
@@ -156,7 +182,7 @@ final class TestCacheDef implements PersistentCacheDef<String, String> {
   }
 
   @Override
-  public CacheSerializer<String> valueSerializer() {
+  public CacheSerializer<V> valueSerializer() {
     return valueSerializer;
   }
 }

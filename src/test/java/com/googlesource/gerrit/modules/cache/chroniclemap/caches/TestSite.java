@@ -34,6 +34,7 @@ import com.google.inject.AbstractModule;
 import com.google.inject.Guice;
 import com.google.inject.Injector;
 import com.google.inject.Key;
+import com.google.inject.Module;
 import com.google.inject.TypeLiteral;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores;
 import java.nio.file.Path;
@@ -46,7 +47,7 @@ import org.eclipse.jgit.lib.Config;
 /**
  * The caches of a site without the rest of Gerrit: the real modules in an injector of their own.
  */
-final class TestSite implements AutoCloseable {
+public final class TestSite implements AutoCloseable {
   /** Who keeps the persistent caches. */
   enum Backend {
     CHRONICLE,
@@ -79,7 +80,6 @@ final class TestSite implements AutoCloseable {
     this.runtime = runtime;
     this.folder = folder;
     this.backend = backend;
-    config.setString("cache", null, "directory", "cache");
     // Refreshes and removal listeners run in the thread that causes them, so tests need not wait.
     config.setInt("cache", null, "threads", 0);
     start();
@@ -94,23 +94,29 @@ final class TestSite implements AutoCloseable {
     return folder;
   }
 
+  /** The part of Gerrit's server that persistent caches need, with their folder in the site. */
+  public static Module gerrit(Path folder, Config config) {
+    config.setString("cache", null, "directory", "cache");
+    return new AbstractModule() {
+      @Override
+      protected void configure() {
+        bind(Path.class).annotatedWith(SitePath.class).toInstance(folder);
+        bind(Config.class).annotatedWith(GerritServerConfig.class).toInstance(config);
+        bind(MetricMaker.class).to(DisabledMetricMaker.class);
+        DynamicMap.mapOf(binder(), new TypeLiteral<Cache<?, ?>>() {});
+        DynamicSet.setOf(binder(), CacheRemovalListener.class);
+        install(new WorkQueue.WorkQueueModule());
+        install(new DefaultMemoryCacheModule());
+      }
+    };
+  }
+
   void start() {
     injector =
         Guice.createInjector(
-            new AbstractModule() {
-              @Override
-              protected void configure() {
-                bind(Path.class).annotatedWith(SitePath.class).toInstance(folder);
-                bind(GerritRuntime.class).toInstance(runtime);
-                bind(Config.class).annotatedWith(GerritServerConfig.class).toInstance(config);
-                bind(MetricMaker.class).to(DisabledMetricMaker.class);
-                DynamicMap.mapOf(binder(), new TypeLiteral<Cache<?, ?>>() {});
-                DynamicSet.setOf(binder(), CacheRemovalListener.class);
-                install(new WorkQueue.WorkQueueModule());
-                install(new DefaultMemoryCacheModule());
-                install(backend == Backend.H2 ? new H2CacheModule() : new CachesModule());
-              }
-            });
+            gerrit(folder, config),
+            binder -> binder.bind(GerritRuntime.class).toInstance(runtime),
+            backend == Backend.H2 ? new H2CacheModule() : new CachesModule());
     lifecycle = new LifecycleManager();
     lifecycle.add(injector);
     lifecycle.start();
@@ -128,7 +134,7 @@ final class TestSite implements AutoCloseable {
     return injector.getInstance(CacheInventory.class);
   }
 
-  Cache<String, String> build(TestCacheDef def) {
+  Cache<String, String> build(TestCacheDef<String> def) {
     Cache<String, String> cache =
         def.loader() == null ? factory().build(def) : factory().build(def, def.loader());
     settle();
@@ -139,7 +145,7 @@ final class TestSite implements AutoCloseable {
     return cache;
   }
 
-  LoadingCache<String, String> loading(TestCacheDef def) {
+  LoadingCache<String, String> loading(TestCacheDef<String> def) {
     return (LoadingCache<String, String>) build(def);
   }
 
@@ -148,12 +154,18 @@ final class TestSite implements AutoCloseable {
     TestStores.tryAgain(((ChronicleMapCacheFactory) factory()).directory.orElseThrow());
   }
 
-  private static void awaitOpened(ChronicleMapCache<?, ?> cache) {
+  /** Returns when the file of a cache is open, or cannot be opened. */
+  public static void awaitOpened(Cache<?, ?> cache) {
     try {
-      cache.disk.store.awaitOpened();
+      ((ChronicleMapCache<?, ?>) cache).disk.store.awaitOpened();
     } catch (InterruptedException e) {
       throw new IllegalStateException(e);
     }
+  }
+
+  /** Returns when all that was put to a cache is in its file. */
+  public static void flush(Cache<?, ?> cache) {
+    ((ChronicleMapCache<?, ?>) cache).disk.store.flush();
   }
 
   /** Returns when what is opened and written in the background has been. */

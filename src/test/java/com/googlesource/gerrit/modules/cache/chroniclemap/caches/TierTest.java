@@ -25,8 +25,8 @@ import com.google.gerrit.server.cache.PersistentCache;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
 /** What goes to the heap, what goes to disk, and what the limits of both do. */
@@ -75,7 +75,7 @@ class TierTest extends SiteTest {
   @Test
   void changeNotesIsOnDiskUnlessSwitchedOff() throws Exception {
     // Gerrit itself says -1 for this one.
-    TestCacheDef notes = new TestCacheDef("change_notes").diskLimit(-1);
+    TestCacheDef<String> notes = TestCacheDef.of("change_notes").diskLimit(-1);
     assertThat(site.build(notes)).isInstanceOf(ChronicleMapCache.class);
     site.config().setString("cache", "change_notes", "diskLimit", "0");
     assertThat(site.build(notes)).isNotInstanceOf(PersistentCache.class);
@@ -108,22 +108,14 @@ class TierTest extends SiteTest {
   }
 
   @Test
-  @SuppressWarnings("CacheLoaderNull")
   void aLoaderWithoutAnAnswerIsRefused() {
-    CountingLoader none =
-        new CountingLoader() {
-          @Override
-          public String load(String key) throws Exception {
-            super.load(key);
-            return null;
-          }
-        };
+    CountingLoader none = new CountingLoader((key, count) -> null);
     LoadingCache<String, String> cache = site.loading(def().loader(none));
     assertThrows(InvalidCacheLoadException.class, () -> cache.get("a"));
     assertThrows(InvalidCacheLoadException.class, () -> cache.get("a", () -> null));
     assertThrows(InvalidCacheLoadException.class, () -> cache.getAll(ImmutableList.of("a", "b")));
     site.config().setInt("cache", "heapless", "memoryLimit", 0);
-    LoadingCache<String, String> heapless = site.loading(new TestCacheDef("heapless").loader(none));
+    LoadingCache<String, String> heapless = site.loading(TestCacheDef.of("heapless").loader(none));
     assertThrows(InvalidCacheLoadException.class, () -> heapless.get("a"));
     assertThrows(InvalidCacheLoadException.class, () -> heapless.get("a", () -> null));
     assertThat(report(cache).disk().entries()).isEqualTo(0);
@@ -153,24 +145,18 @@ class TierTest extends SiteTest {
   void aLoaderThatAsksForOtherKeys() throws Exception {
     for (int memoryLimit : new int[] {0, 1024}) {
       site.config().setInt("cache", "sum" + memoryLimit, "memoryLimit", memoryLimit);
-      LoadingCache<?, ?>[] self = new LoadingCache<?, ?>[1];
+      AtomicReference<LoadingCache<String, String>> self = new AtomicReference<>();
       CountingLoader sum =
-          new CountingLoader() {
-            @Override
-            @SuppressWarnings("unchecked")
-            public String load(String key) throws Exception {
-              super.load(key);
-              int n = Integer.parseInt(key);
-              LoadingCache<String, String> cache = (LoadingCache<String, String>) self[0];
-              return n == 0
-                  ? "0"
-                  : String.valueOf(n + Integer.parseInt(cache.get(String.valueOf(n - 1))));
-            }
-          };
+          new CountingLoader(
+              (key, count) -> {
+                int n = Integer.parseInt(key);
+                int before = n == 0 ? 0 : Integer.parseInt(self.get().get(String.valueOf(n - 1)));
+                return String.valueOf(n + before);
+              });
       int depth = 40;
       LoadingCache<String, String> cache =
-          site.loading(new TestCacheDef("sum" + memoryLimit).loader(sum));
-      self[0] = cache;
+          site.loading(TestCacheDef.of("sum" + memoryLimit).loader(sum));
+      self.set(cache);
       assertThat(cache.get(String.valueOf(depth)))
           .isEqualTo(String.valueOf(depth * (depth + 1) / 2));
       assertThat(sum.loads).hasSize(depth + 1);
@@ -180,12 +166,7 @@ class TierTest extends SiteTest {
   @Test
   void loadAllMayAnswerMoreThanAsked() throws Exception {
     CountingLoader generous =
-        new CountingLoader() {
-          @Override
-          public Map<String, String> loadAll(Iterable<? extends String> keys) {
-            return ImmutableMap.of("a", "a1", "extra", "e1");
-          }
-        };
+        new CountingLoader.Bulk(keys -> ImmutableMap.of("a", "a1", "extra", "e1"));
     LoadingCache<String, String> cache = site.loading(def().loader(generous));
     assertThat(cache.getAll(ImmutableList.of("a"))).containsEntry("a", "a1");
   }

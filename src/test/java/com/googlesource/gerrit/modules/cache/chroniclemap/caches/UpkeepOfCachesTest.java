@@ -43,7 +43,7 @@ class UpkeepOfCachesTest extends SiteTest {
     List<Path> before = files();
     site.config().unset("cache", null, "directory");
     site.restart();
-    Cache<String, String> cache = site.build(new TestCacheDef("c"));
+    Cache<String, String> cache = site.build(TestCacheDef.of("c"));
     cache.put("a", "b");
     assertThat(cache.getIfPresent("a")).isEqualTo("b");
     assertThat(inventory().memoryOnlyReason().get()).contains("cache.directory is not set");
@@ -53,7 +53,7 @@ class UpkeepOfCachesTest extends SiteTest {
 
   @Test
   void aCacheIsVerified() throws Exception {
-    Cache<String, String> cache = site.build(new TestCacheDef("a"));
+    Cache<String, String> cache = site.build(TestCacheDef.of("a"));
     cache.put("k", "v");
     storeOf(cache).flush();
     VerifyReport report = inventory().verify("a", false, Progress.NONE);
@@ -65,7 +65,7 @@ class UpkeepOfCachesTest extends SiteTest {
 
   @Test
   void aVerifyThatIsInterruptedSaysThatItIsNotComplete() throws Exception {
-    site.build(new TestCacheDef("a"));
+    site.build(TestCacheDef.of("a"));
     Progress interrupting = (done, total) -> Thread.currentThread().interrupt();
     assertThat(inventory().verify("a", true, interrupting).complete()).isFalse();
     assertThat(Thread.interrupted()).isTrue();
@@ -78,7 +78,7 @@ class UpkeepOfCachesTest extends SiteTest {
 
   @Test
   void putsAreTimed() {
-    Cache<String, String> cache = site.build(new TestCacheDef("a"));
+    Cache<String, String> cache = site.build(TestCacheDef.of("a"));
     assertThat(latency(DiskOperation.PUT).count()).isEqualTo(0);
     cache.put("k", "v");
     Latency latency = latency(DiskOperation.PUT);
@@ -90,7 +90,7 @@ class UpkeepOfCachesTest extends SiteTest {
   @Test
   void theMemoryLimitAndWhatItDrivesOutAreTold() throws Exception {
     site.config().setInt("cache", "a", "memoryLimit", 10);
-    Cache<String, String> cache = site.build(new TestCacheDef("a"));
+    Cache<String, String> cache = site.build(TestCacheDef.of("a"));
     for (int i = 0; i < 100; i++) {
       String value = "v" + i;
       assertThat(cache.get("k" + i, () -> value)).isEqualTo(value);
@@ -106,7 +106,7 @@ class UpkeepOfCachesTest extends SiteTest {
   @Test
   void readsAndSerializersAreTimed() {
     site.config().setInt("cache", "a", "memoryLimit", 0);
-    Cache<String, String> cache = site.build(new TestCacheDef("a"));
+    Cache<String, String> cache = site.build(TestCacheDef.of("a"));
     DiskTier<String, String> disk = ((ChronicleMapCache<String, String>) cache).disk;
     DiskKey<String> key = disk.key("k");
     for (int i = 0; i < 1000; i++) {

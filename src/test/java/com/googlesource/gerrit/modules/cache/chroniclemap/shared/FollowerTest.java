@@ -15,6 +15,7 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.shared;
 
 import static com.google.common.truth.Truth.assertThat;
+import static com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores.await;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
@@ -28,7 +29,6 @@ import java.util.List;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -146,12 +146,6 @@ class FollowerTest {
   @AfterEach
   void stop() {
     stops.forEach(Runnable::run);
-  }
-
-  private static void await(BooleanSupplier condition) {
-    while (!condition.getAsBoolean()) {
-      Thread.onSpinWait();
-    }
   }
 
   private static void awaitAll(MemoryCache cache, int count) {

@@ -136,7 +136,7 @@ public final class TestStores {
   }
 
   /** Waits for what another thread is about to do. */
-  static void await(BooleanSupplier condition) {
+  public static void await(BooleanSupplier condition) {
     while (!condition.getAsBoolean()) {
       Thread.onSpinWait();
     }

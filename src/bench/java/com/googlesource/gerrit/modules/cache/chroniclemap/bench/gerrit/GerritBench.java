@@ -141,11 +141,6 @@ final class GerritBench extends GerritsBench<GerritBench.Reading> {
     public List<Figure> figures(Comparison<?> result) {
       return result.inMillis(title(), /* withRate= */ moment == null);
     }
-
-    @Override
-    public String toString() {
-      return nameOf(title());
-    }
   }
 
   private final int changes;
@@ -235,10 +230,8 @@ final class GerritBench extends GerritsBench<GerritBench.Reading> {
   private void fill(GerritSite site) throws IOException {
     site.edit(config -> config.setString("container", null, "heapLimit", "2g"));
     try (GerritDaemon daemon = GerritDaemon.start(site)) {
-      Gerrit gerrit = new Gerrit(daemon.site());
-      gerrit.createProject(PROJECT);
-      work = new Workload(gerrit, PROJECT);
-      work.push(changes);
+      Gerrit gerrit = daemon.gerrit();
+      work = Workload.inNewProject(gerrit, PROJECT, changes);
       var unused = work.readAll(gerrit.rest());
       // As it is the morning after.
       var unusedOutput = gerrit.ssh().run("gerrit gc " + PROJECT);
@@ -341,7 +334,7 @@ final class GerritBench extends GerritsBench<GerritBench.Reading> {
       Folders.delete(site.cacheFolder());
     } else if (scenario.part == Part.KILLED) {
       try (GerritDaemon killed = GerritDaemon.start(site)) {
-        var unused = new Gerrit(site).rest().get(work.path(work.changes().get(0)) + "/detail");
+        var unused = killed.gerrit().rest().get(work.path(work.changes().get(0)) + "/detail");
         killed.kill();
       }
     }

@@ -73,7 +73,7 @@ final class GerritGitBench extends GerritsBench<GerritGitBench.Work> {
   record Work(Part part, Operation operation, int refs) implements Case {
     @Override
     public String title() {
-      return operation.title();
+      return operation.title;
     }
 
     @Override
@@ -104,11 +104,6 @@ final class GerritGitBench extends GerritsBench<GerritGitBench.Work> {
 
     Work inSmall() {
       return new Work(part, operation, SMALL_REFS);
-    }
-
-    @Override
-    public String toString() {
-      return nameOf(title());
     }
   }
 
@@ -236,7 +231,7 @@ final class GerritGitBench extends GerritsBench<GerritGitBench.Work> {
 
   private List<GitServer.Project> projects() {
     Map<String, GitServer.Project> projects = new LinkedHashMap<>();
-    for (Work work : session.chosen(cases())) {
+    for (Work work : session.chosen(cases(), Case::name)) {
       for (Work each : List.of(work, work.inSmall())) {
         projects.put(
             each.project(),
@@ -253,7 +248,7 @@ final class GerritGitBench extends GerritsBench<GerritGitBench.Work> {
 
   /** What all cases and the warm-up delete together in one project at most. */
   private int oldBranches() {
-    return session.chosen(cases()).stream()
+    return session.chosen(cases(), Case::name).stream()
         .filter(work -> work.operation.isDeletion())
         .mapToInt(work -> work.part.clients * (1 + runs) + warmUpRounds())
         .sum();
@@ -281,7 +276,7 @@ final class GerritGitBench extends GerritsBench<GerritGitBench.Work> {
   private void warmUp() throws IOException {
     session.say("warming up");
     Set<Work> works = new LinkedHashSet<>();
-    for (Work work : session.chosen(cases())) {
+    for (Work work : session.chosen(cases(), Case::name)) {
       Part part = new Part(work.part.kind, 1, work.part.ssh, work.part.account);
       works.add(new Work(part, work.operation, SMALL_REFS));
     }
@@ -318,7 +313,7 @@ final class GerritGitBench extends GerritsBench<GerritGitBench.Work> {
             default -> once(scenario, peer);
           });
     } catch (IOException e) {
-      samples.refuse(scenario + ", " + peer.title() + ": " + e.getMessage());
+      samples.refuse(scenario.name() + ", " + peer.title() + ": " + e.getMessage());
     }
   }
 

@@ -16,15 +16,21 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.bench.gerrit;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Bench;
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Case;
-import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Peer;
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Session;
+import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Turn;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.AtOnce;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.BuildFolder;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.DaemonMeter;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Gerrit;
+import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritDaemon;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritSite;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritWar;
 import java.io.IOException;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
+import java.util.concurrent.Callable;
 
 /** A family of cases in a real Gerrit with this module and in a plain one. */
 abstract class GerritsBench<C extends Case> extends Bench<C, GerritsBench.GerritPeer> {
@@ -47,6 +53,51 @@ abstract class GerritsBench<C extends Case> extends Bench<C, GerritsBench.Gerrit
     @Override
     public String title() {
       return title;
+    }
+  }
+
+  /** A daemon that is asked, and what it takes for that. */
+  record RunningGerrit(GerritDaemon daemon, DaemonMeter meter) implements AutoCloseable {
+    static RunningGerrit start(GerritSite site) throws IOException {
+      GerritDaemon daemon = GerritDaemon.start(site);
+      return new RunningGerrit(daemon, new DaemonMeter(daemon));
+    }
+
+    Gerrit gerrit() {
+      return daemon.gerrit();
+    }
+
+    /**
+     * Has some clients call at once.
+     *
+     * @param clients each returns how long each of its calls took, nanoseconds
+     */
+    Turn turn(List<Callable<List<Long>>> clients) throws IOException {
+      double cpu = meter.cpuMillis();
+      double megabytes = meter.allocatedMegabytes();
+      Turn calls = callsOf(clients);
+      return new Turn(
+          calls.wallNanos(),
+          (long) ((meter.cpuMillis() - cpu) * 1e6),
+          OptionalLong.of((long) ((meter.allocatedMegabytes() - megabytes) * 1e6)),
+          calls.latencies());
+    }
+
+    /** The same of clients of another server, of which nothing is known. */
+    static Turn callsOf(List<Callable<List<Long>>> clients) throws IOException {
+      long begun = System.nanoTime();
+      List<List<Long>> calls = AtOnce.run(clients);
+      return new Turn(
+          System.nanoTime() - begun,
+          /* cpuNanos= */ 0,
+          OptionalLong.empty(),
+          calls.stream().flatMap(List::stream).mapToLong(Long::longValue).toArray());
+    }
+
+    @Override
+    public void close() throws IOException {
+      meter.close();
+      daemon.stop();
     }
   }
 

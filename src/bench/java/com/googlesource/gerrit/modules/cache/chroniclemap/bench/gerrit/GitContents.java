@@ -92,34 +92,25 @@ final class GitContents {
   /**
    * Fills it.
    *
-   * @param real so many of the changes, the first ones, are real
-   * @param firstChange number of the first change
    * @param old so many more branches there are, to be deleted
    * @param owner account of those changes that are not the administrator's
    */
-  static void fill(
-      Path folder,
-      String serverId,
-      Kind kind,
-      int count,
-      int real,
-      int firstChange,
-      int old,
-      int owner)
+  static void fill(Path folder, String serverId, GitServer.Project project, int old, int owner)
       throws IOException {
     try (FileRepository repository = new FileRepository(folder.toFile());
         PackInserter inserter = repository.getObjectDatabase().newPackInserter()) {
       inserter.checkExisting(false);
       GitContents contents = new GitContents(repository, inserter, serverId);
       contents.addBranches(old, "old-%06d");
-      if (kind == Kind.TAGS) {
+      int count = project.refs();
+      if (project.kind() == Kind.TAGS) {
         contents.addTags(count);
       } else {
         int tags = count / 40;
         int branches = Math.min(BRANCHES, count / 50);
         contents.addTags(tags);
         contents.addBranches(branches, "team/feature-%06d");
-        contents.addChanges(firstChange, (count - tags - branches) / 2, real, owner);
+        contents.addChanges(project, (count - tags - branches) / 2, owner);
       }
       inserter.flush();
       contents.writePackedRefs(folder.resolve(Constants.PACKED_REFS));
@@ -167,9 +158,9 @@ final class GitContents {
     refs.put(Constants.R_HEADS + "history", tip);
   }
 
-  private void addChanges(int first, int count, int real, int owner) throws IOException {
+  private void addChanges(GitServer.Project project, int count, int owner) throws IOException {
     for (int i = 0; i < count; i++) {
-      int number = first + i;
+      int number = project.firstChange() + i;
       String id =
           "I"
               + Hashing.sha256()
@@ -179,7 +170,7 @@ final class GitContents {
       String subject = "change " + number;
       ObjectId patchSet = commit(base(i), subject + "\n\nChange-Id: " + id + "\n");
       refs.put(Gerrit.changeRef(number, 1), patchSet);
-      if (i >= real) {
+      if (i >= project.real()) {
         refs.put(Gerrit.changeRef(number, 2), commit(base(i), "again " + subject));
         continue;
       }

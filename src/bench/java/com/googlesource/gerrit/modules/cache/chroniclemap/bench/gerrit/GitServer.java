@@ -77,7 +77,7 @@ final class GitServer {
     int owner;
     GerritDaemon empty = GerritDaemon.start(site);
     try (empty) {
-      Gerrit gerrit = new Gerrit(site);
+      Gerrit gerrit = empty.gerrit();
       KeyPair key = SshKeys.generate();
       gerrit.createUser(READER, key);
       SshKeys.write(key, site.home().resolve(READER));
@@ -102,22 +102,18 @@ final class GitServer {
     }
     String serverId = site.config().getString("gerrit", null, "serverId");
     for (Project project : projects) {
-      GitContents.fill(
-          site.repository(project.name),
-          serverId,
-          project.kind,
-          project.refs,
-          project.real,
-          project.firstChange,
-          old,
-          owner);
+      GitContents.fill(site.repository(project.name), serverId, project, old, owner);
     }
     var unusedOutput = site.runProgram("reindex", "--index", "changes");
   }
 
-  /** A Gerrit in a site that was prepared; the folder is for the repositories of its clients. */
-  static GitServer of(RunningGerrit running, Path clients) throws IOException {
-    GitServer server = new GitServer(running.site(), clients);
+  /**
+   * A Gerrit that runs in a site that was prepared.
+   *
+   * @param clients folder for the repositories of its clients
+   */
+  static GitServer of(GerritsBench.RunningGerrit running, Path clients) throws IOException {
+    GitServer server = new GitServer(running.daemon().site(), clients);
     for (String name : List.of(ADMIN, READER)) {
       server.cookies.put(name, running.gerrit().signIn(running.gerrit().accountId(name)));
     }

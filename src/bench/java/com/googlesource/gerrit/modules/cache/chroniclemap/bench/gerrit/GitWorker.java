@@ -72,14 +72,10 @@ final class GitWorker {
     /** Parts of {@link #REVIEW}, in their order. */
     static final ImmutableList<Operation> OF_REVIEW = ImmutableList.of(UPDATE, REBASE, PUSH);
 
-    private final String title;
+    final String title;
 
     Operation(String title) {
       this.title = title;
-    }
-
-    String title() {
-      return title;
     }
 
     /** Whether native git's own server is measured, too. */

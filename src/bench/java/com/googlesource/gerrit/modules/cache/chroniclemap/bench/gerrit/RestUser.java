@@ -35,7 +35,11 @@ final class RestUser {
   private final AtomicInteger nextOld;
   private int count;
 
-  /** Begins to work; {@code nextOld} is the number of the next branch to be deleted. */
+  /**
+   * Begins to work.
+   *
+   * @param nextOld number of the next branch to be deleted
+   */
   RestUser(RestClient rest, String project, String name, AtomicInteger nextOld) {
     this.rest = rest;
     this.project = project;

@@ -15,7 +15,6 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench.scale;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.CachePeer;
-import com.googlesource.gerrit.modules.cache.chroniclemap.bench.PageCache;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Folders;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.MemoryLimit;
 import java.io.IOException;
@@ -23,6 +22,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 
 /**
  * What is measured of a cache in its normal life: it is full, and four times as large as the memory
@@ -73,7 +73,7 @@ final class FullSteps {
       unused = child.ask("overfill");
       unused = child.ask("close");
     }
-    PageCache.sync();
+    Memory.syncPageCache();
   }
 
   private void limited(String request, String name) throws IOException {
@@ -82,8 +82,8 @@ final class FullSteps {
       return;
     }
     try (MemoryLimit limit = new MemoryLimit(Child.SMALL_PROCESS_BYTES + maxBytes / 4);
-        Child child = cache.child(limit)) {
-      PageCache.empty();
+        Child child = cache.child(Optional.of(limit))) {
+      Memory.emptyPageCache();
       var unused = child.ask("open");
       Answer answer = child.ask(String.format(Locale.ROOT, "%s %d", request, SECONDS));
       unused = child.ask("close");

@@ -14,8 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench.scale;
 
+import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.CachePeer;
-import com.googlesource.gerrit.modules.cache.chroniclemap.bench.PageCache;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Folders;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.MemoryLimit;
 import java.io.IOException;
@@ -25,9 +25,15 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 
-/** A cache of one size, what is done to it, and where the figures go. */
-final class MeasuredCache {
+/**
+ * A cache of one size, what is done to it, and where the figures go.
+ *
+ * @param count of its values
+ */
+record MeasuredCache(
+    CachePeer peer, Path folder, String size, int count, long maxBytes, ScaleResults results) {
   private static final double GIGABYTE = 1L << 30;
 
   /** The limit of a cache, as a multiple of the bytes of its values. */
@@ -40,23 +46,6 @@ final class MeasuredCache {
 
   /** Writes go on for so long before a stop or a kill. */
   private static final int WRITE_MILLIS = 400;
-
-  private final CachePeer peer;
-  private final Path folder;
-  private final String size;
-  private final int count;
-  private final long maxBytes;
-  private final ScaleResults results;
-
-  MeasuredCache(
-      CachePeer peer, Path folder, String size, int count, long maxBytes, ScaleResults results) {
-    this.peer = peer;
-    this.folder = folder;
-    this.size = size;
-    this.count = count;
-    this.maxBytes = maxBytes;
-    this.results = results;
-  }
 
   /** A cache with room for more than so much. */
   static MeasuredCache of(CachePeer peer, Path folder, double gigabytes, ScaleResults results) {
@@ -76,23 +65,6 @@ final class MeasuredCache {
         + " GB";
   }
 
-  CachePeer peer() {
-    return peer;
-  }
-
-  Path folder() {
-    return folder;
-  }
-
-  String size() {
-    return size;
-  }
-
-  /** Number of its values. */
-  int count() {
-    return count;
-  }
-
   /** A figure of which less is better. */
   void less(String what, String unit, double figure) {
     results.less(peer, name(what), unit, figure);
@@ -107,12 +79,8 @@ final class MeasuredCache {
     return child(Optional.empty());
   }
 
-  /** Starts one within a limit of its memory. */
-  Child child(MemoryLimit limit) throws IOException {
-    return child(Optional.of(limit));
-  }
-
-  private Child child(Optional<MemoryLimit> limit) throws IOException {
+  /** Starts one within a limit of its memory, if there is to be one. */
+  Child child(Optional<MemoryLimit> limit) throws IOException {
     Files.createDirectories(folder.getParent());
     return new Child(peer, folder, maxBytes, count, limit);
   }
@@ -145,12 +113,7 @@ final class MeasuredCache {
   /** Has it begin to write, and returns when it is in the middle of that. */
   static void write(Child child, String what) throws IOException {
     var unused = child.ask(what);
-    try {
-      Thread.sleep(WRITE_MILLIS);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new IOException(e);
-    }
+    Uninterruptibles.sleepUninterruptibly(WRITE_MILLIS, TimeUnit.MILLISECONDS);
   }
 
   void writeAndKill() throws IOException {
@@ -167,7 +130,7 @@ final class MeasuredCache {
 
   /** First with the page cache emptied, and then, read once, warm. */
   void starts(String after, End end) throws IOException {
-    boolean canBeEmptied = PageCache.canBeEmptied();
+    boolean canBeEmptied = Memory.canEmptyPageCache();
     if (!canBeEmptied) {
       results.remark("Starts, cold: not measured: needs root.");
     }
@@ -189,7 +152,7 @@ final class MeasuredCache {
   void start(String after, boolean cold) throws IOException {
     try (Child child = child()) {
       if (cold) {
-        PageCache.empty();
+        Memory.emptyPageCache();
       }
       Answer open = child.ask("open");
       String end = ", " + size + (cold ? ", cold" : ", warm");

@@ -19,9 +19,14 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** What this process takes of memory, and what of files it has changed. */
+/**
+ * What this process has read and changed of files, and the page cache of the system, which is warm
+ * after a restart of a server, and empty after a boot.
+ */
 final class Memory {
   private static final double MEGABYTE = 1 << 20;
+
+  private static final Path DROP_CACHES = Path.of("/proc/sys/vm/drop_caches");
 
   private Memory() {}
 
@@ -39,6 +44,25 @@ final class Memory {
   static double pageCacheBytes() {
     double kilobytes = field("/proc/meminfo", "Cached");
     return kilobytes < 0 ? -1 : kilobytes * 1024;
+  }
+
+  /** Whether this user may empty the page cache. */
+  static boolean canEmptyPageCache() {
+    return Files.isWritable(DROP_CACHES);
+  }
+
+  /** Has the system write all that waits for the disk. */
+  static void syncPageCache() throws IOException {
+    int status = new ProcessBuilder("sync").inheritIO().start().onExit().join().exitValue();
+    if (status != 0) {
+      throw new IOException("sync failed: status=" + status);
+    }
+  }
+
+  /** Empties the page cache, but for what running processes have mapped, such as the JDK. */
+  static void emptyPageCache() throws IOException {
+    syncPageCache();
+    Files.writeString(DROP_CACHES, "3");
   }
 
   static double megabytes(double bytes) {

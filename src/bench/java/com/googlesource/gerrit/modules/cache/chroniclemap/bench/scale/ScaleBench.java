@@ -115,7 +115,8 @@ public final class ScaleBench {
 
   /** The steps that were asked for, and what they need. */
   private static List<ScaleSteps.Step> chosen(Session session, List<List<ScaleSteps.Step>> caches) {
-    List<ScaleSteps.Step> chosen = session.chosen(caches.stream().flatMap(List::stream).toList());
+    List<ScaleSteps.Step> chosen =
+        session.chosen(caches.stream().flatMap(List::stream).toList(), ScaleSteps.Step::title);
     return caches.stream()
         .filter(steps -> steps.stream().anyMatch(chosen::contains))
         .flatMap(List::stream)
@@ -137,7 +138,7 @@ public final class ScaleBench {
       try {
         step.action().run();
       } catch (IOException e) {
-        String what = step + ": " + e.getMessage();
+        String what = step.title() + ": " + e.getMessage();
         if (step.always()) {
           throw new IOException(what, e);
         }

@@ -16,7 +16,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.bench.scale;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.CachePeer;
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Figure;
-import com.googlesource.gerrit.modules.cache.chroniclemap.bench.Numbers;
 import java.io.PrintStream;
 import java.util.ArrayList;
 import java.util.EnumMap;
@@ -103,9 +102,9 @@ final class ScaleResults {
               ROW,
               name,
               line.unit,
-              line.has(CachePeer.OURS) ? Numbers.threeDigits(line.figure(CachePeer.OURS)) : "",
-              line.has(CachePeer.H2) ? Numbers.threeDigits(line.figure(CachePeer.H2)) : "",
-              both ? Numbers.threeDigits(line.beside(name).ratio()) + "x" : "");
+              line.has(CachePeer.OURS) ? Figure.threeDigits(line.figure(CachePeer.OURS)) : "",
+              line.has(CachePeer.H2) ? Figure.threeDigits(line.figure(CachePeer.H2)) : "",
+              both ? Figure.threeDigits(line.beside(name).ratio()) + "x" : "");
         });
     out.println("-".repeat(WIDTH));
     out.println("Times: so many times as good as H2. Starts are medians of their rounds.");

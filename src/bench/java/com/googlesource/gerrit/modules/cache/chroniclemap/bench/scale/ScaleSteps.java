@@ -15,7 +15,6 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.bench.scale;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.bench.CachePeer;
-import com.googlesource.gerrit.modules.cache.chroniclemap.bench.PageCache;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Folders;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -31,11 +30,6 @@ final class ScaleSteps {
     /** What it does. */
     interface Action {
       void run() throws IOException, InterruptedException;
-    }
-
-    @Override
-    public String toString() {
-      return title;
     }
   }
 
@@ -85,7 +79,7 @@ final class ScaleSteps {
   private void stopIdle() throws IOException {
     try (Child child = cache.child()) {
       var unused = child.ask("open");
-      PageCache.sync();
+      Memory.syncPageCache();
       cache.stop(child, "stop, idle");
     }
   }
@@ -109,11 +103,11 @@ final class ScaleSteps {
 
   /** Of a cold file: who checks all of it must not push out what others read. */
   private void pageCacheAfterVerify() throws IOException {
-    if (!PageCache.canBeEmptied() || Memory.pageCacheBytes() < 0) {
+    if (!Memory.canEmptyPageCache() || Memory.pageCacheBytes() < 0) {
       return;
     }
     try (Child child = cache.child()) {
-      PageCache.empty();
+      Memory.emptyPageCache();
       var unused = child.ask("open");
       Answer check = child.ask("check");
       cache.less(

@@ -55,13 +55,14 @@ class PageCacheTest {
   private final Geometry geometry = Geometry.forFileOf(FILE_BYTES, Geometry.DEFAULT_BYTES_PER_SLOT);
   private Path folder;
   private Path path;
+  private RecordMap file;
 
   /** Not in the folder for temporary files: that may be in memory, which gives nothing back. */
   @BeforeEach
   void make() throws Exception {
     folder = Files.createTempDirectory(Path.of("target"), "pages");
     path = folder.resolve("file.chm");
-    RecordMap file = TestStores.file(path, geometry);
+    file = TestStores.file(path, geometry);
     byte[] value = new byte[RECORD_BYTES];
     Random random = new Random(1);
     for (int i = 0; i < RECORDS; i++) {
@@ -74,19 +75,19 @@ class PageCacheTest {
 
   @AfterEach
   void delete() throws IOException {
+    file.close();
     Files.delete(path);
     Files.delete(FileState.pathOf(path));
     Files.delete(folder);
   }
 
-  private RecordMap open() throws IOException {
-    return open(FileState.Verdict.CLEAN);
+  private void open() throws IOException {
+    open(FileState.Verdict.CLEAN);
   }
 
-  private RecordMap open(FileState.Verdict verdict) throws IOException {
-    RecordMap file = MappedRecordTest.open(path, geometry, verdict, new LongAdder());
+  private void open(FileState.Verdict verdict) throws IOException {
+    file = MappedRecordTest.open(path, geometry, verdict, new LongAdder());
     file.expectRandomAccess();
-    return file;
   }
 
   private static byte[] key(int number) {
@@ -99,131 +100,108 @@ class PageCacheTest {
       names = {"CLEAN", "KILLED"})
   void anOpeningReadsNoRecords(FileState.Verdict verdict) throws Exception {
     makeCold();
-    RecordMap file = open(verdict);
-    try {
-      assertThat(resident().cardinality()).isLessThan(100);
-      assertThat(file.read(key(1))).isNotNull();
-    } finally {
-      file.close();
-    }
+    open(verdict);
+    assertThat(resident().cardinality()).isLessThan(100);
+    assertThat(file.read(key(1))).isNotNull();
   }
 
   @Test
   void whatRequestsHaveReadStaysAndTheRestIsGivenBack() throws Exception {
     makeCold();
-    RecordMap file = open();
-    try {
-      List<byte[]> keys = new ArrayList<>();
-      for (int i = 0; i < file.geometry.segments() / 4; i++) {
-        file.scanSegment(i, (key, created, bytes) -> keys.add(key.clone()));
-      }
-      for (byte[] key : keys) {
-        assertThat(file.read(key)).isNotNull();
-      }
-      BitSet before = resident();
-      int read = keys.size() * RECORD_BYTES / PAGE_BYTES;
-      assertThat(before.cardinality()).isAtLeast(read);
-      assertThat(before.cardinality()).isAtMost(2 * read);
-
-      assertThat(readSegments(file, 0, file.geometry.segments())).isEqualTo(RECORDS);
-
-      BitSet after = resident();
-      BitSet lost = (BitSet) before.clone();
-      lost.andNot(after);
-      // Those that were read ahead of requests, and which none has read.
-      assertThat(lost.cardinality()).isAtMost(before.cardinality() / 10);
-      after.andNot(before);
-      assertThat(after.cardinality()).isAtMost(RECORDS * RECORD_BYTES / PAGE_BYTES / 20);
-    } finally {
-      file.close();
+    open();
+    List<byte[]> keys = new ArrayList<>();
+    for (int i = 0; i < file.geometry.segments() / 4; i++) {
+      file.scanSegment(i, (key, created, bytes) -> keys.add(key.clone()));
     }
+    for (byte[] key : keys) {
+      assertThat(file.read(key)).isNotNull();
+    }
+    BitSet before = resident();
+    int read = keys.size() * RECORD_BYTES / PAGE_BYTES;
+    assertThat(before.cardinality()).isAtLeast(read);
+    assertThat(before.cardinality()).isAtMost(2 * read);
+
+    assertThat(readSegments(file, 0, file.geometry.segments())).isEqualTo(RECORDS);
+
+    BitSet after = resident();
+    BitSet lost = (BitSet) before.clone();
+    lost.andNot(after);
+    // Those that were read ahead of requests, and which none has read.
+    assertThat(lost.cardinality()).isAtMost(before.cardinality() / 10);
+    after.andNot(before);
+    assertThat(after.cardinality()).isAtMost(RECORDS * RECORD_BYTES / PAGE_BYTES / 20);
   }
 
   /** As a step of a sweep, wherever in the file it is. */
   @Test
   void aReaderOfOneSegmentGivesItBack() throws Exception {
     makeCold();
-    RecordMap file = open();
-    try {
-      int last = file.geometry.segments() - 1;
-      assertThat(readSegments(file, last, last + 1)).isGreaterThan(0);
-      assertThat(resident().cardinality()).isLessThan(100);
-    } finally {
-      file.close();
-    }
+    open();
+    int last = file.geometry.segments() - 1;
+    assertThat(readSegments(file, last, last + 1)).isGreaterThan(0);
+    assertThat(resident().cardinality()).isLessThan(100);
   }
 
   @Test
   void anEvictionLeavesTheRoomThatItMadeAndWhatWasThere() throws Exception {
-    RecordMap file = open();
-    try {
-      int segment = 3;
-      List<byte[]> keys = new ArrayList<>();
-      file.scanSegment(segment, (key, created, bytes) -> keys.add(key.clone()));
-      FileLayout layout = file.layout;
-      long chunks = layout.offsetOf(segment) + layout.chunksOffset;
-      // The pages of records; behind them is room that was never used.
-      int from = Math.toIntExact(chunks / PAGE_BYTES) + 1;
-      int to = Math.toIntExact((chunks + (long) keys.size() * RECORD_BYTES) / PAGE_BYTES) - 1;
-      file.close();
-      makeCold();
-      file = open();
-      readAt((long) from * PAGE_BYTES, 20 * PAGE_BYTES);
-      BitSet before = resident().get(from, to);
-      assertThat(before.cardinality()).isAtLeast(20);
-      assertThat(before.cardinality()).isLessThan((to - from) / 2);
+    open();
+    int segment = 3;
+    List<byte[]> keys = new ArrayList<>();
+    file.scanSegment(segment, (key, created, bytes) -> keys.add(key.clone()));
+    FileLayout layout = file.layout;
+    long chunks = layout.offsetOf(segment) + layout.chunksOffset;
+    // The pages of records; behind them is room that was never used.
+    int from = Math.toIntExact(chunks / PAGE_BYTES) + 1;
+    int to = Math.toIntExact((chunks + (long) keys.size() * RECORD_BYTES) / PAGE_BYTES) - 1;
+    file.close();
+    makeCold();
+    open();
+    readAt((long) from * PAGE_BYTES, 20 * PAGE_BYTES);
+    BitSet before = resident().get(from, to);
+    assertThat(before.cardinality()).isAtLeast(20);
+    assertThat(before.cardinality()).isLessThan((to - from) / 2);
 
-      file.advice.evicting(segment);
-      file.scanSegment(segment, (key, created, bytes) -> {});
-      List<byte[]> victims = keys.subList(0, keys.size() / 8);
-      victims.forEach(file::remove);
-      file.advice.evicted(segment);
+    file.advice.evicting(segment);
+    file.scanSegment(segment, (key, created, bytes) -> {});
+    List<byte[]> victims = keys.subList(0, keys.size() / 8);
+    victims.forEach(file::remove);
+    file.advice.evicted(segment);
 
-      BitSet after = resident().get(from, to);
-      BitSet lost = (BitSet) before.clone();
-      lost.andNot(after);
-      assertThat(lost.cardinality()).isEqualTo(0);
-      after.andNot(before);
-      int pagesOfRecord = RECORD_BYTES / PAGE_BYTES + 2;
-      // A processor may be about to add some pages to the lists of the page cache.
-      assertThat(after.cardinality()).isAtMost(victims.size() * pagesOfRecord + 31);
-      assertThat(after.cardinality()).isAtLeast(victims.size() / 2);
-    } finally {
-      file.close();
-    }
+    BitSet after = resident().get(from, to);
+    BitSet lost = (BitSet) before.clone();
+    lost.andNot(after);
+    assertThat(lost.cardinality()).isEqualTo(0);
+    after.andNot(before);
+    int pagesOfRecord = RECORD_BYTES / PAGE_BYTES + 2;
+    // A processor may be about to add some pages to the lists of the page cache.
+    assertThat(after.cardinality()).isAtMost(victims.size() * pagesOfRecord + 31);
+    assertThat(after.cardinality()).isAtLeast(victims.size() / 2);
   }
 
   @Test
   @Timeout(60)
   void theRoomOfTheNextRecordIsReadAhead() throws Exception {
     Map<Long, byte[]> keyAt = new TreeMap<>();
-    RecordMap file = open();
-    try {
-      List<byte[]> keys = new ArrayList<>();
-      file.scanSegment(3, (key, created, bytes) -> keys.add(key.clone()));
-      for (byte[] key : List.of(keys.get(0), keys.get(keys.size() / 2))) {
-        keyAt.put(offsetOf(file.read(key).payload(), file.layout.offsetOf(3)), key);
-        file.remove(key);
-      }
-    } finally {
-      file.close();
+    open();
+    List<byte[]> keys = new ArrayList<>();
+    file.scanSegment(3, (key, created, bytes) -> keys.add(key.clone()));
+    for (byte[] key : List.of(keys.get(0), keys.get(keys.size() / 2))) {
+      keyAt.put(offsetOf(file.read(key).payload(), file.layout.offsetOf(3)), key);
+      file.remove(key);
     }
+    file.close();
     makeCold();
-    file = open();
-    try {
-      file.advice.evicting(5);
-      file.advice.evicted(5);
-      Iterator<Map.Entry<Long, byte[]>> rooms = keyAt.entrySet().iterator();
-      put(file, rooms.next().getValue());
-      long next = rooms.next().getKey();
-      int first = Math.toIntExact(next / PAGE_BYTES);
-      int last = Math.toIntExact((next + RECORD_BYTES - 1) / PAGE_BYTES);
-      // It is read in the background.
-      while (resident().get(first, last + 1).cardinality() <= last - first) {
-        Thread.onSpinWait();
-      }
-    } finally {
-      file.close();
+    open();
+    file.advice.evicting(5);
+    file.advice.evicted(5);
+    Iterator<Map.Entry<Long, byte[]>> rooms = keyAt.entrySet().iterator();
+    put(file, rooms.next().getValue());
+    long next = rooms.next().getKey();
+    int first = Math.toIntExact(next / PAGE_BYTES);
+    int last = Math.toIntExact((next + RECORD_BYTES - 1) / PAGE_BYTES);
+    // It is read in the background.
+    while (resident().get(first, last + 1).cardinality() <= last - first) {
+      Thread.onSpinWait();
     }
   }
 

@@ -43,6 +43,7 @@ import java.util.stream.Stream;
 import net.openhft.chronicle.core.OS;
 import net.openhft.posix.PosixAPI;
 import net.openhft.posix.internal.PosixAPIHolder;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -57,11 +58,19 @@ class RecordMapTest {
   @TempDir Path temp;
   private Path path;
   @AutoClose private RecordMap file;
+  private RecordMap sparse;
 
   @BeforeEach
   void make() throws Exception {
     path = temp.resolve("file.chm");
     file = TestStores.file(path, Geometry.forFileOf(8 << 20, Geometry.DEFAULT_BYTES_PER_SLOT));
+  }
+
+  @AfterEach
+  void closeSparse() {
+    if (sparse != null) {
+      sparse.close();
+    }
   }
 
   private static byte[] key(int number) {
@@ -201,96 +210,83 @@ class RecordMapTest {
   }
 
   private RecordMap sparse() throws IOException {
-    Path sparse = temp.resolve("sparse.chm");
     return RecordMapBuilder.create(
         Disk.REAL,
-        sparse,
+        temp.resolve("sparse.chm"),
         Geometry.forFileOf(8 << 20, Geometry.DEFAULT_BYTES_PER_SLOT),
         /* isComplete= */ true);
   }
 
   @Test
   void aSegmentTakesAQuarterMoreDisk() throws Exception {
-    RecordMap sparse = sparse();
-    try {
-      int times = 0;
-      for (int before = 0; sparse.takeDisk(0, 1000, 0); times++) {
-        int room = sparse.counts.room(0);
-        int chunks = sparse.layout.chunksIn(room) - sparse.layout.chunksIn(before);
-        assertThat(chunks).isAtLeast(before == 0 ? 1000 / 64 : 1);
-        assertThat(room).isAtMost(Math.max(5 * before / 4, 40 << 10) + OS.pageSize());
-        before = room;
-      }
-      assertThat(times).isAtMost(40);
-      assertThat(sparse.counts.room(0)).isEqualTo(sparse.layout.fullRoom);
-      assertThat(sparse.diskBytes()).isLessThan(sparse.fileBytes / 4);
-    } finally {
-      sparse.close();
+    sparse = sparse();
+    int times = 0;
+    for (int before = 0; sparse.takeDisk(0, 1000, 0); times++) {
+      int room = sparse.counts.room(0);
+      int chunks = sparse.layout.chunksIn(room) - sparse.layout.chunksIn(before);
+      assertThat(chunks).isAtLeast(before == 0 ? 1000 / 64 : 1);
+      assertThat(room).isAtMost(Math.max(5 * before / 4, 40 << 10) + OS.pageSize());
+      before = room;
     }
+    assertThat(times).isAtMost(40);
+    assertThat(sparse.counts.room(0)).isEqualTo(sparse.layout.fullRoom);
+    assertThat(sparse.diskBytes()).isLessThan(sparse.fileBytes / 4);
   }
 
   @Test
   void aSegmentUsesMoreSlotsAsItGetsMoreChunks() throws Exception {
-    RecordMap sparse = sparse();
-    try {
-      Set<Integer> slots = new HashSet<>();
-      List<Integer> numbers = new ArrayList<>();
-      for (int i = 0; numbers.size() < 3000; i++) {
-        if (sparse.segmentOf(key(i)) != 0) {
-          continue;
-        }
-        Envelope.NewRecord record = Envelope.wrap(key(i), Envelope.WHOLE, 1, payload(i), 0, 150);
-        while (!sparse.put(key(i), record, true).fitted()) {
-          assertThat(sparse.takeDisk(0, record.length(), 0)).isTrue();
-        }
-        numbers.add(i);
-        if (slots.add(sparse.layout.slotsIn(sparse.counts.room(0)))) {
-          for (int number : numbers) {
-            assertThat(sparse.read(key(number)).payload())
-                .isEqualTo(Arrays.copyOf(payload(number), 150));
-          }
-          assertThat(sparse.dropDamaged(0)).isEqualTo(0);
-          assertThat(sparse.counts.records(0)).isEqualTo(numbers.size());
-        }
+    sparse = sparse();
+    Set<Integer> slots = new HashSet<>();
+    List<Integer> numbers = new ArrayList<>();
+    for (int i = 0; numbers.size() < 3000; i++) {
+      if (sparse.segmentOf(key(i)) != 0) {
+        continue;
       }
-      assertThat(slots).containsAtLeast(64, 128, 256, 512, 1024, 2048, 4096, 8192);
-      for (int number : numbers) {
-        assertThat(sparse.remove(key(number))).isTrue();
+      Envelope.NewRecord record = Envelope.wrap(key(i), Envelope.WHOLE, 1, payload(i), 0, 150);
+      while (!sparse.put(key(i), record, true).fitted()) {
+        assertThat(sparse.takeDisk(0, record.length(), 0)).isTrue();
       }
-    } finally {
-      sparse.close();
+      numbers.add(i);
+      if (slots.add(sparse.layout.slotsIn(sparse.counts.room(0)))) {
+        for (int number : numbers) {
+          assertThat(sparse.read(key(number)).payload())
+              .isEqualTo(Arrays.copyOf(payload(number), 150));
+        }
+        assertThat(sparse.dropDamaged(0)).isEqualTo(0);
+        assertThat(sparse.counts.records(0)).isEqualTo(numbers.size());
+      }
+    }
+    assertThat(slots).containsAtLeast(64, 128, 256, 512, 1024, 2048, 4096, 8192);
+    for (int number : numbers) {
+      assertThat(sparse.remove(key(number))).isTrue();
     }
   }
 
   /** Chronicle-Map finds free chunks wherever the bit set has zeros, as in a hole. */
   @Test
   void nothingIsWrittenWhereThereIsNoDisk() throws Exception {
-    RecordMap sparse = sparse();
-    try {
-      byte[] payload = new byte[1000];
-      Envelope.NewRecord record = Envelope.wrap(key(1), Envelope.WHOLE, 1, payload, 0, 1000);
-      assertThat(sparse.put(key(1), record, true).fitted()).isFalse();
-      assertThat(sparse.remove(key(1))).isFalse();
-      assertThat(sparse.read(key(1))).isNull();
-      sparse.invalidate(key(1));
-      int segment = sparse.segmentOf(key(1));
-      sparse.scanSegment(segment, (key, created, bytes) -> {});
-      assertThat(sparse.dropDamaged(segment)).isEqualTo(0);
-      assertThat(sparse.diskBytes()).isLessThan(64 << 10);
-      assertThat(sparse.takeDisk(segment, 1100, 0)).isTrue();
-      assertThat(sparse.put(key(1), record, true).fitted()).isTrue();
-      // Only as much as there is room for.
-      for (int i = 2; sparse.counts.records() < 100 && i < 10_000; i++) {
-        if (sparse.segmentOf(key(i)) == segment) {
-          var unused =
-              sparse.put(key(i), Envelope.wrap(key(i), Envelope.WHOLE, 1, payload, 0, 1000), true);
-        }
+    sparse = sparse();
+    byte[] payload = new byte[1000];
+    Envelope.NewRecord record = Envelope.wrap(key(1), Envelope.WHOLE, 1, payload, 0, 1000);
+    assertThat(sparse.put(key(1), record, true).fitted()).isFalse();
+    assertThat(sparse.remove(key(1))).isFalse();
+    assertThat(sparse.read(key(1))).isNull();
+    sparse.invalidate(key(1));
+    int segment = sparse.segmentOf(key(1));
+    sparse.scanSegment(segment, (key, created, bytes) -> {});
+    assertThat(sparse.dropDamaged(segment)).isEqualTo(0);
+    assertThat(sparse.diskBytes()).isLessThan(64 << 10);
+    assertThat(sparse.takeDisk(segment, 1100, 0)).isTrue();
+    assertThat(sparse.put(key(1), record, true).fitted()).isTrue();
+    // Only as much as there is room for.
+    for (int i = 2; sparse.counts.records() < 100 && i < 10_000; i++) {
+      if (sparse.segmentOf(key(i)) == segment) {
+        var unused =
+            sparse.put(key(i), Envelope.wrap(key(i), Envelope.WHOLE, 1, payload, 0, 1000), true);
       }
-      assertThat(sparse.counts.bytes()).isAtMost(sparse.counts.room(segment));
-      assertThat(sparse.counts.records()).isLessThan(20);
-    } finally {
-      sparse.close();
     }
+    assertThat(sparse.counts.bytes()).isAtMost(sparse.counts.room(segment));
+    assertThat(sparse.counts.records()).isLessThan(20);
   }
 
   /** As where native code cannot be loaded. */
@@ -351,7 +347,7 @@ class RecordMapTest {
   /** As where the system cannot give disk back, or native code cannot be loaded. */
   @Test
   void anEmptiedSegmentTakesNoDisk() throws Exception {
-    RecordMap sparse = sparse();
+    sparse = sparse();
     Path path = temp.resolve("sparse.chm");
     try (FileChannel channel = FileChannel.open(path, READ, WRITE)) {
       assertThat(sparse.takeDisk(3, 1000, 0)).isTrue();
@@ -371,8 +367,6 @@ class RecordMapTest {
       sparse.check(3);
       assertThat(SegmentReader.readFully(channel, slot, word.clear())).isTrue();
       assertThat(word.getLong(0)).isEqualTo(0);
-    } finally {
-      sparse.close();
     }
   }
 

@@ -23,6 +23,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.engine.RecordMap
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.values.ValueTable.Evict;
 import java.nio.file.Path;
 import java.util.concurrent.atomic.LongAdder;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -31,49 +32,42 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(60)
 class ValueTableTest {
   @TempDir Path temp;
+  @AutoClose private RecordMap file;
 
   @Test
   void aPutEndsWhereWhatIsInItsWayCanNotBeRemoved() throws Exception {
     Geometry geometry =
         Geometry.forFileOf(Geometry.MIN_FILE_BYTES, Geometry.DEFAULT_BYTES_PER_SLOT);
-    RecordMap file = TestStores.file(temp.resolve("file"), geometry);
-    try {
-      byte[] payload = new byte[file.geometry.maxPayload()];
-      for (int i = 0; i < 1000; i++) {
-        // No value is stored like this, so none that is removed is this one.
-        byte[] key = {(byte) i, (byte) (i >> 8), 7};
-        var unused =
-            file.put(key, Envelope.wrap(key, Envelope.WHOLE, 1, payload, 0, payload.length), false);
-      }
-      long records = file.state.counts.records();
-      assertThat(records).isAtLeast(10);
-      ValueTable values = values(file, file.geometry.dataBytes());
-      assertThat(values.put(new byte[] {1}, payload, 2, Evict.LEAST_USED)).isFalse();
-      assertThat(file.state.counts.records()).isEqualTo(records);
-    } finally {
-      file.close();
+    file = TestStores.file(temp.resolve("file"), geometry);
+    byte[] payload = new byte[file.geometry.maxPayload()];
+    for (int i = 0; i < 1000; i++) {
+      // No value is stored like this, so none that is removed is this one.
+      byte[] key = {(byte) i, (byte) (i >> 8), 7};
+      var unused =
+          file.put(key, Envelope.wrap(key, Envelope.WHOLE, 1, payload, 0, payload.length), false);
     }
+    long records = file.state.counts.records();
+    assertThat(records).isAtLeast(10);
+    ValueTable values = values(file.geometry.dataBytes());
+    assertThat(values.put(new byte[] {1}, payload, 2, Evict.LEAST_USED)).isFalse();
+    assertThat(file.state.counts.records()).isEqualTo(records);
   }
 
   @Test
   void thePartsOfAValueThatIsTooLongByNowGoWithIt() throws Exception {
     Geometry geometry = Geometry.forFileOf(4 << 20, Geometry.DEFAULT_BYTES_PER_SLOT);
-    RecordMap file = TestStores.file(temp.resolve("file"), geometry);
-    try {
-      byte[] key = {1};
-      byte[] value = new byte[1 << 19];
-      assertThat(values(file, 2 << 20).put(key, value, 2, Evict.LEAST_USED)).isTrue();
-      assertThat(file.state.counts.records()).isAtLeast(10);
-      ValueTable after = values(file, 100_000);
-      assertThat(after.read(key).payload()).hasLength(value.length);
-      after.remove(key);
-      assertThat(file.state.counts.records()).isEqualTo(0);
-    } finally {
-      file.close();
-    }
+    file = TestStores.file(temp.resolve("file"), geometry);
+    byte[] key = {1};
+    byte[] value = new byte[1 << 19];
+    assertThat(values(2 << 20).put(key, value, 2, Evict.LEAST_USED)).isTrue();
+    assertThat(file.state.counts.records()).isAtLeast(10);
+    ValueTable after = values(100_000);
+    assertThat(after.read(key).payload()).hasLength(value.length);
+    after.remove(key);
+    assertThat(file.state.counts.records()).isEqualTo(0);
   }
 
-  private ValueTable values(RecordMap file, long maxValue) {
+  private ValueTable values(long maxValue) {
     return ContentChunksTest.table(file, maxValue, temp, new LongAdder());
   }
 }
