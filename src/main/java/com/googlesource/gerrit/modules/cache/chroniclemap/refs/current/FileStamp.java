@@ -131,9 +131,17 @@ public final class FileStamp {
     return new FileStamp(file, file, FileSnapshot.MISSING_FILE, null);
   }
 
-  /** Whether the file has to be read again. */
+  /** Whether the file has to be read again, also because the disk does not tell. */
   public boolean isModified() {
-    if (isLink && leadsElsewhere()) {
+    try {
+      return isChanged();
+    } catch (IOException e) {
+      return true;
+    }
+  }
+
+  private boolean isChanged() throws IOException {
+    if (isLink && !behindLinks(file).equals(target)) {
       return true;
     }
     Map<String, Object> now = attributes == null ? null : read(target);
@@ -144,30 +152,13 @@ public final class FileStamp {
       return false;
     }
     if (snapshot.equals(FileSnapshot.MISSING_FILE)) {
-      return !isSurelyMissing();
+      return isThere(file); // JGit takes a file for missing, too, if the disk does not tell
     }
     boolean modified = snapshot.isModified(target);
     if (!modified && attributes != null) {
       settled = true;
     }
     return modified;
-  }
-
-  private boolean leadsElsewhere() {
-    try {
-      return !behindLinks(file).equals(target);
-    } catch (IOException e) {
-      return true;
-    }
-  }
-
-  /** JGit takes a file for missing, too, if the disk does not tell. */
-  private boolean isSurelyMissing() {
-    try {
-      return !isThere(file);
-    } catch (IOException e) {
-      return false;
-    }
   }
 
   /**

@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.current;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
+import com.google.common.base.CharMatcher;
 import com.google.common.primitives.Bytes;
 import java.io.File;
 import java.io.FileInputStream;
@@ -65,6 +66,9 @@ public final class LooseFile {
 
   private static final byte[] SYMBOLIC = Constants.encodeASCII("ref:");
 
+  private static final CharMatcher WHITESPACE =
+      CharMatcher.ascii().and(CharMatcher.forPredicate(Character::isWhitespace));
+
   private LooseFile() {}
 
   /**
@@ -97,9 +101,10 @@ public final class LooseFile {
 
   /** Returns null if there is certainly no such file, also because there can be none. */
   @Nullable
-  public static BasicFileAttributes attributesOrNone(Path path) throws IOException {
+  public static BasicFileAttributes attributesOrNone(Path path, LinkOption... options)
+      throws IOException {
     try {
-      return attributesIfThere(path);
+      return attributesIfThere(path, options);
     } catch (IOException e) {
       if (mayBeThere(path)) {
         throw e;
@@ -216,14 +221,10 @@ public final class LooseFile {
   }
 
   private static Ref parse(String name, File file, byte[] content) {
-    int start = SYMBOLIC.length;
-    int end = trimmed(content);
     if (isSymbolic(content) && content.length < MAX_BYTES) { // else the target may be incomplete
-      while (start < end && Character.isWhitespace(content[start])) {
-        start++;
-      }
-      if (start < end) {
-        String target = RawParseUtils.decode(content, start, end);
+      String target =
+          WHITESPACE.trimFrom(RawParseUtils.decode(content, SYMBOLIC.length, content.length));
+      if (!target.isEmpty()) {
         // A loss of power may leave zeros in the place of the end.
         return target.chars().anyMatch(Character::isISOControl)
             ? new BadRef(name, file, BROKEN)
@@ -239,13 +240,5 @@ public final class LooseFile {
 
   private static boolean isSymbolic(byte[] content) {
     return RawParseUtils.match(content, 0, SYMBOLIC) > 0;
-  }
-
-  private static int trimmed(byte[] content) {
-    int end = content.length;
-    while (end > 0 && Character.isWhitespace(content[end - 1])) {
-      end--;
-    }
-    return end;
   }
 }

@@ -187,10 +187,7 @@ final class EditedText implements TextSource {
   private byte[] merge(byte[] text, int editsEnd) {
     int length = text.length;
     ByteArrayOutputStream merged = new ByteArrayOutputStream(length + 128 * (editsEnd - edit));
-    int at = 0;
-    while (at < length && text[at] == '#') {
-      at = Lines.next(text, at, length);
-    }
+    int at = Lines.afterComments(text, length);
     merged.write(text, 0, at);
     while (at < length) {
       int end = Lines.next(text, at, length);

@@ -91,6 +91,15 @@ final class Lines {
     return Math.min(end, p + 1);
   }
 
+  /** Returns the end of the comments at the start of a text. */
+  static int afterComments(byte[] text, int end) {
+    int p = 0;
+    while (p < end && text[p] == '#') {
+      p = next(text, p, end);
+    }
+    return p;
+  }
+
   /** Decodes an id in lower-case hex digits. Returns false if another character is found. */
   static boolean hex(byte[] text, int from, byte[] target, int at) {
     for (int i = 0; i < HEX_LENGTH; i += Long.BYTES) {

@@ -14,6 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+
 import com.google.common.hash.Hasher;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListSource.Content;
 import java.io.IOException;
@@ -148,9 +150,10 @@ final class PackedRefsReader {
       int length = isLikely ? block.textLength : Chunks.end(key, window, position, end) - position;
       if (isFirst) {
         copyToHeap(length);
-        refsAt = endOfComments(length);
-        flags = headerFlags(refsAt);
-        isRegular &= isRegularComment(refsAt);
+        refsAt = Lines.afterComments(chunk, length);
+        String comments = new String(chunk, 0, refsAt, ISO_8859_1);
+        flags = PackedRefsTraits.flags(comments);
+        isRegular &= refsAt <= MAX_COMMENTS && comments.indexOf('\r') < 0;
       } else if (window.get(position) == '#') {
         isRegular = false; // a block with a header may be known
       }
@@ -250,37 +253,6 @@ final class PackedRefsReader {
   }
 
   // ---- regular files
-
-  /** The end of the comments at the start of the first chunk. */
-  private int endOfComments(int length) {
-    int p = 0;
-    while (p < length && chunk[p] == '#') {
-      p = Lines.next(chunk, p, length);
-    }
-    return p;
-  }
-
-  private boolean isRegularComment(int commentsEnd) {
-    for (int p = 0; p < commentsEnd; p++) {
-      if (chunk[p] == '\r') {
-        return false;
-      }
-    }
-    return commentsEnd <= MAX_COMMENTS;
-  }
-
-  /** The traits of the last header among the comments, as flags of a block. */
-  private int headerFlags(int commentsEnd) {
-    int flags = 0;
-    for (int p = 0; p < commentsEnd; ) {
-      int next = Lines.next(chunk, p, commentsEnd);
-      if (PackedRefsTraits.isHeader(chunk, p, next)) {
-        flags = PackedRefsTraits.flags(chunk, p, next);
-      }
-      p = next;
-    }
-    return flags;
-  }
 
   /**
    * Parses the lines of {@link #chunk} into {@link #writer}.

@@ -14,10 +14,8 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 
-import static java.nio.charset.StandardCharsets.US_ASCII;
-
+import com.google.common.base.Splitter;
 import com.googlesource.gerrit.modules.cache.chroniclemap.members.Member;
-import java.util.Arrays;
 
 /**
  * The traits that the header of a {@code packed-refs} file declares, as JGit interprets them, and
@@ -29,9 +27,9 @@ import java.util.Arrays;
  * </ul>
  */
 final class PackedRefsTraits {
-  private static final byte[] HEADER = "# pack-refs with:".getBytes(US_ASCII);
-  private static final byte[] PEELED = " peeled".getBytes(US_ASCII);
-  private static final byte[] FULLY_PEELED = " fully-peeled".getBytes(US_ASCII);
+  private static final String HEADER = "# pack-refs with:";
+  private static final String PEELED = " peeled";
+  private static final String FULLY_PEELED = " fully-peeled";
   private static final String TAGS = "refs/tags/";
 
   /**
@@ -43,27 +41,17 @@ final class PackedRefsTraits {
 
   private PackedRefsTraits() {}
 
-  /** Whether a line is a header. */
-  static boolean isHeader(byte[] text, int line, int lineEnd) {
-    return startsWith(text, line, lineEnd, HEADER);
-  }
-
-  /** Returns the traits of a header as flags. */
-  static int flags(byte[] text, int line, int lineEnd) {
+  /** Returns the traits of the last header among the comments of a file, as flags of a block. */
+  static int flags(String comments) {
     int flags = 0;
-    for (int i = line + HEADER.length; i < lineEnd; i++) {
-      if (startsWith(text, i, lineEnd, PEELED)) {
-        flags |= BlockFormat.PEELED;
-      } else if (startsWith(text, i, lineEnd, FULLY_PEELED)) {
-        flags |= BlockFormat.FULLY_PEELED;
+    for (String line : Splitter.on('\n').split(comments)) {
+      if (line.startsWith(HEADER)) {
+        flags =
+            (line.contains(PEELED) ? BlockFormat.PEELED : 0)
+                | (line.contains(FULLY_PEELED) ? BlockFormat.FULLY_PEELED : 0);
       }
     }
     return flags;
-  }
-
-  private static boolean startsWith(byte[] text, int at, int limit, byte[] word) {
-    return limit - at >= word.length
-        && Arrays.equals(text, at, at + word.length, word, 0, word.length);
   }
 
   /**

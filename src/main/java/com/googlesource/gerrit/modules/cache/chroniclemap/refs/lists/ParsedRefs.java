@@ -243,16 +243,7 @@ public final class ParsedRefs {
 
   /** Returns all refs in JGit's order, as {@link #refs(String)} does. */
   public List<Ref> refs() {
-    return range(0, size());
-  }
-
-  /**
-   * Returns the refs between two places, read during the iteration. If JGit has another order than
-   * the file, they are read and sorted at once. This concerns only the few repositories whose names
-   * have both characters from U+E000 to U+FFFF and characters behind them.
-   */
-  private List<Ref> range(int from, int to) {
-    return inOrder(new Range(from, to));
+    return inOrder(new Range(0, size()));
   }
 
   /**
@@ -290,7 +281,7 @@ public final class ParsedRefs {
       }
       few.add(view.ref(view.name()));
     }
-    return range(from, -1 - place(target.afterAll()));
+    return inOrder(new Range(from, -1 - place(target.afterAll())));
   }
 
   /**
@@ -368,6 +359,11 @@ public final class ParsedRefs {
     return ids;
   }
 
+  /**
+   * Returns refs in JGit's order. If that is another than the file's, they are read and sorted at
+   * once. This concerns only the few repositories whose names have both characters from U+E000 to
+   * U+FFFF and characters behind them.
+   */
   private List<Ref> inOrder(List<Ref> inTheFile) {
     return root.inStringOrder
         ? inTheFile

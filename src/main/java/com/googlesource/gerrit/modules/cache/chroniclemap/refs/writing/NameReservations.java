@@ -42,18 +42,15 @@ final class NameReservations {
    * @throws InterruptedException if the thread is interrupted while it waits; none is taken then
    */
   synchronized boolean take(Collection<String> names, long nanos) throws InterruptedException {
-    long end = 0;
+    long end = System.nanoTime() + nanos;
     for (String taken = firstHeld(names); taken != null; taken = firstHeld(names)) {
       // All names are searched again only when this one is free, as there may be very many.
       while (isHeld(taken)) {
-        long now = System.nanoTime();
-        if (end == 0) {
-          end = now + nanos;
-        }
-        if (end - now <= 0) {
+        long left = end - System.nanoTime();
+        if (left <= 0) {
           return false;
         }
-        TimeUnit.NANOSECONDS.timedWait(this, end - now);
+        TimeUnit.NANOSECONDS.timedWait(this, left);
       }
     }
     held.addAll(names);
