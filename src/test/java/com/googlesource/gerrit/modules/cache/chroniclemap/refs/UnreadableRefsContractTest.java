@@ -18,7 +18,10 @@ import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RefDisk;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import java.io.Closeable;
 import java.io.File;
 import java.io.FileInputStream;
@@ -274,7 +277,8 @@ class UnreadableRefsContractTest {
             test.folder().resolve(A),
             StandardCopyOption.REPLACE_EXISTING);
         List<String> before = ask(refs, newer);
-        RefDatabase other = test.database(new JGitFallbacks());
+        PackedRefsFile packed = test.packedRefs();
+        RefDatabase other = test.database(packed, new RefDisk(), UpdateSettings.DEFAULT);
         List<Closeable> taken = new ArrayList<>();
         List<String> failed;
         try {
@@ -286,6 +290,7 @@ class UnreadableRefsContractTest {
           }
         }
         assertThat(failed).hasSize(methods().size());
+        assertThat(packed.badRefs()).isEmpty();
         for (String each : failed) {
           assertThat(each).contains(test.folder().toString());
         }

@@ -181,9 +181,14 @@ final class LooseMemory {
    */
   private record Bad(String why, @Nullable Ref ref, long met) {}
 
+  /** Whether a ref would be noted as bad that is not yet. */
+  boolean mayBeNew(String name) {
+    return bad.size() < MAX_BAD && !bad.containsKey(name);
+  }
+
   /** Notes a bad ref, and logs its name once. */
   void bad(String name, String why, @Nullable Ref ref) {
-    if ((bad.size() < MAX_BAD || bad.containsKey(name))
+    if ((mayBeNew(name) || bad.containsKey(name))
         && bad.put(name, new Bad(why, ref, System.nanoTime())) == null) {
       logger.atWarning().log("%s in %s is bad: %s", name, refsFolder.getParent(), why);
     }

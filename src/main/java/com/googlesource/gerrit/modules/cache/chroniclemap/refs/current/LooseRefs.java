@@ -153,9 +153,24 @@ public record LooseRefs(
       }
       return ref;
     } catch (FileSystemException e) {
-      noteBad(name, e.getMessage());
+      noteUnreadable(name, e);
       throw e;
     }
+  }
+
+  /**
+   * Notes what can't be read.
+   *
+   * @throws FileSystemException if no folder can be read, as without a free file handle: then
+   *     nothing is wrong with this one
+   */
+  private void noteUnreadable(String name, FileSystemException why) throws FileSystemException {
+    try {
+      List<Path> unused = LooseFile.list(paths.refsFolder.toPath());
+    } catch (IOException e) {
+      throw why;
+    }
+    noteBad(name, why.getMessage());
   }
 
   private void noteBad(String name, String why) {
@@ -239,7 +254,7 @@ public record LooseRefs(
               ? new ObjectIdRef.PeeledTag(
                   leaf.getStorage(), leaf.getName(), leaf.getObjectId(), walk.peel(object).copy())
               : new ObjectIdRef.PeeledNonTag(leaf.getStorage(), leaf.getName(), leaf.getObjectId());
-    } catch (IOException e) {
+    } catch (IOException | RuntimeException e) {
       lacksObject(leaf, e);
       throw e;
     }
@@ -250,8 +265,26 @@ public record LooseRefs(
     return onto(peeled, ref);
   }
 
-  /** Notes that the object of a ref is missing, or can't be read. */
-  public void lacksObject(Ref ref, IOException why) {
+  /**
+   * Notes that the object of a ref is missing, or can't be read.
+   *
+   * @throws IOException if the folder of all objects or a pack can't be opened, by which JGit takes
+   *     objects for missing: then nothing is wrong with this ref
+   */
+  public void lacksObject(Ref ref, Exception why) throws IOException {
+    if (memory.mayBeNew(ref.getName())) {
+      Path objects = repository.getObjectDatabase().getDirectory().toPath();
+      NfsRevalidation.OF_SYSTEM.open(objects);
+      for (Path file : LooseFile.list(objects.resolve("pack"))) {
+        try {
+          if (file.toString().matches(".*[.](pack|idx)")) {
+            NfsRevalidation.OF_SYSTEM.open(file);
+          }
+        } catch (NoSuchFileException e) {
+          // Others have replaced the pack since.
+        }
+      }
+    }
     String what = why instanceof MissingObjectException ? " is missing" : " can't be read: " + why;
     memory.bad(ref.getName(), "the object " + ref.getObjectId().name() + what, ref);
   }
@@ -378,7 +411,7 @@ public record LooseRefs(
 
   private void unreadable(String name, FileSystemException why, boolean all)
       throws FileSystemException {
-    memory.bad(name, why.getMessage(), null);
+    noteUnreadable(name, why);
     if (all) {
       throw why;
     }
@@ -406,16 +439,9 @@ public record LooseRefs(
       }
     }
     // One stat tells the kind of file, and whether it has changed.
-    BasicFileAttributes attributes;
-    try {
-      attributes = attributes(entry);
-    } catch (NoSuchFileException e) {
+    BasicFileAttributes attributes = LooseFile.attributesOrNone(entry, LinkOption.NOFOLLOW_LINKS);
+    if (attributes == null) {
       return null; // deleted since, and perhaps made again after it was packed
-    } catch (IOException e) {
-      if (LooseFile.isThere(entry.toFile())) {
-        throw e;
-      }
-      return null;
     }
     if (attributes.isDirectory() || (attributes.isSymbolicLink() && Files.isDirectory(entry))) {
       return name + '/';

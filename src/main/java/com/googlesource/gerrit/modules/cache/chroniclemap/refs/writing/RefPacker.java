@@ -24,7 +24,9 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RepositoryFiles;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.eclipse.jgit.annotations.Nullable;
@@ -168,7 +170,7 @@ record RefPacker(UpdateContext context, RepositoryFiles refs) {
           (packed, edits) -> collect(values, packed, edits),
           new PackedRefsQueue.Options(none, false, true));
     }
-    Lists.partition(values, MAX_PRUNED_TOGETHER).forEach(this::pruneOrSkip);
+    prune(values);
   }
 
   private List<Packed> peel(List<Ref> loose) throws IOException {
@@ -181,7 +183,7 @@ record RefPacker(UpdateContext context, RepositoryFiles refs) {
         try {
           RevObject object = walk.parseAny(ref.getObjectId());
           values.add(new Packed(ref, object instanceof RevTag ? walk.peel(object).copy() : null));
-        } catch (IOException e) {
+        } catch (IOException | RuntimeException e) {
           refs.loose.lacksObject(ref, e); // and is not packed
         }
       }
@@ -216,29 +218,46 @@ record RefPacker(UpdateContext context, RepositoryFiles refs) {
   /**
    * Deletes the files of packed refs, under their locks. If another writer has one of the refs, or
    * the disk refuses one, the others are tried without it.
+   *
+   * @throws IOException if the disk refuses what all refs need
    */
-  private void pruneOrSkip(List<Packed> values) {
-    try (HeldLocks locks = context.lock(values, 0)) {
-      // The list is read under the locks, so it lacks a ref that was deleted and made again.
-      ParsedRefs packed = refs.lockedReader.packed();
-      NameConflicts.ForeignLocks others = new NameConflicts.ForeignLocks(refs.paths, locks.names);
-      for (Packed value : values) {
-        if (value.isValueOf(refs.loose.readFile(value.name))
-            && value.isValueOf(packed.exactRef(value.name))
-            && others.above(value.name) == null) {
-          value.deleteLoose();
+  private void prune(List<Packed> values) throws IOException {
+    Deque<List<Packed>> left = new ArrayDeque<>(Lists.partition(values, MAX_PRUNED_TOGETHER));
+    for (List<Packed> some = left.poll(); some != null; some = left.poll()) {
+      try (HeldLocks locks = context.lock(some, 0)) {
+        // The list is read under the locks, so it lacks a ref that was deleted and made again.
+        ParsedRefs packed = refs.lockedReader.packed();
+        NameConflicts.ForeignLocks others = new NameConflicts.ForeignLocks(refs.paths, locks.names);
+        for (Packed value : some) {
+          if (value.isValueOf(refs.loose.readFile(value.name))
+              && value.isValueOf(packed.exactRef(value.name))
+              && others.above(value.name) == null) {
+            value.deleteLoose();
+          }
+        }
+      } catch (RefReader.LeftToJGit e) {
+        // These refs stay loose.
+      } catch (IOException e) {
+        boolean isRefused = e instanceof RefusedException;
+        if (!isRefused) {
+          checkDisk();
+        }
+        if (some.size() > 1) {
+          left.addAll(Lists.partition(some, (some.size() + 1) / 2));
+        } else if (!isRefused) {
+          logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
+              "the file of %s in %s, which may be packed, could not be deleted",
+              some.get(0).name, refs.repository);
         }
       }
-    } catch (RefReader.LeftToJGit e) {
-      return; // these refs stay loose
-    } catch (IOException e) {
-      if (values.size() > 1) {
-        Lists.partition(values, (values.size() + 1) / 2).forEach(this::pruneOrSkip);
-      } else if (!(e instanceof RefusedException)) {
-        logger.atWarning().withCause(e).atMostEvery(1, TimeUnit.HOURS).log(
-            "the file of %s in %s, which may be packed, could not be deleted",
-            values.get(0).name, refs.repository);
-      }
+    }
+  }
+
+  /** Fails if no journal can be written, or packed-refs can't be read. */
+  private void checkDisk() throws IOException {
+    HeldLocks none = context.lock(List.of(), 0);
+    try (none) {
+      ParsedRefs unused = refs.lockedReader.packed();
     }
   }
 }

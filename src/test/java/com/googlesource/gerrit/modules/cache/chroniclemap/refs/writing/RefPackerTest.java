@@ -15,25 +15,16 @@
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
 
 import static com.google.common.truth.Truth.assertThat;
-import static com.google.common.truth.Truth.assertWithMessage;
-import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
 import java.io.IOException;
-import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.FileTime;
 import java.time.Duration;
-import java.time.Instant;
-import java.util.Arrays;
-import java.util.List;
 import java.util.Locale;
-import java.util.Set;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
-import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.RefDatabase;
 import org.eclipse.jgit.lib.RefUpdate;
 import org.junit.jupiter.api.AutoClose;
@@ -42,21 +33,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * How many loose refs there may be, and when they are packed by themselves, which here is done
- * before an update returns. What keeps one ref from being packed, or its file from being deleted,
- * keeps no other ref.
+ * before an update returns.
  */
 class RefPackerTest {
   private static final int MAX_LOOSE = 10;
-  private static final String BAD = "refs/heads/k/bad";
-
-  /** Before and behind the bad one, and more than are pruned under one set of locks. */
-  private static final List<String> FOLDERS = List.of("refs/heads/a/", "refs/heads/z/");
-
-  private static final int OTHERS = 100;
 
   @TempDir Path folder;
 
@@ -67,12 +50,9 @@ class RefPackerTest {
   private int made;
 
   /** Counts how often {@code packed-refs} is put into place. */
-  private final class Disk extends RefDisk {
+  private static final class Disk extends RefDisk {
     private int tries;
     private boolean fails;
-
-    /** Each step of this kind in the bad ref's folder fails. */
-    private Set<String> failing = Set.of();
 
     @Override
     protected void about(String step, Path file) throws IOException {
@@ -81,9 +61,6 @@ class RefPackerTest {
         if (fails) {
           throw new IOException("as the test wants it");
         }
-      }
-      if (failing.contains(step) && file.startsWith(test.file(BAD).getParent())) {
-        throw new AccessDeniedException(file.toString());
       }
     }
   }
@@ -185,76 +162,5 @@ class RefPackerTest {
     long minute = Duration.ofMinutes(1).toNanos();
     assertThat(RefPacker.most(7000, 10_000_000, 6000, minute)).isEqualTo(7000);
     assertThat(RefPacker.most(0, 10_000_000, 0, 0)).isEqualTo(0);
-  }
-
-  // ---- one that can't be packed
-
-  /** Writes a ref and others around it, which are packed when the test does. */
-  private void writeAround(String bad, ObjectId id) throws IOException {
-    refs = test.database(disk, 1000, 0);
-    for (String each : FOLDERS) {
-      for (int i = 0; i < OTHERS; i++) {
-        test.write(each + i, test.id(0).name() + "\n");
-      }
-    }
-    test.write(bad, id.name() + "\n");
-  }
-
-  /** Packs, and looks for the file of each ref. */
-  private void assertThatAllButOneArePacked(String bad) throws IOException {
-    byte[] before = Files.readAllBytes(test.file(bad));
-    test.pack(refs);
-    for (String each : FOLDERS) {
-      for (int i = 0; i < OTHERS; i++) {
-        assertWithMessage(each + i).that(Files.exists(test.file(each + i))).isFalse();
-        assertThat(refs.exactRef(each + i).getObjectId()).isEqualTo(test.id(0));
-      }
-    }
-    assertThat(Files.readAllBytes(test.file(bad))).isEqualTo(before);
-    assertThat(test.lockFiles()).isEmpty();
-  }
-
-  /** Cut by a loss of power, as git and JGit do not sync loose objects by default. */
-  @ParameterizedTest
-  @ValueSource(ints = {0, 20})
-  void anObjectThatIsCut(int bytes) throws Exception {
-    writeAround(BAD, test.id(4));
-    test.write("refs/tags/bad", test.tags().get(4).name() + "\n"); // leads to it
-    Path object = test.repository().getObjectDatabase().fileFor(test.id(4)).toPath();
-    byte[] content = Files.readAllBytes(object);
-    Files.delete(object);
-    Files.write(object, Arrays.copyOf(content, bytes));
-    assertThatAllButOneArePacked(BAD);
-    assertThat(Files.exists(test.file("refs/tags/bad"))).isTrue();
-    assertThat(refs.exactRef(BAD).getObjectId()).isEqualTo(test.id(4));
-  }
-
-  /** Such as a folder that root has made. */
-  @Test
-  void aFolderWithoutRoomForALock() throws Exception {
-    writeAround(BAD, test.id(1));
-    disk.failing = Set.of("link", "create");
-    assertThatAllButOneArePacked(BAD);
-    assertThat(refs.exactRef(BAD).getObjectId()).isEqualTo(test.id(1));
-  }
-
-  @Test
-  void aNameWithoutRoomForALock() throws Exception {
-    String bad = "refs/heads/k/" + "x".repeat(252);
-    writeAround(bad, test.id(1));
-    assertThatAllButOneArePacked(bad);
-    assertThat(refs.exactRef(bad).getObjectId()).isEqualTo(test.id(1));
-  }
-
-  /** By attributes it is the file that was read before. */
-  @Test
-  void aFileThatTurnedBad() throws Exception {
-    writeAround(BAD, test.id(1));
-    FileTime time = FileTime.from(Instant.ofEpochSecond(1_700_000_000));
-    Files.setLastModifiedTime(test.file(BAD), time);
-    assertThat(refs.getRefs()).isNotEmpty();
-    Files.write(test.file(BAD), ("?".repeat(40) + "\n").getBytes(US_ASCII));
-    Files.setLastModifiedTime(test.file(BAD), time);
-    assertThatAllButOneArePacked(BAD);
   }
 }
