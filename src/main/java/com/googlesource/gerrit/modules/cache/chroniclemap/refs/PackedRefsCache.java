@@ -80,6 +80,7 @@ public final class PackedRefsCache implements AutoCloseable {
 
   private static final long UPKEEP_SECONDS = 1;
   private static final long JOURNAL_SECONDS = 10;
+  private static final long PACKING_SECONDS = 60;
 
   /** How long a stop waits for each kind of background task. */
   private static final long MAX_CLOSE_SECONDS = 10;
@@ -114,8 +115,11 @@ public final class PackedRefsCache implements AutoCloseable {
   /** The threads that write packed-refs files, one for each file that is being written. */
   private final Executor writer;
 
-  /** The thread that packs loose refs, one repository after the other. */
-  private final ThreadPoolExecutor packing;
+  /** The thread that packs loose refs, one repository after the other; see {@link #packOthers}. */
+  final ThreadPoolExecutor packing;
+
+  /** How many packings had ended at the last call of {@link #packOthers}. */
+  private long packed;
 
   /** The last uses of repositories, for the upkeep thread. */
   private final IdentityHashMap<PackedRefsFile, Idle> idle = new IdentityHashMap<>();
@@ -149,6 +153,7 @@ public final class PackedRefsCache implements AutoCloseable {
     this.packing =
         (ThreadPoolExecutor)
             Executors.newFixedThreadPool(1, daemons("cache-chroniclemap-refs-pack"));
+    packing.setMaximumPoolSize(Integer.MAX_VALUE);
   }
 
   private static ThreadFactory daemons(String name) {
@@ -261,7 +266,10 @@ public final class PackedRefsCache implements AutoCloseable {
       if (!closed) {
         repeat(made::upkeep, UPKEEP_SECONDS);
         repeat(this::keep, KEEP_SECONDS);
-        repeat(() -> writes.values().forEach(each -> each.upkeep()), JOURNAL_SECONDS);
+        repeat(this::packOthers, PACKING_SECONDS);
+        // A disk that hangs keeps one thread, and the next one tends the others.
+        Runnable tend = guarded(() -> writes.values().forEach(each -> each.upkeep()));
+        repeat(() -> writer.execute(tend), JOURNAL_SECONDS);
       }
       tiers = made;
     }
@@ -349,6 +357,20 @@ public final class PackedRefsCache implements AutoCloseable {
   }
 
   /**
+   * Adds a thread if others wait and no packing has ended since the last call, as the disk of a
+   * repository may hang. So no packing waits for a single other one for more than two minutes.
+   */
+  void packOthers() {
+    long ended = packing.getCompletedTaskCount();
+    if (packing.getQueue().isEmpty()) {
+      packing.setCorePoolSize(1);
+    } else if (ended == packed) {
+      packing.setCorePoolSize(packing.getCorePoolSize() + 1);
+    }
+    packed = ended;
+  }
+
+  /**
    * Whether another user can use this cache. A closed cache can't be used, nor one that needs a
    * store and could not open it.
    */
@@ -380,9 +402,10 @@ public final class PackedRefsCache implements AutoCloseable {
   private void close(@Nullable ListTiers lists) {
     upkeep.shutdown();
     // Refs can still be written. The next process will pack them.
+    packing.getQueue().clear();
+    packing.execute(() -> writes.values().forEach(each -> each.close()));
     packing.shutdown();
     packing.setRejectedExecutionHandler((task, pool) -> {});
-    packing.getQueue().clear();
     awaitEnd(upkeep, "the upkeep of parsed ref lists");
     awaitEnd(packing, "the packing of loose refs");
     // An interrupt would close the files of the store during their last writes.
@@ -395,7 +418,6 @@ public final class PackedRefsCache implements AutoCloseable {
       closeDirectory();
       // Another program may need the memory. Remaining users have their lists made again.
       List.copyOf(files.values()).forEach(this::forget);
-      writes.values().forEach(each -> each.close());
       if (interrupted) {
         Thread.currentThread().interrupt();
       }

@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 import static com.google.common.truth.Truth.assertThat;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListTiers;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Lists;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ParsedRefs;
@@ -29,6 +30,8 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.internal.storage.file.RefDirectory;
 import org.eclipse.jgit.lib.BatchRefUpdate;
@@ -141,6 +144,20 @@ class PackedRefsCacheTest {
     assertSame(refs(repository), repository);
     assertThat(cache.totals().counts().parses.sum()).isEqualTo(0);
     repository.close();
+  }
+
+  @Test
+  void aPackingThatHangsKeepsNoOtherRepositoryFromBeingPacked() throws Exception {
+    CountDownLatch goesOn = new CountDownLatch(1);
+    CountDownLatch isPacked = new CountDownLatch(1);
+    cache.packing.execute(() -> Uninterruptibles.awaitUninterruptibly(goesOn));
+    cache.packing.execute(isPacked::countDown);
+    cache.packOthers(); // as each minute
+    cache.packOthers();
+    assertThat(isPacked.await(20, TimeUnit.SECONDS)).isTrue();
+    cache.packOthers();
+    assertThat(cache.packing.getCorePoolSize()).isEqualTo(1);
+    goesOn.countDown();
   }
 
   @Test

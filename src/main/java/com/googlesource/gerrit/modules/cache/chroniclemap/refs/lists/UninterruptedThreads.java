@@ -29,6 +29,8 @@ import java.util.concurrent.Future;
  * file, for example when an SSH client disconnects; that is no fault of the file. JGit opens each
  * table once. With a closed channel it could not update any ref of the repository until a
  * compaction by others or a restart.
+ *
+ * <p>No thread waits for the task of another, whose disk may hang.
  */
 public final class UninterruptedThreads {
   private static final ExecutorService THREADS =
@@ -58,8 +60,8 @@ public final class UninterruptedThreads {
     }
   }
 
-  /** Starts a task, for which the caller waits itself. */
-  static <T> Future<T> start(Callable<T> task) {
+  /** Starts a task, for which the caller waits itself, or not at all. */
+  public static <T> Future<T> start(Callable<T> task) {
     return THREADS.submit(
         () -> {
           IS_ONE.set(true);

@@ -14,7 +14,9 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
 
+import com.google.common.collect.Lists;
 import com.google.common.util.concurrent.Uninterruptibles;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.UninterruptedThreads;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.AtomicFile;
 import java.io.FileInputStream;
 import java.io.IOException;
@@ -22,69 +24,47 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
-import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.ThreadPoolExecutor;
-import java.util.concurrent.TimeUnit;
 
 /**
  * Makes files and folders durable: syncs them to disk, many at the same time. A journalling file
- * system then commits them together, while one sync after another would wait for a commit each.
+ * system then commits them together, while one sync after another would wait for a commit each. No
+ * caller waits for the files of another, whose disk may hang.
  */
 final class FileSync {
-  /** How many syncs run at the same time. */
+  /** How many syncs of a caller run at the same time. */
   private static final int MAX_TOGETHER = 32;
-
-  /** The threads end when they have been idle for 10 seconds. */
-  private static final ThreadPoolExecutor THREADS =
-      new ThreadPoolExecutor(
-          MAX_TOGETHER,
-          MAX_TOGETHER,
-          10,
-          TimeUnit.SECONDS,
-          new LinkedBlockingQueue<>(),
-          Thread.ofPlatform().daemon().name("cache-chroniclemap-refs-sync").factory());
-
-  static {
-    THREADS.allowCoreThreadTimeOut(true);
-  }
 
   private FileSync() {}
 
-  private static void file(Path file) throws IOException {
+  private static Void file(Path file) throws IOException {
     try (FileInputStream open = new FileInputStream(file.toFile())) {
       open.getFD().sync();
+      return null;
     }
+  }
+
+  private static Void folder(Path folder) throws IOException {
+    AtomicFile.syncFolder(folder);
+    return null;
   }
 
   /** Syncs the contents of files and, at the same time, the entries of folders. */
   static void sync(Collection<Path> files, Collection<Path> folders) throws IOException {
-    List<Future<?>> running = new ArrayList<>();
-    for (Path folder : folders) {
-      running.add(begin(folder, AtomicFile::syncFolder));
-    }
-    for (Path file : files) {
-      running.add(begin(file, FileSync::file));
-    }
+    List<Callable<Void>> syncs = new ArrayList<>();
+    folders.forEach(folder -> syncs.add(() -> folder(folder)));
+    files.forEach(file -> syncs.add(() -> file(file)));
     try {
-      for (Future<?> each : running) {
-        Uninterruptibles.getUninterruptibly(each);
+      for (List<Callable<Void>> together : Lists.partition(syncs, MAX_TOGETHER)) {
+        List<Future<Void>> running = together.stream().map(UninterruptedThreads::start).toList();
+        for (Future<Void> each : running) {
+          Uninterruptibles.getUninterruptibly(each);
+        }
       }
     } catch (ExecutionException e) {
       throw new IOException("cannot sync " + files + " and " + folders, e.getCause());
     }
-  }
-
-  private interface Sync {
-    void sync(Path path) throws IOException;
-  }
-
-  private static Future<?> begin(Path path, Sync sync) {
-    return THREADS.submit(
-        () -> {
-          sync.sync(path);
-          return null;
-        });
   }
 }

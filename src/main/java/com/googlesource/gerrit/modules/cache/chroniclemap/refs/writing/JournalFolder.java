@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
 import com.google.common.cache.Cache;
 import com.google.common.cache.CacheBuilder;
 import com.google.common.flogger.FluentLogger;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.UninterruptedThreads;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
 import java.io.Closeable;
 import java.io.IOException;
@@ -24,7 +25,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.logging.Level;
 import org.eclipse.jgit.annotations.Nullable;
 
@@ -40,13 +44,14 @@ final class JournalFolder implements Closeable {
 
   /**
    * The repositories whose refs were changed last. One that leaves this cache closes its owner
-   * file, unless a journal needs it: {@link #upkeep} does that later.
+   * file, unless a journal needs it: {@link #upkeep} does that later. The disk of one may hang, for
+   * which the writer of another must not wait.
    */
   private static final Cache<JournalFolder, Boolean> OWNERS =
       CacheBuilder.newBuilder()
           .concurrencyLevel(1) // or each segment would get a part of the room
           .maximumSize(MAX_OWNERS)
-          .<JournalFolder, Boolean>removalListener(evicted -> evicted.getKey().closeIdle())
+          .<JournalFolder, Boolean>removalListener(evicted -> evicted.getKey().closeInBackground())
           .build();
 
   final RefDisk disk;
@@ -61,11 +66,17 @@ final class JournalFolder implements Closeable {
   /** Whether the owner was used since the last {@link #upkeep}. Guarded by this. */
   private boolean used;
 
+  /** Held in {@link #upkeep}. */
+  private final Lock tending = new ReentrantLock();
+
   /** The transactions of which locks could not be deleted. Guarded by this. */
   private final List<HeldLocks> left = new ArrayList<>();
 
   /** How long JGit makes all updates before this module tries again whether it can. */
   private static final long RETRY_NANOS = TimeUnit.MINUTES.toNanos(10);
+
+  /** Whether a lock was seen to be a link to its journal. Some file systems do not show that. */
+  volatile boolean showsLinks;
 
   /** When locks could last not be links to a journal, by {@link System#nanoTime}; null if never. */
   @Nullable private volatile Long leftToJGit;
@@ -86,7 +97,6 @@ final class JournalFolder implements Closeable {
     Journal journal = null;
     try {
       mine = owner(folder);
-      // May close others, so the calling thread must hold no monitor.
       var unused = OWNERS.asMap().putIfAbsent(this, true);
       journal = Journal.begin(disk, mine, refs);
       return journal;
@@ -170,11 +180,26 @@ final class JournalFolder implements Closeable {
     }
   }
 
+  private void closeInBackground() {
+    var unused = UninterruptedThreads.start(Executors.callable(this::closeIdle));
+  }
+
+  /** Does {@link #tend}, unless another thread does, which the disk may keep there. */
+  void upkeep() {
+    if (tending.tryLock()) {
+      try {
+        tend();
+      } finally {
+        tending.unlock();
+      }
+    }
+  }
+
   /**
    * Tries again to delete locks that could not be deleted, and deletes the owner file if no
    * transaction used it since the last call.
    */
-  synchronized void upkeep() {
+  private synchronized void tend() {
     List<HeldLocks> again = List.copyOf(left);
     left.clear();
     again.forEach(HeldLocks::unlockAgain);
@@ -187,8 +212,8 @@ final class JournalFolder implements Closeable {
   /** Deletes the owner file unless it is in use. */
   @Override
   public void close() {
-    upkeep();
-    upkeep();
+    tend();
+    tend();
   }
 
   static void close(Closeable file) {
