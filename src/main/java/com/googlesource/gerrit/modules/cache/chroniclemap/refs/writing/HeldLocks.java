@@ -19,6 +19,7 @@ import static com.google.common.base.Preconditions.checkState;
 import com.google.common.flogger.FluentLogger;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.EmptyRefFolders;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseFile;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.NfsRevalidation;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefPaths;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.RefReader;
 import java.io.Closeable;
@@ -31,6 +32,7 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -267,6 +269,13 @@ final class HeldLocks implements Closeable {
   private boolean link(Path file, int anchor) throws IOException {
     try {
       disk.link(file, journal.anchor(anchor));
+      if (!journals.showsLinks) {
+        journals.showsLinks = isOwn(file);
+        if (!journals.showsLinks) {
+          unlock(file); // as nobody could ever tell whose it is
+          throw new IOException("it has another inode than its journal (CIFS needs serverino)");
+        }
+      }
       return true;
     } catch (NoSuchFileException e) {
       throw e;
@@ -407,10 +416,19 @@ final class HeldLocks implements Closeable {
       boolean unlocks = value == null;
       checkState(!unlocks || held.journal.named != null, "%s has no new value", name);
       held.isLost |= unlocks; // even if the disk says that it has failed
-      held.disk.renameOverEmptyFolders(unlocks ? lock : value, file, content);
+      held.disk.renameOverEmptyFolders(unlocks ? lock : value, file, this::hasArrived);
       lock = unlocks ? null : lock;
       value = null;
       isPublished = true;
+    }
+
+    /** Whether the file of the new value is in the place of the ref, though its rename failed. */
+    private boolean hasArrived() throws IOException {
+      Path place = file.toPath();
+      NfsRevalidation.OF_SYSTEM.openFolder(place.getParent()); // or the old file may be seen there
+      return value == null
+          ? held.journal.isLink(place)
+          : Files.notExists(value) && Arrays.equals(content, Files.readAllBytes(place));
     }
 
     /**
@@ -447,17 +465,14 @@ final class HeldLocks implements Closeable {
    * them.
    */
   void checkLocked(List<? extends LockedRef> some) throws IOException {
-    boolean areLocked = false;
-    try {
-      Path lost = journal.firstOther(some.stream().map(ref -> ref.lock).toList());
-      areLocked = lost == null;
-      if (!areLocked) {
-        throw new IOException(
-            lost + " was deleted while its process held it: nothing is changed there");
-      }
-    } finally {
-      isLost |= !areLocked;
+    boolean wasLost = isLost;
+    isLost = true; // until the disk tells otherwise
+    Path lost = journal.firstOther(some.stream().map(ref -> ref.lock).toList());
+    if (lost != null) {
+      throw new IOException(
+          lost + " was deleted while its process held it: nothing is changed there");
     }
+    isLost = wasLost;
   }
 
   /** Syncs the written values. */

@@ -33,7 +33,6 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileTime;
-import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.Set;
@@ -215,27 +214,22 @@ public class RefDisk {
   /**
    * Renames a file, and atomically replaces any file in the new place.
    *
-   * @param arrival is asked if the file is gone: a network file system may have renamed it and lost
-   *     its answer
+   * @param arrival is asked after an error: a network file system may have renamed the file and
+   *     lost its answer
    */
   final void rename(Path file, Path place, Arrival arrival) throws IOException {
-    about("rename", place);
     try {
+      about("rename", place);
       Files.move(file, place, StandardCopyOption.ATOMIC_MOVE);
-    } catch (NoSuchFileException e) {
-      if (Files.exists(file) || !arrival.check()) {
+    } catch (IOException e) {
+      if (!arrival.check()) {
         throw e;
       }
     }
   }
 
-  /**
-   * Renames a file, and deletes empty folders in the new place.
-   *
-   * @param content the file's
-   */
-  final void renameOverEmptyFolders(Path file, File place, byte[] content) throws IOException {
-    Arrival arrival = () -> Arrays.equals(content, Files.readAllBytes(place.toPath()));
+  /** Renames a file like {@link #rename}, and deletes empty folders in the new place. */
+  final void renameOverEmptyFolders(Path file, File place, Arrival arrival) throws IOException {
     try {
       rename(file, place.toPath(), arrival);
     } catch (IOException e) {
