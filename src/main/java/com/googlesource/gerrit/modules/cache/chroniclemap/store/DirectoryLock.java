@@ -66,8 +66,8 @@ final class DirectoryLock implements AutoCloseable, DiscardMarkers.Notes {
   private FileLock lock;
   private String owner;
 
-  /** Stores that the next start must discard, by who noted that. Guarded by this. */
-  private final Map<Object, String> discarded = new LinkedHashMap<>();
+  /** Stores that the next start must discard, by who noted that, as written. Guarded by this. */
+  private Map<Object, String> discarded = new LinkedHashMap<>();
 
   /**
    * Makes a lock that is not held yet.
@@ -131,7 +131,7 @@ final class DirectoryLock implements AutoCloseable, DiscardMarkers.Notes {
       }
       owner = owner();
       channel = opened;
-      writeDiscarded();
+      write(discarded);
     } catch (IOException | RuntimeException e) {
       channel = null;
       opened.close();
@@ -173,23 +173,19 @@ final class DirectoryLock implements AutoCloseable, DiscardMarkers.Notes {
 
   @Override
   public synchronized void add(Object by, String store) throws IOException {
-    if (discarded.put(by, store) == null) {
-      try {
-        writeDiscarded();
-      } catch (Throwable e) {
-        // Not written, so isNoted must not report it.
-        discarded.remove(by);
-        throw e;
-      }
+    Map<Object, String> notes = new LinkedHashMap<>(discarded);
+    if (notes.put(by, store) == null) {
+      write(notes);
     }
   }
 
   @Override
   public synchronized void remove(Object by, String store) throws IOException {
-    if (discarded
+    Map<Object, String> notes = new LinkedHashMap<>(discarded);
+    if (notes
         .entrySet()
         .removeIf(note -> note.getValue().equals(store) && (by == null || note.getKey() == by))) {
-      writeDiscarded();
+      write(notes);
     }
   }
 
@@ -199,13 +195,15 @@ final class DirectoryLock implements AutoCloseable, DiscardMarkers.Notes {
         .anyMatch(note -> note.getValue().equals(store) && note.getKey() != except);
   }
 
-  private void writeDiscarded() throws IOException {
+  /** Writes the notes. If that fails, those before count, so that the caller can try again. */
+  private void write(Map<Object, String> notes) throws IOException {
     if (channel == null) {
       throw new IOException("not locked: " + directory);
     }
     // In the order of their notes: if the machine stops meanwhile, the file may have its new bytes
     // and its old length, which must end no older line.
-    write(channel, owner + String.join("\n", new LinkedHashSet<>(discarded.values())) + "\n");
+    write(channel, owner + String.join("\n", new LinkedHashSet<>(notes.values())) + "\n");
+    discarded = notes;
   }
 
   @Override

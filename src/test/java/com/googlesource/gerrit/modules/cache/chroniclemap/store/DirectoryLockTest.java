@@ -24,6 +24,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -150,6 +151,21 @@ class DirectoryLockTest {
     }
     acquire().close();
     assertThat(Files.exists(folder.resolve("cache-v1.discard"))).isTrue();
+  }
+
+  @Test
+  void aNoteThatCannotBeTakenBackNowIsTakenBackLater() throws Exception {
+    AtomicBoolean isBroken = new AtomicBoolean();
+    Disk disk = new TestDisk().failing(Call.WRITE_OPEN, isBroken::get, "Input/output error");
+    try (DirectoryLock lock = new DirectoryLock(folder, disk)) {
+      lock.acquire();
+      lock.add("by", "cache-v1");
+      isBroken.set(true);
+      assertThrows(IOException.class, () -> lock.remove("by", "cache-v1"));
+      isBroken.set(false);
+      lock.remove("by", "cache-v1");
+      assertThat(Files.readString(folder.resolve("lock"))).doesNotContain("cache-v1");
+    }
   }
 
   @Test
