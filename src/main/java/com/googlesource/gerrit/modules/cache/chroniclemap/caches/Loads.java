@@ -35,6 +35,7 @@ import com.google.gerrit.server.cache.CacheDef;
 import com.google.gerrit.server.cache.MemoryCacheFactory;
 import com.google.gerrit.server.cache.PersistentCacheDef;
 import com.google.gerrit.server.cache.mem.PassthroughLoadingCache;
+import com.google.gerrit.server.cancellation.RequestCancelledException;
 import com.google.gerrit.server.logging.TraceContext.TraceTimer;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Ticket;
 import java.util.ArrayList;
@@ -134,14 +135,23 @@ final class Loads<K, V> {
    * @param callable computes the value; null to use the cache's loader
    */
   CachedValue<V> load(K key, @Nullable Callable<? extends V> callable) throws ExecutionException {
-    DiskKey<K> diskKey = disk.key(key);
-    if (!isKept) {
-      // All reads come here, and a read from disk costs less than to wait for that of another one.
-      CachedValue<V> found = find(diskKey);
-      if (found != null) {
-        return found;
+    try {
+      // Gerrit's own caches time their loaders only.
+      TraceTimer timer = callable == null ? disk.trace.loading(key) : null;
+      try (timer) {
+        DiskKey<K> diskKey = disk.key(key);
+        // Without a heap tier all reads come here, and a read from disk costs less than to wait for
+        // that of another one.
+        CachedValue<V> found = isKept ? null : find(diskKey);
+        return found == null ? join(diskKey, callable) : found;
       }
+    } catch (RequestCancelledException e) {
+      throw failure(e);
     }
+  }
+
+  private CachedValue<V> join(DiskKey<K> diskKey, @Nullable Callable<? extends V> callable)
+      throws ExecutionException {
     for (int joined = 1; ; joined++) {
       try (Load<K, V> mine = newLoad(diskKey, /* isBulk= */ false)) {
         Load<K, V> other = begin(mine);
@@ -221,20 +231,16 @@ final class Loads<K, V> {
   private CachedValue<V> readOrCompute(Load<K, V> load, @Nullable Callable<? extends V> callable)
       throws Exception {
     K key = load.key.key();
-    // Gerrit's own caches time their loaders only.
-    TraceTimer timer = callable == null ? disk.trace.loading(key) : null;
-    try (timer) {
-      CachedValue<V> found = disk.read(load.key, load.ticket, /* counts= */ isKept);
-      if (found != null) {
-        return found;
-      }
-      long begun = System.nanoTime();
-      V value = callable == null ? source.load(key) : callable.call();
-      if (value == null) {
-        throw noValue(key);
-      }
-      return disk.putLoaded(load.key, value, load.ticket, System.nanoTime() - begun);
+    CachedValue<V> found = disk.read(load.key, load.ticket, /* counts= */ isKept);
+    if (found != null) {
+      return found;
     }
+    long begun = System.nanoTime();
+    V value = callable == null ? source.load(key) : callable.call();
+    if (value == null) {
+      throw noValue(key);
+    }
+    return disk.putLoaded(load.key, value, load.ticket, System.nanoTime() - begun);
   }
 
   /**

@@ -39,6 +39,7 @@ import org.junit.jupiter.api.Timeout.ThreadMode;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Loads are in Gerrit's performance log as those of its own disk caches are. */
 @Timeout(value = 60, threadMode = ThreadMode.SEPARATE_THREAD)
@@ -99,22 +100,24 @@ class CacheTraceTest {
     unused = again.get("f");
   }
 
-  private List<Logged> logOf(TestSite.Backend backend) throws Exception {
+  private List<Logged> logOf(TestSite.Backend backend, int memoryLimit) throws Exception {
     try (TestSite site = new TestSite(temp.resolve(backend.name()), backend)) {
+      site.config().setInt("cache", "one", "memoryLimit", memoryLimit);
       return log(() -> use(site));
     }
   }
 
   /** Ours say besides which cache it was. */
-  @Test
-  void loadsAreLoggedAsWithH2() throws Exception {
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1024})
+  void loadsAreLoggedAsWithH2(int memoryLimit) throws Exception {
     List<Logged> ofH2 =
-        logOf(TestSite.Backend.H2).stream()
+        logOf(TestSite.Backend.H2, memoryLimit).stream()
             .filter(logged -> !logged.operation().equals("Build bloom filter"))
             // Of the threads that H2 writes in, from Gerrit 3.14 on.
             .filter(logged -> !logged.operation().equals("Runnable"))
             .toList();
-    List<Logged> ours = logOf(TestSite.Backend.CHRONICLE);
+    List<Logged> ours = logOf(TestSite.Backend.CHRONICLE, memoryLimit);
     assertThat(ofH2).isNotEmpty();
     assertThat(ours.stream().map(one -> one.operation() + one.cacheKey()).toList())
         .containsExactlyElementsIn(
@@ -150,6 +153,10 @@ class CacheTraceTest {
     try (TestSite site = new TestSite(temp, backend)) {
       CountingLoader loader = new CountingLoader();
       LoadingCache<String, String> cache = site.loading(TestCacheDef.of("cache").loader(loader));
+      site.config().setInt("cache", "heapless", "memoryLimit", 0);
+      LoadingCache<String, String> heapless =
+          site.loading(TestCacheDef.of("heapless").loader(loader));
+      heapless.put("b", "on disk");
       RequestStateContext cancelled =
           RequestStateContext.open()
               .addRequestStateProvider(
@@ -158,6 +165,8 @@ class CacheTraceTest {
         Exception e = assertThrows(Exception.class, () -> cache.get("a"));
         assertThat(e).hasCauseThat().isInstanceOf(RequestCancelledException.class);
         e = assertThrows(Exception.class, () -> log(() -> cache.get("a")));
+        assertThat(e).hasCauseThat().isInstanceOf(RequestCancelledException.class);
+        e = assertThrows(Exception.class, () -> heapless.get("b"));
         assertThat(e).hasCauseThat().isInstanceOf(RequestCancelledException.class);
       }
       assertThat(loader.loads).isEmpty();
