@@ -533,6 +533,42 @@ class H2ImportTest {
     assertThat(Files.exists(note())).isFalse();
   }
 
+  /** As version 1.0.0 left it; or the other module, which was in use since. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void anOldFileThatCannotBeMovedKeepsNoCacheFromItsStore(boolean isOfOthers) throws Exception {
+    withH2(def(SESSIONS), h2 -> putMany(h2, 10));
+    start(def(SESSIONS));
+    cache.put("ours", "session");
+    cache.invalidate("key1");
+    close();
+    Files.copy(away(SESSIONS), h2File(SESSIONS));
+    setTime(h2File(SESSIONS), Duration.ofMinutes(9));
+    Path others = temp.resolve("cache/web_sessions_1.dat");
+    if (isOfOthers) {
+      setTime(Files.createFile(others), Duration.ofMinutes(8));
+    } else {
+      Files.writeString(note(), "2 none\n");
+    }
+    Path obstacle = temp.resolve("cache/taken-over/web_sessions-v2.mv.db.later/obstacle");
+    Files.createDirectories(obstacle);
+    for (boolean isAgain : new boolean[] {false, true}) {
+      start(def(SESSIONS));
+      assertThat(site.inventory().memoryOnlyReason()).isEmpty();
+      assertThat(cache.getIfPresent("ours") != null).isEqualTo(isAgain || !isOfOthers);
+      assertThat(cache.getIfPresent("key1")).isNull();
+      cache.put("ours", "session");
+    }
+    assertThat(Files.exists(h2File(SESSIONS))).isTrue();
+    Files.delete(obstacle);
+    Files.delete(obstacle.getParent());
+    start(def(SESSIONS));
+    assertThat(cache.getIfPresent("ours")).isEqualTo("session");
+    for (Path file : List.of(h2File(SESSIONS), others, note())) {
+      assertThat(Files.exists(file)).isFalse();
+    }
+  }
+
   /** Nothing could be noted, not even that this module was ever there. */
   @Test
   void whoDoesWhatTheLogAsksForLetsNobodyIn() throws Exception {

@@ -32,6 +32,7 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiConsumer;
 import java.util.function.Predicate;
 import java.util.logging.Level;
@@ -61,7 +62,8 @@ public final class H2Takeover {
 
   /**
    * A note beside H2's files. While it is empty, neither the stores nor H2's files are to be
-   * trusted. In version 1.0.0 it recorded that the H2 files that are older were imported.
+   * trusted. Otherwise it records that the H2 files that are older must not be imported, as that of
+   * version 1.0.0 did.
    */
   private static final String NOTE = "cache-chroniclemap.imported";
 
@@ -72,6 +74,9 @@ public final class H2Takeover {
   private final Set<String> neverStale;
   private final boolean isWanted;
   private final BiConsumer<Level, String> log;
+
+  /** Files that are older than the stores but could not be moved aside. Nothing is read of them. */
+  private final Set<Path> left = ConcurrentHashMap.newKeySet();
 
   /**
    * Makes the takeover of a folder of H2's files.
@@ -124,10 +129,12 @@ public final class H2Takeover {
   /**
    * Moves aside what was written before the stores or another module was in use, and deletes the
    * stores that are older than that. To be called before any store is opened. If that fails, the
-   * next start does it again.
+   * next start does it again. What cannot be moved alone is left where it is, and the note says
+   * that it is older.
    */
   public void begin(StoreDirectory stores) throws IOException {
-    List<Path> others = files(file -> isNote(file) || OTHERS.matcher(nameOf(file)).matches());
+    left.clear();
+    List<Path> others = files(file -> isNote(file) || OTHERS.matcher(file.toString()).matches());
     Instant noted = Instant.MIN;
     Instant latest = Instant.MIN;
     for (Path file : others) {
@@ -144,20 +151,31 @@ public final class H2Takeover {
     }
     for (Path file : files(file -> H2File.cacheOf(file).isPresent())) {
       if (!neverStale.contains(H2File.cacheOf(file).get()) && !time(file).isAfter(latest)) {
-        moveAside(file, () -> {});
+        moveAsideOrLeave(file);
       }
     }
     for (Path file : others) {
+      // The note that is there, or was just written, tells of those that are left.
+      if (left.isEmpty() || !isNote(file)) {
+        moveAsideOrLeave(file);
+      }
+    }
+  }
+
+  private void moveAsideOrLeave(Path file) throws IOException {
+    try {
       moveAside(file, () -> {});
+    } catch (IOException e) {
+      AtomicFile.replace(folder.resolve(NOTE), new byte[] {'1'});
+      left.add(file);
+      log.accept(
+          Level.WARNING,
+          lenientFormat("%s is too old to be used: move it away, as this fails: %s", file, e));
     }
   }
 
   private static boolean isNote(Path file) {
-    return nameOf(file).equals(NOTE);
-  }
-
-  private static String nameOf(Path file) {
-    return file.getFileName().toString();
+    return file.endsWith(NOTE);
   }
 
   /**
@@ -182,9 +200,10 @@ public final class H2Takeover {
     }
   }
 
-  /** Whether H2 has a file of a cache, or that cannot be excluded. */
+  /** Whether H2 has a file of a cache that is not older than its store, as far as is known. */
   public boolean hasFile(String cache) {
-    return !Files.notExists(H2File.pathOf(folder, cache));
+    Path file = H2File.pathOf(folder, cache);
+    return !left.contains(file) && !Files.notExists(file);
   }
 
   /** What the store of a cache begins with; empty if there is no file of H2. */
