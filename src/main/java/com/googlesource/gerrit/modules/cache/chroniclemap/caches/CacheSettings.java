@@ -142,9 +142,6 @@ final class CacheSettings {
 
   private Optional<Duration> duration(String cache, String name, Duration byDefault) {
     long seconds = ConfigUtil.getTimeUnit(config, SECTION, cache, name, 0, SECONDS);
-    if (seconds > 0) {
-      return Optional.of(Duration.ofSeconds(seconds));
-    }
-    return Optional.ofNullable(byDefault);
+    return Optional.ofNullable(seconds > 0 ? Duration.ofSeconds(seconds) : byDefault);
   }
 }

@@ -364,7 +364,7 @@ final class Follower implements Runnable {
       if (start != target.start && target.cache.isOpen()) {
         target.start = start;
         target.withoutRoom = 0;
-        if (isEmpty(start)) {
+        if (start.kind() == StartReport.Kind.NEW || start.kind() == StartReport.Kind.REPLACED) {
           // A note that was being written meanwhile would be that of the file before.
           target.cache.setResumePoint(Checkpoint.START.toText(log));
           goBackTo(Checkpoint.START);
@@ -373,10 +373,6 @@ final class Follower implements Runnable {
         }
       }
     }
-  }
-
-  private static boolean isEmpty(StartReport start) {
-    return start.kind() == StartReport.Kind.NEW || start.kind() == StartReport.Kind.REPLACED;
   }
 
   private void goBackTo(Checkpoint place) {

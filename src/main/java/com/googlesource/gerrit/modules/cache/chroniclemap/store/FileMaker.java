@@ -177,7 +177,7 @@ record FileMaker(StoreContext context) {
       return make(
           /* before= */ 0,
           made -> {
-            fill(seed, new Filling(context, made));
+            fill(seed, new Filling(made));
             // At once: a process that is killed between the two leaves neither.
             seed.moveAside(made.state()::complete);
             context.seed = Optional.empty();
@@ -209,14 +209,12 @@ record FileMaker(StoreContext context) {
   }
 
   /** A file that is being filled, and that nobody else uses yet. */
-  private static final class Filling implements Seed.Sink {
+  private final class Filling implements Seed.Sink {
     private final StoreFile made;
-    private final StoreContext context;
     private final long filling = System.nanoTime();
     private int withoutRoom;
 
-    Filling(StoreContext context, StoreFile made) {
-      this.context = context;
+    Filling(StoreFile made) {
       this.made = made;
     }
 

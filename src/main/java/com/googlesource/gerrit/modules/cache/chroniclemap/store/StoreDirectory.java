@@ -31,7 +31,6 @@ import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -475,20 +474,12 @@ public final class StoreDirectory implements AutoCloseable {
       return;
     }
     long deadline = System.nanoTime() + SETTLE_NANOS;
-    inParallel(all, store -> store.current.close(), Long.MAX_VALUE);
+    threads.inParallel(all, store -> store.current.close(), Long.MAX_VALUE);
     AtomicBoolean ours = new AtomicBoolean(true);
-    inParallel(all, store -> store.current.forceClosed(ours), deadline - System.nanoTime());
+    threads.inParallel(all, store -> store.current.forceClosed(ours), deadline - System.nanoTime());
     synchronized (ours) {
       ours.set(false);
     }
     all.forEach(store -> store.current.release());
-  }
-
-  /** See {@link StoreThreads#inParallel}. */
-  private void inParallel(List<Store> all, Consumer<Store> task, long nanos) {
-    List<Runnable> tasks = new ArrayList<>();
-    all.forEach(
-        store -> tasks.add(() -> StoreThreads.doOnce(store.name(), () -> task.accept(store))));
-    threads.inParallel(tasks, nanos);
   }
 }

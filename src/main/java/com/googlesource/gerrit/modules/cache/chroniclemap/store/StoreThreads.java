@@ -26,6 +26,7 @@ import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import java.util.function.Function;
 
 /**
@@ -134,14 +135,10 @@ final class StoreThreads {
   }
 
   private boolean begin(ThreadPoolExecutor pool, Runnable task) {
-    Runnable guarded = () -> doOnce(task);
+    Runnable guarded = () -> doOnce("all", task);
     // If it could not be started before.
     boolean unused = isBegun(timer::prestartCoreThread);
-    return isBegun(
-            () -> {
-              pool.execute(guarded);
-              return true;
-            })
+    return isBegun(() -> pool.submit(guarded) != null)
         // Without a further thread, those that run do it.
         || (pool.getPoolSize() > 0 && !pool.isShutdown() && pool.getQueue().offer(guarded));
   }
@@ -189,7 +186,7 @@ final class StoreThreads {
 
   /** Runs a short task after a delay, unless the threads are stopped before. */
   boolean later(Runnable task, long delay, TimeUnit unit) {
-    return isBegun(() -> timer.schedule(() -> doOnce(task), delay, unit) != null);
+    return isBegun(() -> timer.schedule(() -> doOnce("all", task), delay, unit) != null);
   }
 
   /** Maintains files by a task that is repeated until the threads are stopped. */
@@ -200,10 +197,6 @@ final class StoreThreads {
                 timer.scheduleWithFixedDelay(
                         () -> maintain(task), seconds, seconds, TimeUnit.SECONDS)
                     != null);
-  }
-
-  private static void doOnce(Runnable task) {
-    doOnce("all", task);
   }
 
   /** Runs a task whose failure does not keep others from being run. */
@@ -217,16 +210,17 @@ final class StoreThreads {
   }
 
   /**
-   * Runs tasks in parallel; returns when all are done, or after a while. Where no thread can be
-   * started, this one runs those that have to be done however long they take.
+   * Runs a task of each store in parallel; returns when all are done, or after a while. Where no
+   * thread can be started, this one runs those that have to be done however long they take.
    *
    * @param nanos how long to wait; Long.MAX_VALUE if all have to be done
    */
-  void inParallel(List<Runnable> tasks, long nanos) {
-    ThreadPoolExecutor closers = pool(Math.min(tasks.size(), MAX_CLOSERS), "closer");
-    for (Runnable task : tasks) {
-      if (!begin(closers, task) && nanos == Long.MAX_VALUE) {
-        doOnce(task);
+  void inParallel(List<Store> all, Consumer<Store> task, long nanos) {
+    ThreadPoolExecutor closers = pool(Math.min(all.size(), MAX_CLOSERS), "closer");
+    for (Store store : all) {
+      Runnable once = () -> doOnce(store.name(), () -> task.accept(store));
+      if (!begin(closers, once) && nanos == Long.MAX_VALUE) {
+        once.run();
       }
     }
     closers.shutdown();

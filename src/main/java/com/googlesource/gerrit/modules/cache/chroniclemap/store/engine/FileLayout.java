@@ -160,11 +160,6 @@ final class FileLayout {
     return segmentsOffset + (long) segment * segmentBytes;
   }
 
-  /** Number of the segment at an offset in the file. */
-  int segmentAt(long offset) {
-    return Math.toIntExact((offset - segmentsOffset) / segmentBytes);
-  }
-
   /** Returns the slot at an offset within a segment. */
   long slot(ByteBuffer segment, int offset) {
     return slotBytes == Integer.BYTES

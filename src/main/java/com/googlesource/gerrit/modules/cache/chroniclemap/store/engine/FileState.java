@@ -398,15 +398,11 @@ public final class FileState {
   }
 
   /**
-   * Forces the store's file to disk, which is open.
+   * Forces a file to disk, which is open.
    *
    * @throws LostContentException if the disk did not take what was written
    */
-  void forceStore(FileChannel open) throws IOException {
-    force(store, open);
-  }
-
-  private void force(Path file, FileChannel open) throws IOException {
+  void force(Path file, FileChannel open) throws IOException {
     try {
       disk.force(file, open);
     } catch (FileSystemException | ClosedChannelException e) {

@@ -95,14 +95,13 @@ public final class FullFileAdvice {
    * @param end address after the record
    * @param length bytes of key and record
    */
-  void inserted(long end, long length) {
+  void inserted(int segment, long end, long length) {
     if (isCold) {
-      attempt(() -> expectNext(end, length));
+      attempt(() -> expectNext(segment, end, length));
     }
   }
 
-  private void expectNext(long end, long length) {
-    int segment = layout.segmentAt(end - 1 - address);
+  private void expectNext(int segment, long end, long length) {
     long data = start(segment) + layout.chunksOffset;
     int after = Math.toIntExact((end - data + layout.chunkBytes - 1) / layout.chunkBytes);
     int chunks = Math.toIntExact(length / layout.chunkBytes) + 1;
@@ -111,31 +110,25 @@ public final class FullFileAdvice {
       ChronicleRuntime.expectRead(
           data + (long) next * layout.chunkBytes, (long) chunks * layout.chunkBytes);
     } else if (!before.containsKey(segment) && before.size() < MAX_SEGMENTS) {
-      read(segment, LibC.get());
+      read(segment);
     }
   }
 
   /** To be called before a segment is scanned for records to evict. */
   public void evicting(int segment) {
     checkIndex(segment, layout.segments);
-    if (isOn) {
-      attempt(() -> readUnlessRead(segment));
-    }
-  }
-
-  private void readUnlessRead(int segment) {
-    LibC libC = LibC.get();
     Before known = before.get(segment);
-    if (libC != null && (known == null || System.nanoTime() - known.nanos > MAX_AGE_NANOS)) {
-      read(segment, libC);
+    if (isOn && (known == null || System.nanoTime() - known.nanos > MAX_AGE_NANOS)) {
+      attempt(() -> read(segment));
     }
   }
 
-  private void read(int segment, LibC libC) {
+  private void read(int segment) {
+    LibC libC = LibC.get();
     long from = firstPage(segment);
     long length = start(segment) + counts.room(segment) - from;
     byte[] resident = new byte[Math.toIntExact((length + PAGE_BYTES - 1) / PAGE_BYTES)];
-    if (libC.mincore(from, length, resident) != 0) {
+    if (libC == null || libC.mincore(from, length, resident) != 0) {
       return;
     }
     int absent = 0;

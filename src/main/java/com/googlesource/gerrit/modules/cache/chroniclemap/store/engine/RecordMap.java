@@ -403,7 +403,7 @@ public final class RecordMap {
     Put put = repairing(segment, () -> putOnce(storedKey, hash, segment, record, same));
     if (insertedEnd != 0) {
       // Not under the lock of the segment, for which readers wait.
-      advice.inserted(insertedEnd, storedKey.length + record.length());
+      advice.inserted(segment, insertedEnd, storedKey.length + record.length());
     }
     return put;
   }
@@ -812,7 +812,7 @@ public final class RecordMap {
 
   /** Forces the file to disk, also after {@link #unmap}. */
   public void force() throws IOException {
-    state.forceStore(channel);
+    state.force(path, channel);
   }
 
   /** Computes the CRC32C of the whole file, also after {@link #unmap}. */

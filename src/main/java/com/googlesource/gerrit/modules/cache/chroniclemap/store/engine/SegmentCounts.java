@@ -252,7 +252,7 @@ public final class SegmentCounts {
     int flags = get(segment, FLAGS);
     int minute = minuteOf(created);
     if (minute < flags >>> 1) {
-      put(segment, FLAGS, minute << 1 | (flags & UNCHECKED));
+      buffer.putInt(row(segment) + FLAGS, minute << 1 | (flags & UNCHECKED));
     }
   }
 
@@ -264,7 +264,8 @@ public final class SegmentCounts {
    */
   public synchronized void noteOldest(int segment, long created) {
     if ((get(segment, FLAGS) & UNCHECKED) == 0) {
-      put(segment, FLAGS, created == Long.MAX_VALUE ? EMPTY : minuteOf(created) << 1);
+      int flags = created == Long.MAX_VALUE ? EMPTY : minuteOf(created) << 1;
+      buffer.putInt(row(segment) + FLAGS, flags);
     }
   }
 
@@ -320,9 +321,5 @@ public final class SegmentCounts {
 
   private int get(int segment, int column) {
     return buffer.getInt(row(segment) + column);
-  }
-
-  private void put(int segment, int column, int value) {
-    buffer.putInt(row(segment) + column, value);
   }
 }

@@ -154,10 +154,7 @@ final class SegmentHeaders {
 
   /** Takes the lock that excludes other writers but no readers. */
   static void lockForUpdate(ExternalMapQueryContext<byte[], byte[], ?> query) {
-    InterProcessLock lock = query.updateLock();
-    if (!lock.tryLock()) {
-      await(lock::tryLock);
-    }
+    await(query.updateLock()::tryLock);
   }
 
   /** Takes the write lock, once all readers have left the segment. */

@@ -150,9 +150,7 @@ final class Eviction {
       return (1L << 43) - 1;
     }
     long recency = MAX_AGE - ages[index];
-    if (ages[index] < young) {
-      return (Frequencies.MAX + 1L) << AGE_BITS | recency;
-    }
-    return (long) frequencies[index] << AGE_BITS | recency;
+    long frequency = ages[index] < young ? Frequencies.MAX + 1L : frequencies[index];
+    return frequency << AGE_BITS | recency;
   }
 }

@@ -97,15 +97,11 @@ final class Frequencies {
     return new Frequencies((int) (Long.highestOneBit(2 * bytes - 1) / SLICE_BYTES), entries);
   }
 
-  /** Returns approximately what these frequencies would be if made for another number of values. */
-  Frequencies resized(long newEntries) {
-    return resizedInto(forEntries(newEntries));
-  }
-
   /**
-   * Two adjacent blocks become one block in a buffer of half the size, as they hold the same keys.
+   * Makes other frequencies approximately what these would be if made for as many values. Two
+   * adjacent blocks become one block in a buffer of half the size, as they hold the same keys.
    */
-  private Frequencies resizedInto(Frequencies other) {
+  Frequencies resizedInto(Frequencies other) {
     int mine = requests.length * BLOCKS_PER_SLICE;
     int others = other.requests.length * BLOCKS_PER_SLICE;
     int wordsPerBlock = BLOCK_BYTES / Long.BYTES;
@@ -189,8 +185,8 @@ final class Frequencies {
     Frequencies loaded = new Frequencies(slices, entries);
     loaded.bytes.duplicate().put(in.slice(SAVED_HEADER_BYTES, slices * SLICE_BYTES));
     loaded.countRequests();
-    return Optional.of(
-        forEntries(entries).requests.length == slices ? loaded : loaded.resized(entries));
+    Frequencies fitting = forEntries(entries);
+    return Optional.of(fitting.requests.length == slices ? loaded : loaded.resizedInto(fitting));
   }
 
   /** The frequency of a key, from 0 to {@link #MAX}. */

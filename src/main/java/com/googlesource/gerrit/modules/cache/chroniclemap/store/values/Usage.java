@@ -159,7 +159,7 @@ public final class Usage {
         countedSince = now();
         frequencies = Frequencies.forEntries(records);
       } else if (records > 2 * counts.entries) {
-        frequencies = counts.resized(records);
+        frequencies = counts.resizedInto(Frequencies.forEntries(records));
       }
       making.set(false);
     } catch (OutOfMemoryError e) {

@@ -56,7 +56,8 @@ public final class Bits implements AutoCloseable {
 
   /** The segment of a byte of the file; -1 if it is in none. */
   public int segmentAt(long at) {
-    return at < twin.layout.segmentsOffset ? -1 : twin.layout.segmentAt(at);
+    long offset = at - twin.layout.segmentsOffset;
+    return offset < 0 ? -1 : (int) (offset / twin.layout.segmentBytes);
   }
 
   /** The offset of a byte. */
