@@ -312,16 +312,16 @@ class RefFilesTest {
   void whereALinkHasAnInodeOfItsOwnRefsAreUpdatedAllTheSame() throws Exception {
     Path first = folder.resolve("first");
     open(
-            (step, file) -> {
-              if (step.equals("link")) {
-                Path journal = test.folder().resolve(files(".transaction").get(0));
-                Path copy = Files.copy(journal, folder.resolve("copy"));
-                if (!Files.exists(first)) {
-                  Files.createLink(first, journal); // or another file may get its inode
-                }
-                Files.move(copy, journal, StandardCopyOption.ATOMIC_MOVE);
-              }
-            });
+        (step, file) -> {
+          if (step.equals("link")) {
+            Path journal = test.folder().resolve(files(".transaction").get(0));
+            Path copy = Files.copy(journal, folder.resolve("copy"));
+            if (!Files.exists(first)) {
+              Files.createLink(first, journal); // or another file may get its inode
+            }
+            Files.move(copy, journal, StandardCopyOption.ATOMIC_MOVE);
+          }
+        });
     makeChanges();
   }
 
@@ -377,12 +377,12 @@ class RefFilesTest {
     CountDownLatch hangs = new CountDownLatch(1);
     CountDownLatch goesOn = new CountDownLatch(1);
     open(
-            (step, file) -> {
-              if (step.equals("delete") && file.toString().endsWith(".alive")) {
-                hangs.countDown();
-                goesOn.await();
-              }
-            });
+        (step, file) -> {
+          if (step.equals("delete") && file.toString().endsWith(".alive")) {
+            hangs.countDown();
+            goesOn.await();
+          }
+        });
     update(A, 1);
     writes.upkeep();
     Thread first = Thread.ofPlatform().daemon().start(writes::upkeep);
