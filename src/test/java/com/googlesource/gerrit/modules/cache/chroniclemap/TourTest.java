@@ -85,11 +85,13 @@ class TourTest {
     final LoadingCache<String, String> greetings;
 
     Server(Path site) {
+      Config gerritConfig = new Config();
+      gerritConfig.setString("cache", null, "directory", "cache");
       Injector injector =
           Guice.createInjector(
               // What a Gerrit has around its caches. The memory tier is Gerrit's own; this module
               // is what keeps values on disk.
-              TestSite.gerrit(site, new Config()),
+              TestSite.gerrit(site, gerritConfig),
               binder -> binder.bind(GerritRuntime.class).toInstance(GerritRuntime.DAEMON),
               new CachesModule(),
               new CacheModule() {

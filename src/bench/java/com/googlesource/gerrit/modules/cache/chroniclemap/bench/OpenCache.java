@@ -74,7 +74,9 @@ public final class OpenCache implements AutoCloseable {
   private OpenCache(CachePeer peer, Path site, String name, long diskLimit) {
     configureLog();
     this.peer = peer;
-    injector = Guice.createInjector(TestSite.gerrit(site, new Config()), peer.module());
+    Config config = new Config();
+    config.setString("cache", null, "directory", "cache");
+    injector = Guice.createInjector(TestSite.gerrit(site, config), peer.module());
     begun = System.nanoTime();
     TestCacheDef<byte[]> def =
         new TestCacheDef<>(name, byte[].class, AsIs.INSTANCE).diskLimit(diskLimit).maximumWeight(0);

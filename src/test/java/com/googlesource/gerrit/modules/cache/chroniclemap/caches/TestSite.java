@@ -80,6 +80,7 @@ public final class TestSite implements AutoCloseable {
     this.runtime = runtime;
     this.folder = folder;
     this.backend = backend;
+    config.setString("cache", null, "directory", "cache");
     // Refreshes and removal listeners run in the thread that causes them, so tests need not wait.
     config.setInt("cache", null, "threads", 0);
     start();
@@ -94,9 +95,8 @@ public final class TestSite implements AutoCloseable {
     return folder;
   }
 
-  /** The part of Gerrit's server that persistent caches need, with their folder in the site. */
+  /** The part of Gerrit's server that persistent caches need. */
   public static Module gerrit(Path folder, Config config) {
-    config.setString("cache", null, "directory", "cache");
     return new AbstractModule() {
       @Override
       protected void configure() {
