@@ -157,13 +157,14 @@ public final class SharedValues {
     if (follower.isRefusing()) {
       report.bad(
           "secret",
-          "records were refused within the last hour, %s since the start: set sharedSecret to the"
-              + " same on all servers of the site, and sharedSite to another name on other sites",
+          "records were refused within the last hour, %s since the start, also of a log that is"
+              + " deleted by now: set sharedSecret to the same on all servers of the site, and"
+              + " sharedSite to another name on other sites",
           counts.refused.sum());
     } else if (counts.received.sum() > 0) {
       report.good("secret", "it opens what is in the log");
     } else {
-      report.good("secret", "no record of another server was read since the start");
+      report.good("secret", "not compared yet: no record of another server was read");
     }
   }
 
