@@ -550,6 +550,7 @@ class H2ImportTest {
     } else {
       Files.writeString(note(), "2 none\n");
     }
+    withH2(def("later"), h2 -> putMany(h2, 10));
     Path obstacle = temp.resolve("cache/taken-over/web_sessions-v2.mv.db.later/obstacle");
     Files.createDirectories(obstacle);
     for (boolean isAgain : new boolean[] {false, true}) {
@@ -567,6 +568,8 @@ class H2ImportTest {
     for (Path file : List.of(h2File(SESSIONS), others, note())) {
       assertThat(Files.exists(file)).isFalse();
     }
+    start(def("later")); // as that of a plugin
+    assertHasAll(10);
   }
 
   /** Nothing could be noted, not even that this module was ever there. */

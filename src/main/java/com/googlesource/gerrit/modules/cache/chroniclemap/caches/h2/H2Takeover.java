@@ -27,6 +27,7 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -151,22 +152,27 @@ public final class H2Takeover {
     }
     for (Path file : files(file -> H2File.cacheOf(file).isPresent())) {
       if (!neverStale.contains(H2File.cacheOf(file).get()) && !time(file).isAfter(latest)) {
-        moveAsideOrLeave(file);
+        moveAsideOrLeave(file, latest);
       }
     }
     for (Path file : others) {
       // The note that is there, or was just written, tells of those that are left.
       if (left.isEmpty() || !isNote(file)) {
-        moveAsideOrLeave(file);
+        moveAsideOrLeave(file, latest);
       }
     }
   }
 
-  private void moveAsideOrLeave(Path file) throws IOException {
+  private void moveAsideOrLeave(Path file, Instant latest) throws IOException {
     try {
       moveAside(file, () -> {});
     } catch (IOException e) {
-      AtomicFile.replace(folder.resolve(NOTE), new byte[] {'1'});
+      Path note = folder.resolve(NOTE);
+      AtomicFile.replace(note, new byte[] {'1'});
+      if (!latest.equals(Instant.MAX)) {
+        // What H2 wrote since is newer than the stores, and is not imported yet.
+        Files.setLastModifiedTime(note, FileTime.from(latest));
+      }
       left.add(file);
       log.accept(
           Level.WARNING,
