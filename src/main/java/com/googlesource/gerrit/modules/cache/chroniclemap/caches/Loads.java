@@ -423,7 +423,9 @@ final class Loads<K, V> {
     @Override
     public CachedValue<V> load(K key) throws ExecutionException {
       // There is no old value, or it left the heap before the refresh began.
-      try (Load<K, V> load = newLoad(disk.key(key), /* isBulk= */ false)) {
+      TraceTimer timer = disk.trace.loading(key);
+      try (timer;
+          Load<K, V> load = newLoad(disk.key(key), /* isBulk= */ false)) {
         return placed(putOnHeap(key, readOrCompute(load, null)), load.ticket);
       } catch (Exception e) {
         throw failure(e);

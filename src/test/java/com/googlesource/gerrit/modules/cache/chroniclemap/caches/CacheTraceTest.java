@@ -128,6 +128,15 @@ class CacheTraceTest {
   }
 
   @Test
+  void aRefreshThatLoadsIsLogged() throws Exception {
+    try (TestSite site = new TestSite(temp, TestSite.Backend.CHRONICLE)) {
+      LoadingCache<String, String> cache =
+          site.loading(TestCacheDef.of("cache").loader(new CountingLoader()));
+      assertThat(log(() -> cache.refresh("a"))).hasSize(1);
+    }
+  }
+
+  @Test
   void thereIsATimerOnlyWhereSomebodyLooks() throws Exception {
     CacheTrace trace = new CacheTrace("cache");
     Object key =
