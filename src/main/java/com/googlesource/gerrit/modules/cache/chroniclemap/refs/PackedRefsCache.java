@@ -75,7 +75,7 @@ import org.eclipse.jgit.lib.RefDatabase;
 public final class PackedRefsCache implements AutoCloseable {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  /** Closes the journals of repositories that are no longer open, which a disk may delay. */
+  /** Closes the journals of repositories that are no longer open. */
   private static final Cleaner CLEANER = Cleaner.create();
 
   private static final long UPKEEP_SECONDS = 1;
@@ -365,7 +365,7 @@ public final class PackedRefsCache implements AutoCloseable {
     if (packing.getQueue().isEmpty()) {
       packing.setCorePoolSize(1);
     } else if (ended == packed) {
-      packing.setCorePoolSize(packing.getCorePoolSize() + 1);
+      packing.setCorePoolSize(packing.getPoolSize() + 1); // those that hang are in the pool
     }
     packed = ended;
   }
@@ -402,12 +402,16 @@ public final class PackedRefsCache implements AutoCloseable {
   private void close(@Nullable ListTiers lists) {
     upkeep.shutdown();
     // Refs can still be written. The next process will pack them.
-    packing.getQueue().clear();
-    packing.execute(() -> writes.values().forEach(each -> each.close()));
     packing.shutdown();
     packing.setRejectedExecutionHandler((task, pool) -> {});
+    packing.getQueue().clear();
     awaitEnd(upkeep, "the upkeep of parsed ref lists");
     awaitEnd(packing, "the packing of loose refs");
+    // On a thread of its own, as a disk may hang. If none can be started, the store still closes.
+    ExecutorService closer = Executors.newCachedThreadPool(daemons("cache-chroniclemap-refs-end"));
+    guarded(() -> closer.execute(() -> writes.values().forEach(each -> each.close()))).run();
+    closer.shutdown();
+    awaitEnd(closer, "the closing of journals of refs");
     // An interrupt would close the files of the store during their last writes.
     boolean interrupted = Thread.interrupted();
     try {

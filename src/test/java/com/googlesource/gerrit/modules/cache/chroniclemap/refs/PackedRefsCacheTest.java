@@ -17,6 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
 import static com.google.common.truth.Truth.assertThat;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.google.common.io.MoreFiles;
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.ListTiers;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.Lists;
@@ -147,17 +148,47 @@ class PackedRefsCacheTest {
   }
 
   @Test
-  void aPackingThatHangsKeepsNoOtherRepositoryFromBeingPacked() throws Exception {
+  @Timeout(value = 60, threadMode = ThreadMode.SEPARATE_THREAD)
+  void packingsThatHangKeepNoOtherRepositoryFromBeingPackedOrClosed() throws Exception {
     CountDownLatch goesOn = new CountDownLatch(1);
-    CountDownLatch isPacked = new CountDownLatch(1);
-    cache.packing.execute(() -> Uninterruptibles.awaitUninterruptibly(goesOn));
-    cache.packing.execute(isPacked::countDown);
-    cache.packOthers(); // as each minute
-    cache.packOthers();
-    assertThat(isPacked.await(20, TimeUnit.SECONDS)).isTrue();
-    cache.packOthers();
-    assertThat(cache.packing.getCorePoolSize()).isEqualTo(1);
-    goesOn.countDown();
+    for (int i = 0; i < 3; i++) {
+      cache.packing.execute(() -> Uninterruptibles.awaitUninterruptibly(goesOn));
+      cache.packOthers(); // as each minute
+    }
+    for (int i = 0; i < 2; i++) {
+      CountDownLatch isPacked = new CountDownLatch(1);
+      cache.packing.execute(isPacked::countDown);
+      cache.packOthers();
+      cache.packOthers();
+      assertThat(isPacked.await(20, TimeUnit.SECONDS)).isTrue();
+      cache.packOthers();
+      assertThat(cache.packing.getCorePoolSize()).isEqualTo(1);
+      while (cache.packing.getPoolSize() > 3) {
+        Thread.onSpinWait();
+      }
+    }
+    try (TestRefs test = TestRefs.create(folder.resolve("a.git"), null)) {
+      TestRefs.force(refs(test.repository()), "refs/heads/a", test.id(0));
+      Path journals = test.folder().resolve("cache-chroniclemap");
+      assertThat(MoreFiles.listFiles(journals)).isNotEmpty();
+      cache.close();
+      assertThat(MoreFiles.listFiles(journals)).isEmpty();
+    } finally {
+      goesOn.countDown();
+    }
+  }
+
+  /** Or nobody could open it until the process ends. */
+  @Test
+  void aCloseThatCanStartNoThreadClosesTheStore() {
+    cache.start();
+    cache.packing.setThreadFactory(
+        task -> {
+          throw new Error("unable to create native thread (a test)");
+        });
+    reopen(64 << 20, 16 << 20);
+    cache.start();
+    assertThat(cache.totals().memoryOnlyReason()).isEmpty();
   }
 
   @Test
