@@ -180,8 +180,8 @@ final class JournalFolder implements Closeable {
     }
   }
 
-  private void closeInBackground() {
-    var unused = UninterruptedThreads.start(Executors.callable(this::closeIdle));
+  void closeInBackground() {
+    var unused = UninterruptedThreads.start(Executors.callable(() -> close()));
   }
 
   /** Does {@link #tend}, unless another thread does, which the disk may keep there. */

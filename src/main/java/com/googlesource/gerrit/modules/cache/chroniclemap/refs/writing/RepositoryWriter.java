@@ -59,9 +59,9 @@ public final class RepositoryWriter {
     this.background = background;
   }
 
-  /** What closes the journals, without a reference to this object. */
+  /** What closes the journals in the background, without a reference to this object. */
   public Runnable closing() {
-    return locks::close;
+    return locks::closeInBackground;
   }
 
   /** Closes the journals, which are opened again if they are needed. */

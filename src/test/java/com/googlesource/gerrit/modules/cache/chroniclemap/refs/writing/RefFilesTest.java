@@ -387,8 +387,12 @@ class RefFilesTest {
     writes.upkeep();
     Thread first = Thread.ofPlatform().daemon().start(writes::upkeep);
     hangs.await();
-    assertTimeoutPreemptively(Duration.ofSeconds(20), writes::upkeep);
-    goesOn.countDown();
+    try {
+      assertTimeoutPreemptively(Duration.ofSeconds(20), writes::upkeep);
+      assertTimeoutPreemptively(Duration.ofSeconds(20), writes.closing()::run);
+    } finally {
+      goesOn.countDown();
+    }
     first.join();
     assertThat(files(".alive")).isEmpty();
   }
