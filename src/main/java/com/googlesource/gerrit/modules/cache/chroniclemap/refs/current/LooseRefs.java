@@ -165,10 +165,12 @@ public record LooseRefs(
    *     nothing is wrong with this one
    */
   private void noteUnreadable(String name, FileSystemException why) throws FileSystemException {
-    try {
-      List<Path> unused = LooseFile.list(paths.refsFolder.toPath());
-    } catch (IOException e) {
-      throw why;
+    if (memory.mayBeNew(name)) { // else each read of a bad ref would list the folder
+      try {
+        List<Path> unused = LooseFile.list(paths.refsFolder.toPath());
+      } catch (IOException e) {
+        throw why;
+      }
     }
     noteBad(name, why.getMessage());
   }

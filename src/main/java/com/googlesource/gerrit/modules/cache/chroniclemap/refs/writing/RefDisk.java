@@ -222,7 +222,13 @@ public class RefDisk {
       about("rename", place);
       Files.move(file, place, StandardCopyOption.ATOMIC_MOVE);
     } catch (IOException e) {
-      if (!arrival.check()) {
+      boolean hasArrived = false;
+      try {
+        hasArrived = arrival.check();
+      } catch (IOException unknown) {
+        e.addSuppressed(unknown);
+      }
+      if (!hasArrived) {
         throw e;
       }
     }
