@@ -53,11 +53,14 @@ final class Limits {
   /** The percentage of lookups below which the memory tier is of no use. */
   private static final int FOUND = 20;
 
-  /** The most that is proposed: so many times the limit, before it is rounded up. */
+  /** The most that is proposed: so many times the limit. */
   private static final int MOST_ON_DISK = 8;
 
   /** The same in memory, which the heap has to hold. */
   private static final int MOST_IN_MEMORY = 4;
+
+  /** From here on, limits are shown in KiB and more. */
+  private static final int MIN_IN_UNITS = 32 << 10;
 
   /** The samples of a piece. */
   private static final int SAMPLES =
@@ -68,6 +71,10 @@ final class Limits {
     /** By how much a count rose; 0 if it started again, as that of a plugin does. */
     long rise(String count) {
       return Math.max(0, to.get(count) - from.get(count));
+    }
+
+    long reads() {
+      return rise("hits") + rise("misses");
     }
 
     boolean isShare(long percent, String of, String others) {
@@ -84,7 +91,7 @@ final class Limits {
     }
 
     String length() {
-      long minutes = Math.round((last.millis() - first.millis()) / 60_000.0);
+      long minutes = Math.max(1, Math.round((last.millis() - first.millis()) / 60_000.0));
       return minutes < 100
           ? Units.counted(minutes, "minute", "minutes")
           : Units.counted(Math.round(minutes / 60.0), "hour", "hours");
@@ -125,8 +132,8 @@ final class Limits {
    * Finds whether one of the limits does.
    *
    * @param costs says so of a piece, and of all of the history up to its end
-   * @param text what happened in all of the history
-   * @param meaning what to do, by the last piece that cost
+   * @param text what happened up to the end of the last piece that cost
+   * @param meaning what to do, by that piece
    */
   private void find(
       Consumer<Problems.Problem> found,
@@ -135,28 +142,45 @@ final class Limits {
       Function<Piece, String> meaning,
       String paragraph) {
     int now = samples.size() - 1;
-    for (int end = now; end > 0; end -= SAMPLES) {
+    for (int end = now; end > 0; end--) {
       Piece piece = piece(Math.max(0, end - SAMPLES), end);
       if (costs.test(piece, piece(0, end))) {
+        Piece shown = used(end);
         found.accept(
             new Problems.Problem(
                 end == now ? Problems.Level.LIMIT : Problems.Level.WAS,
                 report.name(),
-                text.apply(piece(0, now)),
+                text.apply(shown),
                 meaning.apply(piece),
                 paragraph,
                 false,
-                end == now ? Problems.UNKNOWN : piece.last.millis()));
+                end == now ? Problems.UNKNOWN : shown.last.millis()));
         return;
       }
     }
   }
 
-  /** Values are evicted, and many of the reads that find none are of what was evicted. */
+  /** From the first read of the disk to the last one before a sample: what is over stays as is. */
+  private Piece used(int end) {
+    int last = end;
+    while (last > 1 && piece(last - 1, end).reads() == 0) {
+      last--;
+    }
+    int first = 0;
+    while (first < last - 1 && piece(0, first + 1).reads() == 0) {
+      first++;
+    }
+    return piece(first, last);
+  }
+
+  /**
+   * Values are evicted, and many of the reads that find none are of what was evicted, and not of
+   * what is read for the first time.
+   */
   private static boolean costsOnDisk(Piece piece, Piece unused) {
-    long reads = piece.rise("hits") + piece.rise("misses");
-    return reads >= MIN_READS
+    return piece.reads() >= MIN_READS
         && 2 * piece.rise("evicted") >= piece.rise("misses")
+        && 2 * piece.rise("missed_again") >= piece.rise("misses")
         && piece.isShare(piece.lacksRoom() ? MISSED : MISSED_BY_FAR, "misses", "hits");
   }
 
@@ -165,22 +189,23 @@ final class Limits {
     long loads = shown.rise("load_nanos");
     String each = Units.nanos(loads / Math.max(1, misses));
     return lenientFormat(
-        "diskLimit too small: in %s, %s values evicted, %s of reads (%s) found nothing%s",
+        "diskLimit too small: in %s, %s values evicted, %s of %s reads found nothing%s",
         shown.length(),
         Units.count(shown.rise("evicted")),
         shown.percent("misses", "hits"),
-        Units.count(misses),
+        Units.count(shown.reads()),
         loads == 0 ? "" : lenientFormat(", loads took %s (%s each)", Units.nanos(loads), each));
   }
 
   private String moreDisk(Piece piece) {
     long inUse = piece.to.get("keys_in_use");
     long entries = piece.to.get("entries");
+    long limit = report.disk().maxBytes();
     String inUseAndFit = "About %s keys are in use, and %s fit.";
     return (piece.lacksRoom()
             ? lenientFormat(inUseAndFit, Units.count(inUse), Units.count(entries))
             : "What is missed is read again seldom, or only after many others.")
-        + raise("diskLimit", report.disk().maxBytes(), inUse, entries, MOST_ON_DISK);
+        + raise("diskLimit", limit, inUse, entries, MOST_ON_DISK * limit);
   }
 
   /**
@@ -197,41 +222,45 @@ final class Limits {
   }
 
   private static String inMemory(Piece shown) {
+    String latency = ", and a read from the file took up to {read_latency_p99} (99 %)";
     return lenientFormat(
-        "memoryLimit too small: in %s, %s of %s lookups found nothing in memory, and a read from"
-            + " the file took up to %s (99 %)",
+        "memoryLimit too small: in %s, %s of %s lookups found nothing in memory%s",
         shown.length(),
         shown.percent("heap_misses", "heap_hits"),
         Units.count(shown.rise("heap_hits") + shown.rise("heap_misses")),
-        shown.to.text("read_latency_p99"));
+        shown.to.get("read_latency_p99") == 0 ? "" : shown.to.fill(latency));
   }
 
   private String moreMemory(Piece piece) {
     long entries = piece.to.get("entries");
     long held = report.heapEntries();
+    long limit = report.memoryLimit();
+    long most = Math.max(MOST_IN_MEMORY * limit, report.defaultMemoryLimit());
     return lenientFormat(
             "%s values are in the file, %s in memory.", Units.count(entries), Units.count(held))
-        + raise("memoryLimit", report.memoryLimit(), entries, held, MOST_IN_MEMORY);
+        + raise("memoryLimit", limit, entries, held, most);
   }
 
   /**
    * Proposes a limit: as many times the present one as keys are wanted for each that fits, rounded
    * up to a power of two, so that it has headroom.
+   *
+   * @param held how many fit; if none does, it is unknown how much each takes
+   * @param most the most that is proposed
    */
-  private String raise(String key, long limit, long wanted, long held, int most) {
-    double times = Math.clamp((double) wanted / Math.max(1, held), 1, most);
+  private String raise(String key, long limit, long wanted, long held, long most) {
+    long room = held == 0 ? most : (long) Math.min((double) limit * wanted / held, (double) most);
     return lenientFormat(
         " cache.%s.%s is %s: try %s.",
         report.name(),
         key,
         setting(limit),
-        setting(2 * Long.highestOneBit((long) (limit * times))));
+        setting(Math.min(most, Long.highestOneBit(2 * Math.max(room, limit + 1) - 1))));
   }
 
-  /** Formats a limit as in gerrit.config. */
+  /** Formats a limit as in gerrit.config; small ones may be counts of values. */
   private static String setting(long limit) {
-    return limit % (1 << 30) == 0
-        ? (limit >> 30) + "g"
-        : limit % (1 << 20) == 0 ? (limit >> 20) + "m" : Long.toString(limit);
+    int unit = limit < MIN_IN_UNITS ? 0 : Math.min(3, Long.numberOfTrailingZeros(limit) / 10);
+    return (limit >> (10 * unit)) + ImmutableList.of("", "k", "m", "g").get(unit);
   }
 }

@@ -82,19 +82,10 @@ final class Problems {
   }
 
   /** A figure that should be 0. */
-  private record Kind(String name, String meaning, String paragraph) {
-    /** Whether it is what is there now, and a repair drops. */
-    boolean isDamageLeft() {
-      return name.equals("unrepaired");
-    }
-
-    /** Whether it is what was found since the start, and is told once none is left. */
-    boolean isDamageFound() {
-      return name.equals("damaged");
-    }
-  }
+  private record Kind(String name, String meaning, String paragraph) {}
 
   private static final String NO_FILE = "caches-without-a-file";
+  private static final String TO_JGIT = "refs-left-to-jgit";
   private static final String TRIED_AGAIN =
       "Remove the reason: the file is tried again each minute.";
   private static final String IN_MEMORY = "lists are kept in memory only";
@@ -134,15 +125,9 @@ final class Problems {
           new Kind(
               "left_to_jgit",
               "Answers are right, but slower. The command refs names the project and the reason.",
-              "refs-left-to-jgit"),
-          new Kind(
-              "no_memory",
-              "JGit answers instead. Raise -XX:MaxDirectMemorySize.",
-              "refs-left-to-jgit"),
-          new Kind(
-              "failures",
-              "Answers are right, but slower. The log has the reason.",
-              "refs-left-to-jgit"));
+              TO_JGIT),
+          new Kind("no_memory", "JGit answers instead. Raise -XX:MaxDirectMemorySize.", TO_JGIT),
+          new Kind("failures", "Answers are right, but slower. The log has the reason.", TO_JGIT));
 
   private final long now;
   private final ImmutableList<Sample> samples;
@@ -240,16 +225,10 @@ final class Problems {
 
   void findIn(RefsTotals totals, Figures figures) {
     String effect = "They are parsed again after a restart. ";
-    if (totals.wantsDisk()) {
-      totals
-          .memoryOnlyReason()
-          .ifPresent(
-              why ->
-                  add(
-                      Events.REFS,
-                      IN_MEMORY + ": " + why,
-                      effect + "Remove the reason, and restart Gerrit.",
-                      NO_FILE));
+    Optional<String> why = totals.memoryOnlyReason().filter(reason -> totals.wantsDisk());
+    if (why.isPresent()) {
+      String text = IN_MEMORY + ": " + why.get();
+      add(Events.REFS, text, effect + "Remove the reason, and restart Gerrit.", NO_FILE);
     }
     totals
         .disk()
@@ -257,11 +236,8 @@ final class Problems {
             disk -> {
               findFailed(Events.REFS, disk, IN_MEMORY, effect);
               if (disk.unrepaired() > 0) {
-                add(
-                    Events.REFS,
-                    "damaged blocks in the file of the lists",
-                    "Lists with such a block are parsed again.",
-                    "refs-left-to-jgit");
+                String blocks = "damaged blocks in the file of the lists";
+                add(Events.REFS, blocks, "Lists with such a block are parsed again.", TO_JGIT);
               }
             });
     findKinds(Events.REFS, figures);
@@ -270,7 +246,7 @@ final class Problems {
 
   void findMissing(Member member) {
     String meaning = "Answers are right, but slower. A newer jar may help.";
-    add(Events.REFS, member.warning(), meaning, "refs-left-to-jgit");
+    add(Events.REFS, member.warning(), meaning, TO_JGIT);
   }
 
   void findIn(SharedReport shared) {
@@ -320,11 +296,13 @@ final class Problems {
   private void findKinds(String subject, Figures figures) {
     for (Kind kind : KINDS) {
       long count = figures.get(kind.name);
-      boolean isToldAlready = kind.isDamageFound() && figures.get("unrepaired") > 0;
+      // What is there now, and a repair drops; or what was found since the start.
+      boolean isLeft = kind.name.equals("unrepaired");
+      boolean isFound = kind.name.equals("damaged");
+      boolean isToldAlready = isFound && figures.get("unrepaired") > 0;
       if (count > 0 && !isToldAlready) {
-        boolean isLeft = kind.isDamageLeft();
         long last = isLeft ? now : lastRise(subject, kind.name);
-        boolean isOver = kind.isDamageFound() || !isRecent(last);
+        boolean isOver = isFound || now - last > RECENT.toMillis();
         Level level = isOver ? Level.WAS : Level.NOW;
         String text = figures.meaning(kind.name) + ": " + Units.count(count);
         String since = isLeft ? "" : " since the start";
@@ -339,10 +317,6 @@ final class Problems {
                 isLeft ? UNKNOWN : last));
       }
     }
-  }
-
-  private boolean isRecent(long last) {
-    return now - last <= RECENT.toMillis();
   }
 
   /** Returns when a count last rose; 0 if that is unknown. */

@@ -23,6 +23,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
  *
  * @param name of the cache, prefixed with the name of its plugin if it has one
  * @param memoryLimit of the heap tier: entries, or what the cache weighs
+ * @param defaultMemoryLimit the same without a setting
  * @param heapEntries values on the heap
  * @param heap hits, misses and loads of the heap tier since the server's start
  * @param disk figures of the store
@@ -32,6 +33,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreStats;
 public record CacheReport(
     String name,
     long memoryLimit,
+    long defaultMemoryLimit,
     long heapEntries,
     CacheStats heap,
     StoreStats disk,

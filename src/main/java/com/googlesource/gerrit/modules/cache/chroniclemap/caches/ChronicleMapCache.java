@@ -56,6 +56,7 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
   private final Loads<K, V> loads;
   private final Cache<K, CachedValue<V>> heap;
   private final long memoryLimit;
+  private final long defaultMemoryLimit;
 
   /**
    * Makes a cache.
@@ -70,6 +71,7 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
       long memoryLimit) {
     this.name = def.name();
     this.memoryLimit = memoryLimit;
+    this.defaultMemoryLimit = def.maximumWeight();
     this.keyType = def.keyType().getRawType();
     this.disk = disk;
     this.loads = new Loads<>(def, memory, disk, loader);
@@ -232,6 +234,7 @@ final class ChronicleMapCache<K, V> extends AbstractLoadingCache<K, V> implement
     return new CacheReport(
         name,
         memoryLimit,
+        defaultMemoryLimit,
         heap.size(),
         loads.stats(),
         disk.store.stats(),

@@ -112,6 +112,9 @@ public final class Store {
   public Value read(byte[] key) {
     Value value = readUncounted(key);
     context.usage.asked(key);
+    if (value == null) {
+      context.usage.missed(key);
+    }
     (value != null ? context.counts.hits : context.counts.misses).increment();
     return value;
   }
@@ -672,6 +675,7 @@ public final class Store {
         context.settings.maxBytes(),
         context.pending.count(),
         file == null ? 0 : file.unrepaired(),
-        context.usage.keysInUse());
+        context.usage.keysInUse(),
+        context.usage.missedAgain.sum());
   }
 }

@@ -65,6 +65,7 @@ class HistoryTest {
             "heap_misses",
             "heap_evicted",
             "load_nanos",
+            "missed_again",
             "keys_in_use",
             "entries",
             "live_bytes",

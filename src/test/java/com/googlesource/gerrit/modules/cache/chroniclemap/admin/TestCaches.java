@@ -70,10 +70,11 @@ record TestCaches(
     String detail = kind == StartReport.Kind.RECOVERED ? "killed" : "";
     StoreStats disk =
         new StoreStats(
-            state, new StartReport(kind, detail, 1, 2), counts, 10, 20, 30, 40, 0, damaged, 0);
+            state, new StartReport(kind, detail, 1, 2), counts, 10, 20, 30, 40, 0, damaged, 0, 0);
     Latency latency = new Latency(1, 2, hits, 4, 5);
     return new CacheReport(
         name,
+        1,
         1,
         1,
         new CacheStats(hits, 0, 0, 0, 0, 0),

@@ -46,6 +46,7 @@ final class Frequencies {
   private static final int BYTES_PER_ENTRY = 8;
   private static final int ROWS = 3;
   private static final int BLOCK_BYTES = 64;
+  private static final int WORDS_PER_BLOCK = BLOCK_BYTES / Long.BYTES;
   private static final int BLOCKS_PER_SLICE = 64;
   private static final int SLICE_BYTES = BLOCKS_PER_SLICE * BLOCK_BYTES;
   private static final int WORDS_PER_SLICE = SLICE_BYTES / Long.BYTES;
@@ -61,6 +62,12 @@ final class Frequencies {
 
   private static final long HALF_OF_EACH = 0x7777_7777_7777_7777L;
   private static final long LOWEST_OF_EACH = 0x1111_1111_1111_1111L;
+
+  /**
+   * An estimate takes so many adjacent blocks for one. After {@link #load} they have the same keys
+   * if they were saved as one block, and keep them for long where few others are read.
+   */
+  private static final int BLOCKS_TAKEN_FOR_ONE = 8;
 
   /** The slices that an estimate looks at: 256 KB, which takes 6 microseconds. */
   private static final int SLICES_SEEN = 64;
@@ -104,11 +111,10 @@ final class Frequencies {
   Frequencies resizedInto(Frequencies other) {
     int mine = requests.length * BLOCKS_PER_SLICE;
     int others = other.requests.length * BLOCKS_PER_SLICE;
-    int wordsPerBlock = BLOCK_BYTES / Long.BYTES;
     for (int i = 0; i < Math.max(mine, others); i++) {
-      int from = (int) ((long) i * mine / Math.max(mine, others)) * wordsPerBlock;
-      int to = (int) ((long) i * others / Math.max(mine, others)) * wordsPerBlock;
-      for (int j = 0; j < wordsPerBlock; j++) {
+      int from = (int) ((long) i * mine / Math.max(mine, others)) * WORDS_PER_BLOCK;
+      int to = (int) ((long) i * others / Math.max(mine, others)) * WORDS_PER_BLOCK;
+      for (int j = 0; j < WORDS_PER_BLOCK; j++) {
         other.words.put(to + j, largerOfEach(other.words.get(to + j), words.get(from + j)));
       }
     }
@@ -238,12 +244,16 @@ final class Frequencies {
   long inUse() {
     int seen = Math.min(requests.length, SLICES_SEEN) * WORDS_PER_SLICE;
     long above = 0;
-    for (int i = 0; i < seen; i++) {
-      long word = words.get(i);
-      above +=
-          Long.bitCount(((word & (word >>> 1)) | (word >>> 2) | (word >>> 3)) & LOWEST_OF_EACH);
+    for (int i = 0; i < seen / BLOCKS_TAKEN_FOR_ONE; i++) {
+      int first = i + i / WORDS_PER_BLOCK * WORDS_PER_BLOCK * (BLOCKS_TAKEN_FOR_ONE - 1);
+      long any = 0;
+      for (int block = 0; block < BLOCKS_TAKEN_FOR_ONE; block++) {
+        long word = words.get(first + block * WORDS_PER_BLOCK);
+        any |= (word & (word >>> 1)) | (word >>> 2) | (word >>> 3);
+      }
+      above += Long.bitCount(any & LOWEST_OF_EACH);
     }
-    double counters = seen * 16.0;
+    double counters = seen * 16.0 / BLOCKS_TAKEN_FOR_ONE;
     double keys =
         -Math.log(1 - Math.min((double) above, counters - 1) / counters) * counters / ROWS;
     return Math.round(keys * requests.length * WORDS_PER_SLICE / seen);
@@ -272,7 +282,7 @@ final class Frequencies {
   }
 
   private int word(long hash, int row) {
-    return block(hash) * (BLOCK_BYTES / Long.BYTES) + ((int) (hash >>> (7 * row)) & 7);
+    return block(hash) * WORDS_PER_BLOCK + ((int) (hash >>> (7 * row)) & 7);
   }
 
   private static int shift(long hash, int row) {

@@ -27,8 +27,10 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
+import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 
@@ -55,6 +57,9 @@ public final class Usage {
 
   private static final int PIECE_BYTES = 1 << 20;
 
+  /** The most keys in the sample of missed ones. */
+  private static final int MAX_MISSED = 4096;
+
   private final LongSupplier clock;
   private final Predicate<Runnable> background;
   private final Disk disk;
@@ -64,6 +69,18 @@ public final class Usage {
 
   /** Since when reads are counted, in milliseconds since the epoch; 0 if by earlier processes. */
   private volatile long countedSince;
+
+  /**
+   * About how many reads found no value though the key was read before in vain, and so its value
+   * was likely evicted: a first pass over new keys adds nothing.
+   */
+  public final LongAdder missedAgain = new LongAdder();
+
+  /** A sample of the missed keys: the hashes that {@link #oneIn} divides. Guarded by itself. */
+  private final Set<Long> missed = new HashSet<>();
+
+  /** A power of two. Guarded by {@link #missed}. */
+  private long oneIn = 1;
 
   /** The requests in {@link #frequencies} when they were last saved or loaded, or -1. */
   private long requestsSaved = -1;
@@ -110,6 +127,18 @@ public final class Usage {
     Frequencies counts = frequencies;
     if (counts != null) {
       counts.increment(Frequencies.hash(key, key.length));
+    }
+  }
+
+  /** Counts a read that found no value. */
+  public void missed(byte[] key) {
+    long hash = Frequencies.hash(key, key.length);
+    synchronized (missed) {
+      missedAgain.add(hash % oneIn == 0 && !missed.add(hash) ? oneIn : 0);
+      if (missed.size() > MAX_MISSED) {
+        oneIn *= 2;
+        missed.removeIf(other -> other % oneIn != 0);
+      }
     }
   }
 

@@ -94,6 +94,19 @@ class FrequenciesTest {
     }
   }
 
+  /** Of the few that were saved, each becomes several, all of which stay as they are. */
+  @Test
+  void keysInUseAreEstimatedIfFewerCountersWereSaved() {
+    Frequencies frequencies = Frequencies.forEntries(1200);
+    for (int i = 0; i < 24_000; i++) {
+      if (i == 12_000) {
+        frequencies = Frequencies.load(frequencies.save(8192)).orElseThrow();
+      }
+      ask(frequencies, i % 1000);
+    }
+    assertThat((double) frequencies.inUse()).isWithin(50).of(1000);
+  }
+
   /** A crawler that reads all values once, beside the readers of a few. */
   @Test
   void keysOfOnePassAreNotInUse() {

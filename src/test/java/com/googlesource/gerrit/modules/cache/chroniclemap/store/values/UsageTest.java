@@ -83,6 +83,17 @@ class UsageTest {
     return Files.exists(saved) && !Files.getLastModifiedTime(saved).equals(LONG_AGO);
   }
 
+  /** It is known of a sample of them. */
+  @Test
+  void aFirstPassOverNewKeysMissesNoneAgain() {
+    Usage usage = usage();
+    for (int i = 0; i < 2 * VALUES; i++) {
+      usage.missed(("key " + i % VALUES).getBytes(UTF_8));
+      assertThat(i < VALUES && usage.missedAgain.sum() > 0).isFalse();
+    }
+    assertThat((double) usage.missedAgain.sum()).isWithin(1000).of(VALUES);
+  }
+
   /** Memory for many is allocated on another thread. */
   @Test
   void isCountedOnceThereIsAThreadForIt() {
