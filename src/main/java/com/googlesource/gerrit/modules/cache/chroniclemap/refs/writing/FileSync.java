@@ -14,7 +14,6 @@
 
 package com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing;
 
-import com.google.common.collect.Lists;
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists.UninterruptedThreads;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.AtomicFile;
@@ -27,6 +26,7 @@ import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
+import java.util.concurrent.Semaphore;
 
 /**
  * Makes files and folders durable: syncs them to disk, many at the same time. A journalling file
@@ -36,6 +36,11 @@ import java.util.concurrent.Future;
 final class FileSync {
   /** How many syncs of a caller run at the same time. */
   private static final int MAX_TOGETHER = 32;
+
+  /** How many run at once for all callers, beside one for each, as a disk that hangs keeps them. */
+  static final int MAX_FURTHER = 256;
+
+  private static final Semaphore FURTHER = new Semaphore(MAX_FURTHER);
 
   private FileSync() {}
 
@@ -57,10 +62,21 @@ final class FileSync {
     folders.forEach(folder -> syncs.add(() -> folder(folder)));
     files.forEach(file -> syncs.add(() -> file(file)));
     try {
-      for (List<Callable<Void>> together : Lists.partition(syncs, MAX_TOGETHER)) {
-        List<Future<Void>> running = together.stream().map(UninterruptedThreads::start).toList();
-        for (Future<Void> each : running) {
-          Uninterruptibles.getUninterruptibly(each);
+      while (!syncs.isEmpty()) {
+        int wanted = Math.min(MAX_TOGETHER, syncs.size()) - 1;
+        int further = 0;
+        while (further < wanted && FURTHER.tryAcquire()) {
+          further++;
+        }
+        try {
+          List<Callable<Void>> together = syncs.subList(0, 1 + further);
+          List<Future<Void>> running = together.stream().map(UninterruptedThreads::start).toList();
+          together.clear();
+          for (Future<Void> each : running) {
+            Uninterruptibles.getUninterruptibly(each);
+          }
+        } finally {
+          FURTHER.release(further);
         }
       }
     } catch (ExecutionException e) {

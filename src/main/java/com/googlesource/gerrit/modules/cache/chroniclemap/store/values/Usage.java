@@ -79,8 +79,8 @@ public final class Usage {
   /** A sample of the missed keys: the hashes that {@link #oneIn} divides. Guarded by itself. */
   private final Set<Long> missed = new HashSet<>();
 
-  /** A power of two. Guarded by {@link #missed}. */
-  private long oneIn = 1;
+  /** A power of two. Changed under the lock of {@link #missed}, and read without it. */
+  private volatile long oneIn = 1;
 
   /** The requests in {@link #frequencies} when they were last saved or loaded, or -1. */
   private long requestsSaved = -1;
@@ -133,6 +133,9 @@ public final class Usage {
   /** Counts a read that found no value. */
   public void missed(byte[] key) {
     long hash = Frequencies.hash(key, key.length);
+    if (hash % oneIn != 0) {
+      return;
+    }
     synchronized (missed) {
       missedAgain.add(hash % oneIn == 0 && !missed.add(hash) ? oneIn : 0);
       if (missed.size() > MAX_MISSED) {

@@ -42,8 +42,14 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.eclipse.jgit.errors.LockFailedException;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
@@ -342,33 +348,40 @@ class RefFilesTest {
     FileSync.sync(List.of(file), List.of(folder, Path.of("/proc/self")));
   }
 
-  /** They are more than there are threads for one of them. */
+  /** They are more than there are threads for all of them. */
   @Test
   void nobodyWaitsForTheSyncsOfADiskThatHangs() throws Exception {
     Path pipe = folder.resolve("pipe");
     assertThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor()).isEqualTo(0);
-    Thread other =
-        Thread.ofPlatform()
-            .daemon()
-            .start(
-                () ->
-                    assertThrows(
-                        IOException.class,
-                        () -> FileSync.sync(Collections.nCopies(40, pipe), List.of())));
-    while (Thread.getAllStackTraces().values().stream()
-            .filter(frames -> Arrays.toString(frames).contains("FileSync.file("))
-            .count()
-        < 32) {
+    int most = FileSync.MAX_FURTHER + 10;
+    ExecutorService others = Executors.newFixedThreadPool(10);
+    Callable<Void> sync =
+        () -> {
+          FileSync.sync(Collections.nCopies(40, pipe), List.of());
+          return null;
+        };
+    List<Future<Void>> hanging = IntStream.range(0, 10).mapToObj(i -> others.submit(sync)).toList();
+    others.shutdown();
+    while (runningSyncs() < most) {
       Thread.onSpinWait();
     }
     try {
       assertTimeoutPreemptively(
           Duration.ofSeconds(20), () -> FileSync.sync(List.of(), List.of(folder)));
+      assertThat(runningSyncs()).isEqualTo(most);
     } finally {
       RandomAccessFile goOn = new RandomAccessFile(pipe.toFile(), "rw");
-      other.join();
+      for (Future<Void> each : hanging) {
+        assertThrows(ExecutionException.class, each::get);
+      }
       goOn.close();
     }
+  }
+
+  private static long runningSyncs() {
+    return Thread.getAllStackTraces().values().stream()
+        .filter(frames -> Arrays.toString(frames).contains("FileSync.file("))
+        .count();
   }
 
   /** Others are tended meanwhile, and this one by the first thread alone. */
