@@ -178,7 +178,7 @@ while :; do for file in *.$3; do [[ \$(<\$file) != *refs/changes/@(08|10)/* ]] |
   echo "  the log names ${alive:-no process}"
   [ -n "$alive" ] || alive=$(vm_run 2 30 "cd /mnt/$name/first.git/cache-chroniclemap; ls *.alive" | sed 's/\.alive$//')
   # Refs whose locks are left are locked for native git, too, until then.
-  vm_run 2 120 "cd /mnt/$name/first.git; $(nfs_by_hand "$alive")" >"$VM/share/$name.hand" || nfs_wrong "$name" "$VM/share/$name.hand" || return 1
+  vm_run 2 120 "cd /mnt/$name/first.git; $(nfs_by_hand "$alive" "$1")" >"$VM/share/$name.hand" || nfs_wrong "$name" "$VM/share/$name.hand" || return 1
   sed 's/^/  /' "$VM/share/$name.hand"
   # All locks of a decided batch are there; one that is not decided may have none yet.
   if grep -q WRONG "$VM/share/$name.hand" || { [ "$3" = durable ] && ! grep -q 'has [1-9][0-9]* locks' "$VM/share/$name.hand"; }; then
@@ -187,28 +187,17 @@ while :; do for file in *.$3; do [[ \$(<\$file) != *refs/changes/@(08|10)/* ]] |
   nfs_check "$name" 2 || nfs_wrong "$name, after \"By hand\"" "$VM/share/$name.check"
 }
 
-# "By hand" of refs-safety.md, for a machine that has not booted since; prints what it finds.
-nfs_by_hand() { # PROCESS
+# "By hand" of refs-safety.md, after a look at what is locked, for native git, too.
+nfs_by_hand() { # PROCESS VERSION
+  local kept=:
+  # A dead machine keeps its lock on the file.
+  [ "$2" != 3 ] || kept='cp $f x; mv x $f'
   cat <<END_HAND
-for file in cache-chroniclemap/$1*; do
-  case \$file in *.transaction | *.decided | *.durable) ;; *) continue ;; esac
-  locks=\$(find . -name '*.lock' -samefile "\$file" | sed 's,^\./,,')
-  echo "by hand: \$file has \$(grep -c . <<<"\$locks") locks"
-  [ -n "\$locks" ] || continue
-  case \$file in
-    *.transaction) rm \$locks ;;
-    *)
-      ! grep -qx packed-refs.lock <<<"\$locks" || rm packed-refs.lock
-      for lock in \$locks; do
-        ref=\${lock%.lock}
-        [ "\$ref" != packed-refs ] || continue
-        git update-ref "\$ref" "\$(sed -n 2p ../values)" 2>/dev/null && echo "WRONG: git is not locked out"
-        rm "\$lock"
-        value=\$(sed -n "s,^\([0-9a-f]*\) \$ref\\\$,\1,p" "\$file")
-        case \$value in *[1-9a-f]*) git update-ref "\$ref" "\$value" ;; *) git update-ref -d "\$ref" ;; esac
-      done ;;
-  esac
+locks=\$(find . -name '*.lock' | sed 's,^\./,,; s,\.lock\$,,')
+echo "by hand: $1 has \$(grep -c . <<<"\$locks") locks"
+for ref in \$locks; do
+  [ \$ref != packed-refs ] && git update-ref \$ref "\$(sed -n 2p ../values)" 2>/dev/null && echo "WRONG: git is not locked out"
 done
-rm cache-chroniclemap/$1*
+f=cache-chroniclemap/$1.alive; $kept; echo dead >>\$f
 END_HAND
 }

@@ -30,7 +30,8 @@ final class SharedTable {
   private SharedTable() {}
 
   static void print(Screen out, SharedReport report) {
-    out.printWrapped("Values are shared through " + report.server());
+    String through = report.failure().isEmpty() ? "Values are" : "Without connection, no values are";
+    out.printWrapped(through + " shared through " + report.server());
     out.println("");
     out.printFigures(Figures.of(SharedMetrics.ALL, report));
     List<String> problems = problems(report);

@@ -38,7 +38,7 @@ import org.eclipse.jgit.annotations.Nullable;
  * The owner file of some {@link Journal}s of a repository, which shows whether their process lives.
  * The process keeps the file locked, and the system releases that lock when the process ends. The
  * name is {@code PID-START-LOADER-COUNT.alive}, with the start in milliseconds since the epoch. The
- * text is where the process runs.
+ * text is where the process runs, after which an administrator may add {@link #DEAD}.
  *
  * <p>The lock is reliable among the processes of one running system, even in different containers.
  * {@link ProcessOrigin#isDead} judges processes of other machines.
@@ -50,6 +50,9 @@ final class JournalOwner implements Closeable {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
   static final String SUFFIX = ".alive";
+
+  /** The line by which an administrator says that the process is dead. */
+  static final String DEAD = "dead\n";
 
   /** The start of the names of all files of this process. */
   private static final String OWN =
@@ -227,12 +230,11 @@ final class JournalOwner implements Closeable {
    * @param open keeps the file locked, so that no other recovery takes it; must be closed
    */
   record Taken(Path file, RandomAccessFile open) implements Closeable {
-    /** Where the process ran; null if the file does not tell, such as one of version 1.0.0. */
-    @Nullable
-    ProcessOrigin origin() throws IOException {
+    /** The file's text, which may be empty, such as that of version 1.0.0. */
+    String text() throws IOException {
       byte[] text = new byte[(int) open.length()];
       open.readFully(text);
-      return ProcessOrigin.parse(new String(text, UTF_8));
+      return new String(text, UTF_8);
     }
 
     /** The other files of the dead process. */

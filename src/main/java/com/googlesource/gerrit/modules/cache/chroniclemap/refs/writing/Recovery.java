@@ -53,7 +53,7 @@ import org.eclipse.jgit.lib.ObjectId;
 record Recovery(RepositoryFiles refs, RepositoryWriter writes) {
   private static final FluentLogger logger = FluentLogger.forEnclosingClass();
 
-  /** The log names each file, once a minute at most. */
+  /** The log names each file, once a minute or an hour at most. */
   private static final LogPerBucketingStrategy<Object> BY_FILE =
       LogPerBucketingStrategy.byHashCode(1 << 16);
 
@@ -150,19 +150,22 @@ record Recovery(RepositoryFiles refs, RepositoryWriter writes) {
           journals.add(Journal.read(writes.disk, each, files));
         }
       }
-      ProcessOrigin origin = owner.origin();
+      String text = owner.text();
+      ProcessOrigin origin = ProcessOrigin.parse(text);
       for (Journal.Found journal : journals) {
         origin = origin == null ? journal.origin() : origin; // version 1.0.0 has it only there
       }
       isDead =
-          !JournalOwner.isLiving(file) && ProcessOrigin.isDead(origin, refs.paths.transactions);
+          !JournalOwner.isLiving(file)
+              && (text.endsWith(JournalOwner.DEAD)
+                  || ProcessOrigin.isDead(origin, refs.paths.transactions));
       if (isDead) {
         dead.add(new Dead(owner, journals));
       } else if (!journals.isEmpty()) {
-        logger.atWarning().atMostEvery(1, TimeUnit.HOURS).log(
+        logger.atWarning().per(file, BY_FILE).atMostEvery(1, TimeUnit.HOURS).log(
             "%s: cannot determine whether the process that owns %s is alive, so its locks of refs"
-                + " stay; if it is dead, see refs-safety, By hand, in the documentation",
-            refs.paths.packedRefs.getParent(), file);
+                + " stay; once you are certain that it is dead, run: echo dead >> %s",
+            refs.paths.packedRefs.getParent(), file, file);
       }
     } finally {
       if (!isDead) {

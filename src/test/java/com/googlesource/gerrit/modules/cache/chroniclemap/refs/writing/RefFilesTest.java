@@ -647,6 +647,32 @@ class RefFilesTest {
     assertThat(update(A, 1)).isEqualTo(RefUpdate.Result.NEW);
   }
 
+  /** The log names the command, which the next update needs no restart to follow. */
+  @Test
+  void aProcessOfAnotherMachineIsDeadIfAnAdministratorSaysSo() throws Exception {
+    kill("1-1", B, command(A, null, 1), command(B, null, 1));
+    Path alive = test.folder().resolve(files(".alive").get(0));
+    Files.writeString(alive, "boot another\nmachine another\nfiles shared\n");
+    Path decided = test.folder().resolve(files(".decided").get(0));
+    Files.move(decided, Path.of(decided.toString().replace(".decided", ".durable")));
+    try (Warnings warnings = new Warnings("writing.Recovery")) {
+      open(new RefDisk());
+      assertThat(update(B, 2)).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
+      assertThat(values()).containsExactly(A, id(1).name());
+      String said = warnings.texts.get(0);
+      String command = said.substring(said.indexOf("echo dead >> "));
+      assertThat(new ProcessBuilder("sh", "-c", command).start().waitFor()).isEqualTo(0);
+    }
+    try (RandomAccessFile living = new RandomAccessFile(alive.toFile(), "rw")) {
+      living.getChannel().lock();
+      assertThat(update(B, 2)).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
+    }
+    assertThat(update(B, 2)).isEqualTo(RefUpdate.Result.FORCED);
+    assertThat(values()).containsExactly(A, id(1).name(), B, id(2).name());
+    assertThat(files(".lock", ".durable")).isEmpty();
+    assertThat(Files.exists(alive)).isFalse();
+  }
+
   @Test
   void aChangeOfTheConfigCountsFromTheNextUpdate() throws Exception {
     List<Path> synced = new ArrayList<>();
