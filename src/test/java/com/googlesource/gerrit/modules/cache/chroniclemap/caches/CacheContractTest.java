@@ -32,16 +32,15 @@ import com.google.gerrit.server.cache.PersistentCache;
 import com.google.inject.Key;
 import com.google.inject.TypeLiteral;
 import com.google.inject.util.Types;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.Threads;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.Parameter;
@@ -391,23 +390,12 @@ class CacheContractTest extends SiteTest {
               return "loaded " + key;
             });
     LoadingCache<String, String> cache = site.loading(def().loader(slow));
-    ExecutorService pool = Executors.newFixedThreadPool(threads);
-    try {
-      List<Future<String>> results = new ArrayList<>();
-      for (int i = 0; i < threads; i++) {
-        results.add(
-            pool.submit(
-                () -> {
-                  allAsked.countDown();
-                  return cache.get("a");
-                }));
-      }
-      for (Future<String> result : results) {
-        assertThat(result.get(30, TimeUnit.SECONDS)).isEqualTo("loaded a");
-      }
-    } finally {
-      pool.shutdownNow();
-    }
+    Threads.together(
+        threads,
+        thread -> {
+          allAsked.countDown();
+          assertThat(cache.get("a")).isEqualTo("loaded a");
+        });
     assertThat(slow.loads).containsExactly("a");
   }
 
@@ -495,15 +483,11 @@ class CacheContractTest extends SiteTest {
       assertThat(cache.stats().loadSuccessCount()).isEqualTo(1);
     }
     Cache<String, String> same = cache;
-    assertThrows(ExecutionException.class, () -> throwing(same, new IOException("failed")));
-    assertThat(cache.stats().loadExceptionCount()).isEqualTo(1);
-  }
-
-  private static String throwing(Cache<String, String> cache, Exception failure) throws Exception {
-    return cache.get(
-        "fails",
+    Callable<String> failing =
         () -> {
-          throw failure;
-        });
+          throw new IOException("failed");
+        };
+    assertThrows(ExecutionException.class, () -> same.get("fails", failing));
+    assertThat(cache.stats().loadExceptionCount()).isEqualTo(1);
   }
 }

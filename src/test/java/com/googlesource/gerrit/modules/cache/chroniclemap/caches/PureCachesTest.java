@@ -22,17 +22,14 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** What is left of caches when the machine stops, by whether their keys name their content. */
-class PureCachesTest {
-  @TempDir Path temp;
-
-  private static Cache<String, String> build(TestSite site, String name) {
+class PureCachesTest extends SiteTest {
+  private Cache<String, String> build(String name) {
     return site.build(TestCacheDef.of(name));
   }
 
-  private static void restartAfterCrash(TestSite site) throws Exception {
+  private void restartAfterCrash() throws Exception {
     Path folder = site.inventory().directory().orElseThrow();
     site.stop();
     TestStores.leaveToCrash(folder);
@@ -41,29 +38,25 @@ class PureCachesTest {
 
   @Test
   void aPutIsNoChangeWhereTheKeyNamesTheContent() throws Exception {
-    try (TestSite site = new TestSite(temp, TestSite.Backend.CHRONICLE)) {
-      for (String name : new String[] {"modified_files", "conflicts"}) {
-        Cache<String, String> cache = build(site, name);
-        // As Gerrit's loader does, beside the cache's own.
-        cache.put("key", "value");
-        cache.put("key", "the value, serialized otherwise");
-      }
-      restartAfterCrash(site);
-      assertThat(build(site, "modified_files").getIfPresent("key")).isNotNull();
-      assertThat(build(site, "conflicts").getIfPresent("key")).isNull();
+    for (String name : new String[] {"modified_files", "conflicts"}) {
+      Cache<String, String> cache = build(name);
+      // As Gerrit's loader does, beside the cache's own.
+      cache.put("key", "value");
+      cache.put("key", "the value, serialized otherwise");
     }
+    restartAfterCrash();
+    assertThat(build("modified_files").getIfPresent("key")).isNotNull();
+    assertThat(build("conflicts").getIfPresent("key")).isNull();
   }
 
   @Test
   void anInvalidationIsAChangeEverywhere() throws Exception {
-    try (TestSite site = new TestSite(temp, TestSite.Backend.CHRONICLE)) {
-      Cache<String, String> cache = build(site, "modified_files");
-      cache.put("key", "value");
-      cache.put("other", "value");
-      cache.invalidate("key");
-      restartAfterCrash(site);
-      assertThat(build(site, "modified_files").getIfPresent("other")).isNull();
-    }
+    Cache<String, String> cache = build("modified_files");
+    cache.put("key", "value");
+    cache.put("other", "value");
+    cache.invalidate("key");
+    restartAfterCrash();
+    assertThat(build("modified_files").getIfPresent("other")).isNull();
   }
 
   @Test

@@ -23,7 +23,6 @@ import com.google.inject.name.Names;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -72,13 +71,6 @@ class ReadOnlyTest {
       site.restart();
       cache = site.build(TestCacheDef.of("c"));
       assertThat(cache.getIfPresent("c")).isEqualTo("1");
-    }
-  }
-
-  @Test
-  void nothingIsReadOnlyByItself() {
-    try (TestSite site = new TestSite(temp, TestSite.Backend.CHRONICLE)) {
-      assertThat(flagOf(site).get()).isFalse();
     }
   }
 }

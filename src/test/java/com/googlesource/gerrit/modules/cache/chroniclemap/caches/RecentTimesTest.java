@@ -16,9 +16,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
 import static com.google.common.truth.Truth.assertThat;
 
-import java.util.ArrayList;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.Threads;
 import java.util.Arrays;
-import java.util.List;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -86,21 +85,13 @@ class RecentTimesTest {
   /** None is lost, whatever the threads do at once. */
   @Test
   void manyThreadsAtOnce() throws Exception {
-    List<Thread> threads = new ArrayList<>();
-    for (int i = 0; i < 8; i++) {
-      Thread thread =
-          new Thread(
-              () -> {
-                for (int nanos = 0; nanos < 10_000; nanos++) {
-                  add(nanos % 60, nanos);
-                }
-              });
-      thread.start();
-      threads.add(thread);
-    }
-    for (Thread thread : threads) {
-      thread.join();
-    }
+    Threads.together(
+        8,
+        thread -> {
+          for (int nanos = 0; nanos < 10_000; nanos++) {
+            add(nanos % 60, nanos);
+          }
+        });
     assertThat(times.latency(at(59)).count()).isEqualTo(80_000);
   }
 }

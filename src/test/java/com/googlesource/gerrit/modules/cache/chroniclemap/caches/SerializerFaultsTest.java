@@ -16,6 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
 import static com.google.common.truth.Truth.assertThat;
 
+import com.google.common.base.Throwables;
 import com.google.common.cache.Cache;
 import com.google.common.cache.LoadingCache;
 import com.google.common.collect.ImmutableList;
@@ -39,13 +40,6 @@ class SerializerFaultsTest extends SiteTest {
         new NoClassDefFoundError("gone"));
   }
 
-  private static RuntimeException raise(Throwable failure) {
-    if (failure instanceof Error error) {
-      throw error;
-    }
-    return (RuntimeException) failure;
-  }
-
   /** Refuses, on write or on read, what contains "bad". */
   private static CacheSerializer<String> refusing(
       Throwable failure, boolean onWrite, boolean onRead) {
@@ -59,7 +53,7 @@ class SerializerFaultsTest extends SiteTest {
 
   private static void refuse(Throwable failure, boolean isAsked, String text) {
     if (isAsked && text.contains("bad")) {
-      throw raise(failure);
+      Throwables.throwIfUnchecked(failure);
     }
   }
 

@@ -21,16 +21,12 @@ import com.google.common.base.Splitter;
 import com.google.common.cache.CacheLoader;
 import com.google.common.cache.LoadingCache;
 import com.google.common.collect.ImmutableList;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.Threads;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
-import java.util.concurrent.Callable;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.locks.ReentrantLock;
@@ -103,7 +99,6 @@ class StaleValueStressTest {
     for (int i = 0; i < KEYS; i++) {
       locks[i] = new ReentrantLock();
     }
-    ExecutorService pool = Executors.newFixedThreadPool(WRITERS + READERS + 1);
     try (TestSite site = new TestSite(temp, TestSite.Backend.CHRONICLE)) {
       site.config().setInt("cache", name, "memoryLimit", memoryLimit);
       TestCacheDef<String> def = TestCacheDef.of(name).diskLimit(diskLimit).loader(loader());
@@ -112,37 +107,25 @@ class StaleValueStressTest {
       }
       cache = site.loading(def);
       deadline = System.nanoTime() + RUN_NANOS;
-      List<Callable<Void>> tasks = new ArrayList<>();
-      for (int i = 0; i < WRITERS; i++) {
-        Random random = new Random(i);
-        tasks.add(() -> repeat(() -> write(random)));
-      }
-      for (int i = 0; i < READERS; i++) {
-        Random random = new Random(1000 + i);
-        tasks.add(() -> repeat(() -> read(random)));
-      }
-      tasks.add(() -> repeat(site::settle));
-      for (Future<Void> done : pool.invokeAll(tasks)) {
-        done.get();
-      }
+      Threads.together(
+          WRITERS + READERS + 1,
+          thread -> {
+            Random random = new Random(thread);
+            while (System.nanoTime() < deadline) {
+              if (thread < WRITERS) {
+                write(random);
+              } else if (thread < WRITERS + READERS) {
+                read(random);
+              } else {
+                site.settle();
+              }
+            }
+          });
       checkAll("at the end");
       site.restart();
       cache = site.loading(def);
       checkAll("after a restart");
-    } finally {
-      pool.shutdownNow();
     }
-  }
-
-  private interface Step {
-    void run() throws Exception;
-  }
-
-  private Void repeat(Step step) throws Exception {
-    while (System.nanoTime() < deadline) {
-      step.run();
-    }
-    return null;
   }
 
   private CacheLoader<String, String> loader() {

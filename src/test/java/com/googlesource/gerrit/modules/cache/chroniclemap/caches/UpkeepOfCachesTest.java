@@ -28,10 +28,6 @@ import org.junit.jupiter.api.Test;
 
 /** What an administrator has done to a cache by its name. */
 class UpkeepOfCachesTest extends SiteTest {
-  private CacheInventory inventory() {
-    return site.inventory();
-  }
-
   private List<Path> files() throws IOException {
     try (Stream<Path> files = Files.walk(temp)) {
       return files.sorted().toList();
@@ -46,45 +42,27 @@ class UpkeepOfCachesTest extends SiteTest {
     Cache<String, String> cache = site.build(TestCacheDef.of("c"));
     cache.put("a", "b");
     assertThat(cache.getIfPresent("a")).isEqualTo("b");
-    assertThat(inventory().memoryOnlyReason().get()).contains("cache.directory is not set");
-    assertThat(inventory().reports()).isEmpty();
+    assertThat(site.inventory().memoryOnlyReason().get()).contains("cache.directory is not set");
+    assertThat(site.inventory().reports()).isEmpty();
     assertThat(files()).isEqualTo(before);
   }
 
   @Test
-  void aCacheIsVerified() throws Exception {
+  void aVerifyThatIsInterruptedSaysThatItIsNotComplete() throws Exception {
     Cache<String, String> cache = site.build(TestCacheDef.of("a"));
     cache.put("k", "v");
     storeOf(cache).flush();
-    VerifyReport report = inventory().verify("a", false, Progress.NONE);
+    Progress interrupting = (done, total) -> Thread.currentThread().interrupt();
+    assertThat(site.inventory().verify("a", true, interrupting).complete()).isFalse();
+    assertThat(Thread.interrupted()).isTrue();
+    VerifyReport report = site.inventory().verify("a", true, Progress.NONE);
     assertThat(report.complete()).isTrue();
     assertThat(report.values()).isEqualTo(1);
-    assertThat(report.damaged()).isEqualTo(0);
-    assertThat(inventory().verify("unknown", false, Progress.NONE).complete()).isFalse();
-  }
-
-  @Test
-  void aVerifyThatIsInterruptedSaysThatItIsNotComplete() throws Exception {
-    site.build(TestCacheDef.of("a"));
-    Progress interrupting = (done, total) -> Thread.currentThread().interrupt();
-    assertThat(inventory().verify("a", true, interrupting).complete()).isFalse();
-    assertThat(Thread.interrupted()).isTrue();
-    assertThat(inventory().verify("a", true, Progress.NONE).complete()).isTrue();
+    assertThat(site.inventory().verify("unknown", false, Progress.NONE).complete()).isFalse();
   }
 
   private Latency latency(DiskOperation operation) {
-    return inventory().reports().get(0).latencies().get(operation);
-  }
-
-  @Test
-  void putsAreTimed() {
-    Cache<String, String> cache = site.build(TestCacheDef.of("a"));
-    assertThat(latency(DiskOperation.PUT).count()).isEqualTo(0);
-    cache.put("k", "v");
-    Latency latency = latency(DiskOperation.PUT);
-    assertThat(latency.count()).isEqualTo(1);
-    assertThat(latency.max()).isGreaterThan(0);
-    assertThat(latency.p50()).isAtMost(latency.max());
+    return site.inventory().reports().get(0).latencies().get(operation);
   }
 
   @Test
@@ -96,15 +74,15 @@ class UpkeepOfCachesTest extends SiteTest {
       assertThat(cache.get("k" + i, () -> value)).isEqualTo(value);
     }
     cache.cleanUp();
-    CacheReport report = inventory().reports().get(0);
+    CacheReport report = site.inventory().reports().get(0);
     assertThat(report.memoryLimit()).isEqualTo(10);
     assertThat(report.heap().evictionCount()).isEqualTo(90);
     assertThat(report.heap().totalLoadTime()).isGreaterThan(0);
   }
 
-  /** Now and then; a reader who finds nothing is not, since that is another matter. */
+  /** Each put is, the others are now and then; a reader who finds nothing is not. */
   @Test
-  void readsAndSerializersAreTimed() {
+  void putsReadsAndSerializersAreTimed() {
     site.config().setInt("cache", "a", "memoryLimit", 0);
     Cache<String, String> cache = site.build(TestCacheDef.of("a"));
     DiskTier<String, String> disk = ((ChronicleMapCache<String, String>) cache).disk;
@@ -118,6 +96,7 @@ class UpkeepOfCachesTest extends SiteTest {
       assertThat(disk.read(key, disk.ticket(key), true).value).isEqualTo("v");
     }
     assertThat(latency(DiskOperation.PUT).count()).isEqualTo(1000);
+    assertThat(latency(DiskOperation.PUT).max()).isGreaterThan(0);
     for (DiskOperation sampled :
         List.of(DiskOperation.READ, DiskOperation.SERIALIZE, DiskOperation.DESERIALIZE)) {
       Latency latency = latency(sampled);
