@@ -26,7 +26,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.eclipse.jgit.lib.Config;
 import org.junit.jupiter.api.AfterEach;
@@ -71,6 +70,10 @@ class OwnSettingsTest {
     return Files.readString(site.logs_dir.resolve("error_log"));
   }
 
+  private static String refusal(String name, String value, String allowed) {
+    return name + " is \"" + value + "\" in etc/gerrit.config: set it to " + allowed;
+  }
+
   private void set(String name, String value) {
     int dot = name.lastIndexOf('.');
     String[] section = name.substring(0, dot).split("\\.", 2);
@@ -99,45 +102,26 @@ class OwnSettingsTest {
       throws Exception {
     set(name, value);
     assertThrows(ProvisionException.class, () -> new PackedRefsModule(site, config));
-    String message =
-        name
-            + " is \""
-            + value
-            + "\" in etc/gerrit.config: set it to "
-            + allowed
-            + ", or remove it";
+    String message = refusal(name, value, allowed) + ", or remove it";
     assertThat(errorLog()).contains("ERROR");
     assertThat(errorLog()).contains(message);
     assertThat(printed.toString(UTF_8)).contains(message);
   }
 
-  @Test
-  void theModuleOfTheCachesChecksItsOwn() throws Exception {
-    set("cache-chroniclemap.checkGerritVersion", "nope");
-    assertThrows(ProvisionException.class, () -> new ChronicleMapCacheModule(site, config));
-    assertThat(errorLog()).contains("checkGerritVersion is \"nope\"");
-  }
-
   /** Before any store is opened, which would be left open. */
   @ParameterizedTest
   @CsvSource({
-    "maxAge, 5 dayz, a time",
-    "refreshAfterWrite, soon, a time",
-    "expireFromMemoryAfterAccess, 1 x, a time",
-    "diskLimit, 1gb, a number",
-    "memoryLimit, 1e3, a number"
+    "cache.diff_summary.maxAge, 5 dayz, a time",
+    "cache.diff_summary.refreshAfterWrite, soon, a time",
+    "cache.diff_summary.expireFromMemoryAfterAccess, 1 x, a time",
+    "cache.diff_summary.diskLimit, 1gb, a number",
+    "cache.diff_summary.memoryLimit, 1e3, a number",
+    "cache-chroniclemap.checkGerritVersion, nope, true or false"
   })
-  void aWrongValueOfACacheIsRefused(String name, String value, String allowed) throws Exception {
-    set("cache.diff_summary." + name, value);
+  void aWrongValueIsRefusedByTheModuleOfTheCaches(String name, String value, String allowed) throws Exception {
+    set(name, value);
     assertThrows(ProvisionException.class, () -> new ChronicleMapCacheModule(site, config));
-    assertThat(errorLog())
-        .contains(
-            "cache.diff_summary."
-                + name
-                + " is \""
-                + value
-                + "\" in etc/gerrit.config: set it to "
-                + allowed);
+    assertThat(errorLog()).contains(refusal(name, value, allowed));
   }
 
   @Test
@@ -223,10 +207,7 @@ class OwnSettingsTest {
   @Test
   void allThatAreDocumentedAreChecked() throws Exception {
     Set<String> documented = new TreeSet<>();
-    Matcher matcher = ROW.matcher(Files.readString(PAGE));
-    while (matcher.find()) {
-      documented.add(matcher.group(1));
-    }
+    ROW.matcher(Files.readString(PAGE)).results().forEach(row -> documented.add(row.group(1)));
     Set<String> checked = new TreeSet<>();
     OwnSettings.OF_REFS.forEach(
         (section, settings) ->

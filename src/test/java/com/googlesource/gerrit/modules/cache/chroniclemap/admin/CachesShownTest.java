@@ -106,23 +106,7 @@ class CachesShownTest {
   }
 
   @ParameterizedTest
-  @ValueSource(
-      longs = {
-        0,
-        1,
-        999,
-        1023,
-        1024,
-        99_999,
-        100_000,
-        999_949,
-        999_950,
-        1_048_575,
-        1_073_741_823,
-        999_999_999_999L,
-        1L << 40,
-        Long.MAX_VALUE / 100
-      })
+  @ValueSource(longs = {0, 1, 99_999, 999_950, 1L << 40, Long.MAX_VALUE / 100})
   void theTableFits(long figure) {
     assertFits(table(Optional.empty(), reports("web_sessions", "a reason", figure)));
     String longName = "plugin-with-a-long-name.and_a_cache_with_a_name_that_is_longer_than_all";

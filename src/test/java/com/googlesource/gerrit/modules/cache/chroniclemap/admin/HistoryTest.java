@@ -18,6 +18,7 @@ import static com.google.common.truth.Truth.assertThat;
 
 import com.google.gson.JsonObject;
 import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.Threads;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import java.time.Duration;
@@ -139,21 +140,14 @@ class HistoryTest {
             },
             () -> null,
             () -> 1_000_000);
-    List<Thread> threads = new ArrayList<>();
-    for (int i = 0; i < 4; i++) {
-      Runnable work = i % 2 == 0 ? busy::look : busy::sample;
-      threads.add(
-          Thread.ofPlatform()
-              .start(
-                  () -> {
-                    for (int n = 0; n < 1000; n++) {
-                      work.run();
-                    }
-                  }));
-    }
-    for (Thread thread : threads) {
-      thread.join();
-    }
+    Threads.together(
+        4,
+        thread -> {
+          Runnable work = thread % 2 == 0 ? busy::look : busy::sample;
+          for (int n = 0; n < 1000; n++) {
+            work.run();
+          }
+        });
     assertThat(busy.events().get(0).count()).isEqualTo(faults.get());
     assertThat(busy.samples()).hasSize(History.MAX_SAMPLES);
   }

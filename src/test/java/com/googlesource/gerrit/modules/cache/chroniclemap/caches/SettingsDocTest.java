@@ -25,7 +25,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.eclipse.jgit.lib.Config;
 import org.junit.jupiter.api.Test;
@@ -71,13 +70,9 @@ class SettingsDocTest {
     read.remove("cache.importFromH2");
 
     Set<String> documented = new TreeSet<>();
-    Matcher matcher = SETTING.matcher(Files.readString(PAGE));
-    while (matcher.find()) {
-      // Those are another module's; see PackedRefsConfigTest.
-      if (!matcher.group(1).startsWith("cache.packed_refs.")) {
-        documented.add(matcher.group(1));
-      }
-    }
+    SETTING.matcher(Files.readString(PAGE)).results().forEach(row -> documented.add(row.group(1)));
+    // Those are another module's; see PackedRefsConfigTest.
+    documented.removeIf(name -> name.startsWith("cache.packed_refs."));
     assertThat(documented).isEqualTo(read);
   }
 

@@ -24,7 +24,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.eclipse.jgit.lib.Config;
 import org.junit.jupiter.api.Test;
@@ -75,10 +74,7 @@ class PackedRefsConfigTest {
     assertThat(page).contains("`cache.packed_refs.diskLimit` | 1g |");
 
     Set<String> documented = new TreeSet<>();
-    Matcher matcher = ROW.matcher(page);
-    while (matcher.find()) {
-      documented.add(matcher.group(1));
-    }
+    ROW.matcher(page).results().forEach(row -> documented.add(row.group(1)));
     // Those of pushes and fetches, which the package transport reads.
     assertThat(documented.remove("cache-chroniclemap.advertiseRefs")).isTrue();
     assertThat(documented.remove("cache-chroniclemap.groupBranches")).isTrue();
