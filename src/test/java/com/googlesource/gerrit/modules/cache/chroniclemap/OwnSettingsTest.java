@@ -118,7 +118,8 @@ class OwnSettingsTest {
     "cache.diff_summary.memoryLimit, 1e3, a number",
     "cache-chroniclemap.checkGerritVersion, nope, true or false"
   })
-  void aWrongValueIsRefusedByTheModuleOfTheCaches(String name, String value, String allowed) throws Exception {
+  void aWrongValueIsRefusedByTheModuleOfTheCaches(String name, String value, String allowed)
+      throws Exception {
     set(name, value);
     assertThrows(ProvisionException.class, () -> new ChronicleMapCacheModule(site, config));
     assertThat(errorLog()).contains(refusal(name, value, allowed));

@@ -56,6 +56,7 @@ class AgeTest extends SiteTest {
     age(cache, "old", "disk", Duration.ofMinutes(61));
     age(cache, "young", "disk", Duration.ofMinutes(59));
     assertThat(cache.getIfPresent("old")).isNull();
+    assertThat(report(cache).disk().counts().expired.sum()).isEqualTo(1);
     assertThat(cache.get("old")).isEqualTo("loaded old");
     assertThat(cache.get("young")).isEqualTo("disk");
     assertThat(cache.getAll(ImmutableList.of("old", "young")))

@@ -402,13 +402,6 @@ class CacheContractTest extends SiteTest {
   // ---- settings
 
   @Test
-  void anotherVersionStartsEmpty() {
-    plain().put("a", "v");
-    site.restart();
-    assertThat(site.build(def().version(2)).getIfPresent("a")).isNull();
-  }
-
-  @Test
   void aDiskLimitOfTheConfigurationWins() {
     site.config().setString("cache", "other", "diskLimit", "-1");
     assertThat(site.build(TestCacheDef.of("other"))).isNotInstanceOf(PersistentCache.class);

@@ -522,13 +522,10 @@ public final class TestRefs implements Closeable {
     Output git = tryGit("for-each-ref", "--format=%(refname) %(objectname)");
     assertWithMessage(git.text()).that(git.status()).isEqualTo(0);
     Map<String, String> seen = new TreeMap<>();
-    git.text()
-        .lines()
-        .forEach(
-            line -> {
-              int blank = line.indexOf(' ');
-              seen.put(line.substring(0, blank), line.substring(blank + 1));
-            });
+    for (String line : git.text().lines().toList()) {
+      int blank = line.indexOf(' ');
+      seen.put(line.substring(0, blank), line.substring(blank + 1));
+    }
     return seen;
   }
 

@@ -124,12 +124,6 @@ class DamagedFilesTest extends FolderTest {
   }
 
   @Test
-  void anUndamagedFile() throws Exception {
-    assertThat(use()).isEqualTo(KEYS);
-    assertThat(start()).isEqualTo(StartReport.Kind.CLEAN);
-  }
-
-  @Test
   void anUndamagedFileThatWasNotClosed() throws Exception {
     TestStores.leaveOpen(folder());
     assertThat(use()).isEqualTo(KEYS);

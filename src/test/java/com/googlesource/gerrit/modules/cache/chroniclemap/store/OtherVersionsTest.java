@@ -29,7 +29,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -41,8 +40,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 class OtherVersionsTest extends FolderTest {
   private static final String PURE = "pure";
   private static final byte[] KEY = ByteBuffer.allocate(4).putInt(7).array();
-
-  private final AtomicLong clock = new AtomicLong(1_000_000_000_000L);
 
   /** Whether the folder cannot be read, for lack of file handles. */
   private volatile boolean isUnreadable;
@@ -63,11 +60,6 @@ class OtherVersionsTest extends FolderTest {
     if (isUnreadable || isOpening) {
       throw new IOException("Too many open files (a test)");
     }
-  }
-
-  @Override
-  long now() {
-    return clock.get();
   }
 
   private OldValues oldValues = OldValues.MUTABLE;

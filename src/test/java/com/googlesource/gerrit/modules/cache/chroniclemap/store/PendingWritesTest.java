@@ -81,8 +81,7 @@ class PendingWritesTest {
     greedy.change(
         OTHER_KEY,
         (key, before) -> {
-          Thread closing = new Thread(greedy::close);
-          closing.start();
+          Thread closing = Thread.ofPlatform().start(greedy::close);
           try {
             closing.join();
           } catch (InterruptedException e) {

@@ -259,11 +259,9 @@ class RefusedWritesTest extends FolderTest {
     open(OldValues.SECRET, new TestDisk().before(Call.FORCE, failOnce));
     store.put(KEY, OLD, 1);
     armed.set(true);
-    Thread signOut = new Thread(() -> store.remove(KEY));
-    signOut.start();
+    Thread signOut = Thread.ofPlatform().start(() -> store.remove(KEY));
     forcing.await();
-    Thread stop = new Thread(directory::close);
-    stop.start();
+    Thread stop = Thread.ofPlatform().start(directory::close);
     await(() -> store.stats().state() == StoreState.CLOSED);
     goOn.countDown();
     signOut.join();

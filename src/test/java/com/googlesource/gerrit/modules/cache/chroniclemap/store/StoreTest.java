@@ -33,7 +33,6 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
@@ -56,10 +55,6 @@ class StoreTest extends FolderTest {
     start(SETTINGS);
   }
 
-  private void reopen() throws Exception {
-    start(SETTINGS);
-  }
-
   private static byte[] bytes(String text) {
     return text.getBytes(UTF_8);
   }
@@ -73,24 +68,13 @@ class StoreTest extends FolderTest {
   void putIsReadAtOnceAndAfterRestart() throws Exception {
     store.put(bytes("k"), bytes("v"), 123456789012L);
     assertThat(readText("k")).isEqualTo("v");
-    reopen();
+    open();
     assertThat(store.stats().start().kind())
         .isAnyOf(StartReport.Kind.CLEAN, StartReport.Kind.PENDING);
     assertThat(readText("k")).isEqualTo("v");
     assertThat(store.read(bytes("k")).created()).isEqualTo(123456789012L);
     assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.CLEAN);
     assertThat(store.stats().entries()).isEqualTo(1);
-  }
-
-  @Test
-  void removedValueStaysAwayAfterRestart() throws Exception {
-    store.put(bytes("k"), bytes("v"), now());
-    store.remove(bytes("k"));
-    assertThat(readText("k")).isNull();
-    reopen();
-    assertThat(readText("k")).isNull();
-    assertThat(store.stats().entries()).isEqualTo(0);
-    assertThat(store.stats().liveBytes()).isEqualTo(0);
   }
 
   @Test
@@ -101,7 +85,7 @@ class StoreTest extends FolderTest {
     }
     // A close does not wait long for the file to grow.
     store.flush();
-    reopen();
+    open();
     for (int size : sizes) {
       Value read = store.read(bytes("size " + size));
       assertWithMessage("value of %s bytes, %s", size, store.stats()).that(read).isNotNull();
@@ -179,7 +163,7 @@ class StoreTest extends FolderTest {
     assertThat(stats.diskBytes()).isAtMost(LIMIT);
     assertThat(stats.counts().notStored.sum()).isEqualTo(0);
     assertThat(stats.entries()).isEqualTo(1500);
-    reopen();
+    open();
     for (int i = 0; i < 1500; i++) {
       assertThat(store.read(bytes("k" + i)).bytes()).isEqualTo(random(10_000, i));
     }
@@ -195,16 +179,6 @@ class StoreTest extends FolderTest {
     store.flush();
     assertThat(store.stats().entries()).isEqualTo(150_000);
     assertThat(store.stats().counts().notStored.sum()).isEqualTo(0);
-  }
-
-  @Test
-  void tooOldIsNotFoundAndGoes() throws Exception {
-    start(new StoreSettings("cache", 1, LIMIT, Optional.of(Duration.ofMinutes(1))));
-    store.put(bytes("old"), bytes("v"), now() - 61_000);
-    store.put(bytes("young"), bytes("v"), now() - 1_000);
-    assertThat(readText("old")).isNull();
-    assertThat(readText("young")).isEqualTo("v");
-    assertThat(store.stats().counts().expired.sum()).isEqualTo(1);
   }
 
   @Test
@@ -317,7 +291,7 @@ class StoreTest extends FolderTest {
       case PUT -> store.put(bytes("k"), bytes("w"), now());
       case CLEAR -> store.clear();
     }
-    reopen();
+    open();
     assertThat(readText("k")).isNull();
   }
 
@@ -390,7 +364,7 @@ class StoreTest extends FolderTest {
   void aFolderThatWasClosedOpensNoStore() throws Exception {
     directory.close();
     assertThrows(StoreUnavailableException.class, () -> directory.openStore(SETTINGS));
-    reopen();
+    open();
     assertThat(store.stats().state()).isEqualTo(StoreState.READY);
   }
 
@@ -425,7 +399,7 @@ class StoreTest extends FolderTest {
     old.clear();
     assertThat(readText("n")).isNull();
     store.put(bytes("k"), bytes("x"), now());
-    reopen();
+    open();
     assertThat(store.stats().start().kind()).isEqualTo(StartReport.Kind.CLEAN);
     assertThat(readText("k")).isEqualTo("x");
     assertThat(readText("n")).isNull();
@@ -441,14 +415,14 @@ class StoreTest extends FolderTest {
     Store old = store;
     CountDownLatch begun = new CountDownLatch(1);
     Thread remover =
-        new Thread(
-            () -> {
-              for (int i = 0; i < keys; i++) {
-                old.remove(bytes("k" + i));
-                begun.countDown();
-              }
-            });
-    remover.start();
+        Thread.ofPlatform()
+            .start(
+                () -> {
+                  for (int i = 0; i < keys; i++) {
+                    old.remove(bytes("k" + i));
+                    begun.countDown();
+                  }
+                });
     begun.await();
     store = TestStores.open(directory, half());
     remover.join();

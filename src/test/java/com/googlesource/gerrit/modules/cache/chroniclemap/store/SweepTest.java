@@ -281,8 +281,7 @@ class SweepTest extends FolderTest {
           waits.countDown();
           awaitUninterruptibly(mayGoOn);
         };
-    Thread sweep = new Thread(() -> TestStores.sweep(store));
-    sweep.start();
+    Thread sweep = Thread.ofPlatform().start(() -> TestStores.sweep(store));
     awaitUninterruptibly(waits);
     boolean isFree = store.context.lock.tryLock();
     if (isFree) {

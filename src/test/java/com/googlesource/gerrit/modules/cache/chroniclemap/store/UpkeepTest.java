@@ -50,9 +50,13 @@ class UpkeepTest extends FolderTest {
   private static final long MB = 1 << 20;
 
   private final AtomicLong clock = new AtomicLong(1_700_000_000_000L);
+  private volatile boolean clockFails;
 
   @Override
   long now() {
+    if (clockFails) {
+      throw new LinkageError("a test");
+    }
     return clock.get();
   }
 
@@ -328,8 +332,7 @@ class UpkeepTest extends FolderTest {
   void aStopDoesNotWaitForACopy() throws Exception {
     WaitingCopies disk = new WaitingCopies();
     Store copying = beginCopy(disk);
-    Thread closer = new Thread(directory::close);
-    closer.start();
+    Thread closer = Thread.ofPlatform().start(directory::close);
     await(() -> copying.context.isClosing);
     disk.goOn.countDown();
     closer.join();
@@ -365,12 +368,7 @@ class UpkeepTest extends FolderTest {
   @Test
   void anInterruptOfVerifyDoesNotKeepTheFileFromBeingRebuiltLater() throws Exception {
     Store store = thinned("interrupted");
-    VerifyReport report =
-        store.verify(
-            false,
-            (done, total) -> {
-              Thread.currentThread().interrupt();
-            });
+    VerifyReport report = store.verify(false, (done, total) -> Thread.currentThread().interrupt());
     assertThat(Thread.interrupted()).isTrue();
     assertThat(report.complete()).isFalse();
     flip("interrupted", value(7, 1000));
@@ -509,28 +507,16 @@ class UpkeepTest extends FolderTest {
 
   @Test
   void anErrorDoesNotEndTheSweeps() throws Exception {
-    directory.close();
-    AtomicBoolean failing = new AtomicBoolean();
-    directory =
-        StoreDirectory.open(
-            folder(),
-            Disk.REAL,
-            () -> {
-              if (failing.get()) {
-                throw new LinkageError("a test");
-              }
-              return clock.get();
-            });
     Store store =
         TestStores.open(
             directory, new StoreSettings("old", 1, 4 * MB, Optional.of(Duration.ofHours(1))));
     put(store, 1, 100);
     store.flush();
     clock.addAndGet(Duration.ofHours(2).toMillis());
-    failing.set(true);
+    clockFails = true;
     directory.sweep();
     assertThat(store.stats().entries()).isEqualTo(1);
-    failing.set(false);
+    clockFails = false;
     directory.sweep();
     awaitEntries(store, 0);
   }
