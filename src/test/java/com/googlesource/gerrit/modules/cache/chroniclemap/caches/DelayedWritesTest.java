@@ -22,7 +22,6 @@ import com.google.common.cache.LoadingCache;
 import com.google.gerrit.server.cache.serialize.CacheSerializer;
 import com.google.gerrit.server.cache.serialize.StringCacheSerializer;
 import com.google.inject.Key;
-import com.google.inject.name.Names;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.Store;
 import java.util.ArrayList;
 import java.util.List;
@@ -40,9 +39,6 @@ import org.junit.jupiter.api.Test;
 
 /** Values that are written a while after they were put. */
 class DelayedWritesTest extends SiteTest {
-  private static final Key<AtomicBoolean> READ_ONLY =
-      Key.get(AtomicBoolean.class, Names.named(ChronicleMapCacheFactory.READ_ONLY));
-
   private final List<String> serialized = new CopyOnWriteArrayList<>();
   private int deserialized;
 
@@ -263,7 +259,7 @@ class DelayedWritesTest extends SiteTest {
     cache.put("a", "old");
     site.settle();
     cache.put("a", "v");
-    site.get(READ_ONLY).set(true);
+    site.readOnly().set(true);
     site.settle();
     assertThat(cache.getIfPresent("a")).isEqualTo("v");
     site.restart();
@@ -280,7 +276,7 @@ class DelayedWritesTest extends SiteTest {
     cache.put("a", "old");
     site.settle();
     cache.put("a", "v");
-    site.get(READ_ONLY).set(true);
+    site.readOnly().set(true);
     cache.invalidate("a");
     assertThat(cache.getIfPresent("a")).isEqualTo("v");
     cache.invalidateAll();
@@ -359,9 +355,9 @@ class DelayedWritesTest extends SiteTest {
     assertThat(serialized).containsExactly("v");
     cache.put("a", "w");
     // What cannot be written yet is tried again.
-    site.get(READ_ONLY).set(true);
+    site.readOnly().set(true);
     task.run();
-    site.get(READ_ONLY).set(false);
+    site.readOnly().set(false);
     task.run();
     assertThat(serialized).containsExactly("v", "w");
   }

@@ -31,8 +31,6 @@ import com.google.common.util.concurrent.UncheckedExecutionException;
 import com.google.gerrit.server.cache.serialize.CacheSerializer;
 import com.google.gerrit.server.cancellation.RequestCancelledException;
 import com.google.gerrit.server.cancellation.RequestStateProvider.Reason;
-import com.google.inject.Key;
-import com.google.inject.name.Names;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -583,8 +581,7 @@ class LoadsTest extends SiteTest {
 
   @Test
   void anInvalidationDuringALoadWinsWhileTheDiskIsReadOnly() throws Exception {
-    site.get(Key.get(AtomicBoolean.class, Names.named(ChronicleMapCacheFactory.READ_ONLY)))
-        .set(true);
+    site.readOnly().set(true);
     assertInvalidationWins(TestCacheDef.of("cache"));
   }
 

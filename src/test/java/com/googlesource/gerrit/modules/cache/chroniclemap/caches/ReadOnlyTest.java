@@ -18,11 +18,8 @@ import static com.google.common.truth.Truth.assertThat;
 
 import com.google.common.cache.Cache;
 import com.google.inject.ConfigurationException;
-import com.google.inject.Key;
-import com.google.inject.name.Names;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -31,14 +28,10 @@ import org.junit.jupiter.params.provider.MethodSource;
 class ReadOnlyTest {
   @TempDir Path temp;
 
-  private static AtomicBoolean flagOf(TestSite site) {
-    return site.get(Key.get(AtomicBoolean.class, Names.named("DiskCacheReadOnly")));
-  }
-
   /** Gerrit's H2 caches can be read-only from 3.13 on. */
   private static List<TestSite.Backend> backends(@TempDir Path folder) {
     try (TestSite h2 = new TestSite(folder.resolve("h2"), TestSite.Backend.H2)) {
-      var unused = flagOf(h2);
+      var unused = h2.readOnly();
       return List.of(TestSite.Backend.values());
     } catch (ConfigurationException e) {
       return List.of(TestSite.Backend.CHRONICLE);
@@ -54,7 +47,7 @@ class ReadOnlyTest {
       cache.put("b", "1");
       cache.put("c", "1");
       site.restart();
-      flagOf(site).set(true);
+      site.readOnly().set(true);
       cache = site.build(TestCacheDef.of("c"));
       assertThat(cache.getIfPresent("a")).isEqualTo("1");
       cache.put("a", "2");
@@ -66,7 +59,7 @@ class ReadOnlyTest {
       assertThat(cache.getIfPresent("a")).isEqualTo("1");
       assertThat(cache.getIfPresent("b")).isEqualTo("1");
       assertThat(cache.getIfPresent("d")).isNull();
-      flagOf(site).set(true);
+      site.readOnly().set(true);
       cache.invalidateAll();
       site.restart();
       cache = site.build(TestCacheDef.of("c"));

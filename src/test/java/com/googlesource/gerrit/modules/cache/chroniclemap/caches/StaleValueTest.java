@@ -113,11 +113,7 @@ class StaleValueTest extends SiteTest {
   }
 
   private Future<Void> inThread(Runnable task) {
-    return threads.submit(
-        () -> {
-          task.run();
-          return null;
-        });
+    return threads.submit(task, null);
   }
 
   private static <T> T result(Future<T> future) throws Exception {

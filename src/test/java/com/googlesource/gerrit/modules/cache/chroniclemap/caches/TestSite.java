@@ -36,12 +36,14 @@ import com.google.inject.Injector;
 import com.google.inject.Key;
 import com.google.inject.Module;
 import com.google.inject.TypeLiteral;
+import com.google.inject.name.Names;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.TestStores;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.eclipse.jgit.lib.Config;
 
 /**
@@ -124,6 +126,11 @@ public final class TestSite implements AutoCloseable {
 
   <T> T get(Key<T> key) {
     return injector.getInstance(key);
+  }
+
+  /** Gerrit's {@code --read-only-disk-caches}. */
+  AtomicBoolean readOnly() {
+    return get(Key.get(AtomicBoolean.class, Names.named(ChronicleMapCacheFactory.READ_ONLY)));
   }
 
   PersistentCacheFactory factory() {
