@@ -82,7 +82,7 @@ class FileRefDatabaseTest {
   @ValueSource(strings = {"always", "after_open", "never"})
   void answersAsJGitAfterEachOperation(String trust) throws Exception {
     open(trust);
-    compare("at first");
+    comparison.compare("at first", refs);
     for (int step = 0; step < STEPS; step++) {
       RefDatabase request = refs.forRequest();
       assertThat(request.getRefs()).isNotNull();
@@ -92,17 +92,13 @@ class FileRefDatabaseTest {
       String change = steps.nextOrByHand(side.values());
       RefsParity.script(change).on(side);
       String when = "step " + step + ": " + change + ", by " + by.getClass();
-      compare(when);
+      comparison.compare(when, refs);
       boolean isOwn =
           by == request && change.matches("(update|delete|detach|unlink|link|rename|batch) .*");
       // A request that has begun sees what others do, or not.
       comparison.compare(when + ", in a request", isOwn ? request : refs.forRequest());
     }
     assertThat(failures.count.sum()).isEqualTo(0);
-  }
-
-  private void compare(String after) {
-    comparison.compare(after, refs);
   }
 
   /** So do reftables, in the forms that JGit's and git's settings give them. */

@@ -133,17 +133,13 @@ class NestedNamesRaceTest {
           case REWRITE -> batch(rewrites, name);
           case PACKED_AFTERWARDS -> {
             boolean made = single(name);
-            pack();
+            test.pack(loose);
             yield made;
           }
         };
       } catch (IOException e) {
         return false;
       }
-    }
-
-    void pack() throws IOException {
-      test.pack(loose);
     }
 
     private boolean single(String name) throws IOException {
@@ -159,10 +155,6 @@ class NestedNamesRaceTest {
               || two.getResult() == ReceiveCommand.Result.OK;
       assertThat(isPart).isEqualTo(done);
       return done;
-    }
-
-    void close() {
-      writes.close();
     }
   }
 
@@ -189,8 +181,8 @@ class NestedNamesRaceTest {
       String when = c + ", before step " + step;
       // If it is not over, each may have met the other one's lock.
       check(when, Map.of(c.first, made.get(), c.second(), other.get()), ended ? 1 : 0);
-      first.close();
-      second.close();
+      first.writes.close();
+      second.writes.close();
       if (!isThere) {
         assertThat(step).isGreaterThan(5);
         return;
@@ -208,8 +200,8 @@ class NestedNamesRaceTest {
       String id = test.id(0).name();
       test.git("update-ref", CHILD, id);
       Writer ours = new Writer(new RefDisk());
-      ours.pack();
-      ours.close();
+      test.pack(ours.loose);
+      ours.writes.close();
       test.letGoOn();
       while (said.readLine() != null) {}
     } finally {
@@ -247,7 +239,7 @@ class NestedNamesRaceTest {
       }
       String when = c + " and git, before step " + step;
       check(when, Map.of(c.first, made.get(), c.second(), git.waitFor() == 0), 1);
-      ours.close();
+      ours.writes.close();
       if (!isThere) {
         assertThat(step).isGreaterThan(5);
         return;

@@ -199,8 +199,7 @@ class TablesOfGitTest {
     Path lock = Files.createFile(refs.folder().resolve("reftable/tables.list.lock"));
     assertThat(isUpdated(asBatch, ObjectId.zeroId(), id)).isFalse();
     FutureTask<Boolean> update = new FutureTask<>(() -> isUpdated(asBatch, ObjectId.zeroId(), id));
-    Thread thread = new Thread(update);
-    thread.start();
+    Thread thread = Thread.ofPlatform().start(update);
     // It pauses when it has found the lock.
     while (thread.getState() != Thread.State.TIMED_WAITING && !update.isDone()) {
       Thread.onSpinWait();
