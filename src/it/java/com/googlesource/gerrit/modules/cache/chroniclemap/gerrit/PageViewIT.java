@@ -109,7 +109,7 @@ class PageViewIT {
   }
 
   private static JsonObject json(String text) {
-    return JsonParser.parseString(text).getAsJsonObject();
+    return JsonParser.parseString(text.replace("TIME", TIME)).getAsJsonObject();
   }
 
   private static JsonObject cache(String name, long hits, long evicted) {
@@ -175,8 +175,7 @@ class PageViewIT {
          'shared': {'queued': 1},
          'meanings': {'caches': {'queued': 'M'}, 'refs': {'queued': 'M'},
            'shared': {'queued': 'M'}}}
-        """
-            .replace("TIME", TIME);
+        """;
     json(more).entrySet().forEach(each -> all.add(each.getKey(), each.getValue()));
     all.getAsJsonObject("caches")
         .getAsJsonObject("M")
@@ -264,11 +263,7 @@ class PageViewIT {
       JsonObject end =
           json(
               "{'subject': 'a', 'kind': 'verify', 'count': 1, 'by': 'admin', 'text': '',"
-                  + " 'result': {'result': 'incomplete'}, 'from': "
-                  + TIME
-                  + ", 'to': "
-                  + TIME
-                  + "}");
+                  + " 'result': {'result': 'incomplete'}, 'from': TIME, 'to': TIME}");
       end.addProperty("task", "t" + i);
       end.getAsJsonObject("result").addProperty("detail", "part " + i);
       all.getAsJsonArray("events").add(end);
@@ -278,9 +273,7 @@ class PageViewIT {
         .add(
             json(
                 "{'id': 't0', 'work': 'verify', 'cache': 'a', 'by': 'admin', 'state': 'running',"
-                    + " 'progress': '99%', 'start': "
-                    + TIME
-                    + "}"));
+                    + " 'progress': '99%', 'start': TIME}"));
     open(all, "");
     assertThat(browser.all("#tasks tbody tr")).hasSize(20);
     assertThat(browser.one("#tasks tbody tr").getText()).endsWith("incomplete: part 0");
@@ -301,14 +294,13 @@ class PageViewIT {
   @Test
   void figuresAreOfTheChosenTime() {
     JsonObject all = overview(cache("a", 1_000_000, 50), cache("b", 60, 20));
-    JsonObject then = json("{'heap_hits': 400000, 'heap_misses': 0, 'disk_hits': 0}");
-    then.addProperty("disk_misses", 0);
-    then.addProperty("evicted", 20);
+    String then = "'heap_hits': 400000, 'heap_misses': 0, 'disk_hits': 0, 'disk_misses': 0";
     JsonObject since =
         json(
             "{'from': '2026-11-29 20:00:00.000000000', 'to': '2026-11-29 20:05:00.000000000',"
-                + " 'caches': {}}");
-    since.getAsJsonObject("caches").add("a", then);
+                + " 'caches': {'a': {'evicted': 20, "
+                + then
+                + "}}}");
     all.add("since", since);
     open(all, "?minutes=5");
     assertThat(browser.all("#caches data[value='600000']")).hasSize(1);
@@ -322,8 +314,8 @@ class PageViewIT {
     JsonObject all = overview(cache("a", 1, 0), cache("b", 1, 0));
     for (String cache : List.of("a", "b", "a")) {
       JsonObject event =
-          json("{'kind': 'evicted', 'text': 'values evicted', 'count': 2, 'from': " + TIME + "}");
-      event.addProperty("to", TIME.replace("'", ""));
+          json("{'kind': 'evicted', 'text': 'values evicted', 'count': 2, 'from': TIME}");
+      event.add("to", event.get("from"));
       event.addProperty("subject", cache);
       all.getAsJsonArray("events").add(event);
     }
@@ -342,9 +334,9 @@ class PageViewIT {
     open(all, "");
     assertThat(browser.one("#shared").getText()).doesNotContain("queued");
     JsonObject problem =
-        json("{'level': 'now', 'subject': 'shared values', 'paragraph': 'shared-values'}");
-    problem.addProperty("text", "no connection");
-    problem.addProperty("meaning", "");
+        json(
+            "{'level': 'now', 'subject': 'shared values', 'paragraph': 'shared-values',"
+                + " 'text': 'no connection', 'meaning': ''}");
     all.getAsJsonArray("problems").add(problem);
     open(all, "");
     assertThat(browser.one("#shared").getText()).contains("queued");

@@ -137,8 +137,7 @@ class RealGerritIT extends OneGerrit {
     Map<String, String> before = team.readAll(reader);
     Set<String> files = null;
     // Gerrit names the folders of its indexes in the digits of the locale, so it does not start in
-    // one
-    // with other digits than before. The unit tests run in such a one.
+    // one with other digits than before. The unit tests run in such a one.
     for (String locale : List.of("tr-TR", "")) {
       Predicate<String> isLocale = option -> option.startsWith("-Duser.");
       site.editJavaOptions(options -> options.removeIf(isLocale));
@@ -354,12 +353,6 @@ class RealGerritIT extends OneGerrit {
     long entries = CacheFigures.of(gerrit.ssh()).get("change_notes").entries();
     assertThat(cache.getAsJsonObject("entries").get("disk").getAsLong()).isEqualTo(entries);
     assertThat(entries).isAtLeast(team.changes().size());
-  }
-
-  @Test
-  void flushEmptiesTheDiskToo() throws Exception {
-    gerrit.ssh().run("gerrit flush-caches --cache diff_summary");
-    assertThat(CacheFigures.of(gerrit.ssh()).get("diff_summary").entries()).isEqualTo(0);
   }
 
   @Test

@@ -130,8 +130,7 @@ class StartIT {
         Files.writeString(second.path().resolve("logs/error_log"), "");
         second.editJavaOptions(options -> options.remove(patience));
         FutureTask<GerritDaemon> starting = new FutureTask<>(() -> GerritDaemon.start(second));
-        Thread starter = new Thread(starting, "starter");
-        starter.start();
+        Thread unused = Thread.ofPlatform().start(starting);
         Deadline.awaitInAMinute(
             () -> !linesOf(second, "in use by another process").isEmpty(),
             "the second one says that it waits");
