@@ -113,9 +113,7 @@ public final class CacheBench extends Bench<CacheBench.CacheCase, CachePeer> {
             .orElse(List.of(CachePeer.values()));
   }
 
-  /**
-   * Exits with 0, with 1 if something could not be measured or written, with 2 for a wrong name.
-   */
+  /** Exits with 0; 1 if something could not be measured or written, 2 for a wrong name. */
   public static void main(String[] args) {
     Session.run(args, session -> new CacheBench(session).run());
   }

@@ -79,9 +79,7 @@ public final class RefsBench extends Bench<RefsBench.RefsCase, RefsPeer> {
     refs = session.number("--refs", DEFAULT_REFS);
   }
 
-  /**
-   * Exits with 0, with 1 if something could not be measured or written, with 2 for a wrong name.
-   */
+  /** Exits with 0; 1 if something could not be measured or written, 2 for a wrong name. */
   public static void main(String[] args) {
     Session.run(args, session -> new RefsBench(session).run());
   }

@@ -106,9 +106,7 @@ public final class UpdatesBench extends Bench<UpdatesBench.UpdatesCase, UpdatesP
     home = UpdatesPeer.Home.make(session.folder().resolve("home"));
   }
 
-  /**
-   * Exits with 0, with 1 if something could not be measured or written, with 2 for a wrong name.
-   */
+  /** Exits with 0; 1 if something could not be measured or written, 2 for a wrong name. */
   public static void main(String[] args) {
     Session.run(args, session -> new UpdatesBench(session).run());
   }
