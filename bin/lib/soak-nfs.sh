@@ -191,7 +191,7 @@ while :; do for file in *.$3; do [[ \$(<\$file) != *refs/changes/@(08|10)/* ]] |
 nfs_by_hand() { # PROCESS VERSION
   local kept=:
   # A dead machine keeps its lock on the file.
-  [ "$2" != 3 ] || kept='cp $f x; mv x $f'
+  [ "$2" != 3 ] || kept='cp -p $f x; mv x $f'
   cat <<END_HAND
 locks=\$(find . -name '*.lock' | sed 's,^\./,,; s,\.lock\$,,')
 echo "by hand: $1 has \$(grep -c . <<<"\$locks") locks"

@@ -356,6 +356,12 @@ class RealGerritIT extends OneGerrit {
   }
 
   @Test
+  void flushEmptiesTheDiskToo() throws Exception {
+    gerrit.ssh().run("gerrit flush-caches --cache diff_summary");
+    assertThat(CacheFigures.of(gerrit.ssh()).get("diff_summary").entries()).isEqualTo(0);
+  }
+
+  @Test
   @Order(Integer.MAX_VALUE)
   void leavesNoOtherTraces() throws Exception {
     daemon.stop();

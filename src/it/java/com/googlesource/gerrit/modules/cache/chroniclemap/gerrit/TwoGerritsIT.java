@@ -27,7 +27,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritS
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.NativeGit;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.RestClient;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SiteTemplate;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.Threads;
+import com.googlesource.gerrit.modules.cache.chroniclemap.Threads;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -86,8 +86,7 @@ final class Problems {
 
   private static final String NO_FILE = "caches-without-a-file";
   private static final String TO_JGIT = "refs-left-to-jgit";
-  private static final String TRIED_AGAIN =
-      "Remove the reason: the file is tried again each minute.";
+  private static final String TRIED_AGAIN = "Remove the reason: the file is tried each minute.";
   private static final String IN_MEMORY = "lists are kept in memory only";
 
   /** The time of a state, which lasts. */
@@ -109,10 +108,7 @@ final class Problems {
               "None is known to be left. A kill damages one at most; if there were more, suspect the"
                   + " disk or memory.",
               "damaged-entries"),
-          new Kind(
-              "faults",
-              "The log has the file and the reason. Check the disk.",
-              "errors-of-the-disk"),
+          new Kind("faults", "The log has file and reason. Check the disk.", "errors-of-the-disk"),
           new Kind(
               "not_stored",
               "Values were put faster than the disk writes, or are larger than the limit allows: see"

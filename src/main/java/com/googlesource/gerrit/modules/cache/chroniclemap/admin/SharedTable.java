@@ -30,7 +30,7 @@ final class SharedTable {
   private SharedTable() {}
 
   static void print(Screen out, SharedReport report) {
-    String through = report.failure().isEmpty() ? "Values are" : "Without connection, no values are";
+    String through = report.failure().isEmpty() ? "Values are" : "Not connected, no values are";
     out.printWrapped(through + " shared through " + report.server());
     out.println("");
     out.printFigures(Figures.of(SharedMetrics.ALL, report));

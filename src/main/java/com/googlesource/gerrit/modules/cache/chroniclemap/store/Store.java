@@ -111,10 +111,7 @@ public final class Store {
    */
   public Value read(byte[] key) {
     Value value = readUncounted(key);
-    context.usage.asked(key);
-    if (value == null) {
-      context.usage.missed(key);
-    }
+    context.usage.asked(key, value == null);
     (value != null ? context.counts.hits : context.counts.misses).increment();
     return value;
   }
@@ -428,7 +425,7 @@ public final class Store {
 
   /** Notes that a value is in use, though nobody has to read it from this store. */
   public void used(byte[] key) {
-    context.usage.asked(key);
+    context.usage.asked(key, false);
   }
 
   /** Whether there is a value, for a caller whom a wrong answer would cost some work only. */

@@ -32,7 +32,7 @@ import com.google.gerrit.server.cache.PersistentCache;
 import com.google.inject.Key;
 import com.google.inject.TypeLiteral;
 import com.google.inject.util.Types;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.Threads;
+import com.googlesource.gerrit.modules.cache.chroniclemap.Threads;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;

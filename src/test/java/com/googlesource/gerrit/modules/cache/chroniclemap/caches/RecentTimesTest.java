@@ -16,7 +16,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.caches;
 
 import static com.google.common.truth.Truth.assertThat;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.Threads;
+import com.googlesource.gerrit.modules.cache.chroniclemap.Threads;
 import java.util.Arrays;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;

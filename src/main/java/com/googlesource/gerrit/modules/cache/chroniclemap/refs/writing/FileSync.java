@@ -56,6 +56,16 @@ final class FileSync {
     return null;
   }
 
+  private static Callable<Void> releasing(Callable<Void> sync) {
+    return () -> {
+      try {
+        return sync.call();
+      } finally {
+        FURTHER.release();
+      }
+    };
+  }
+
   /** Syncs the contents of files and, at the same time, the entries of folders. */
   static void sync(Collection<Path> files, Collection<Path> folders) throws IOException {
     List<Callable<Void>> syncs = new ArrayList<>();
@@ -63,20 +73,13 @@ final class FileSync {
     files.forEach(file -> syncs.add(() -> file(file)));
     try {
       while (!syncs.isEmpty()) {
-        int wanted = Math.min(MAX_TOGETHER, syncs.size()) - 1;
-        int further = 0;
-        while (further < wanted && FURTHER.tryAcquire()) {
-          further++;
+        List<Future<Void>> running = new ArrayList<>();
+        running.add(UninterruptedThreads.start(syncs.removeLast()));
+        while (running.size() < MAX_TOGETHER && !syncs.isEmpty() && FURTHER.tryAcquire()) {
+          running.add(UninterruptedThreads.start(releasing(syncs.removeLast())));
         }
-        try {
-          List<Callable<Void>> together = syncs.subList(0, 1 + further);
-          List<Future<Void>> running = together.stream().map(UninterruptedThreads::start).toList();
-          together.clear();
-          for (Future<Void> each : running) {
-            Uninterruptibles.getUninterruptibly(each);
-          }
-        } finally {
-          FURTHER.release(further);
+        for (Future<Void> each : running) {
+          Uninterruptibles.getUninterruptibly(each);
         }
       }
     } catch (ExecutionException e) {

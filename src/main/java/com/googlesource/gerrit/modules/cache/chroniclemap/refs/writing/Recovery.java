@@ -162,10 +162,14 @@ record Recovery(RepositoryFiles refs, RepositoryWriter writes) {
       if (isDead) {
         dead.add(new Dead(owner, journals));
       } else if (!journals.isEmpty()) {
-        logger.atWarning().per(file, BY_FILE).atMostEvery(1, TimeUnit.HOURS).log(
-            "%s: cannot determine whether the process that owns %s is alive, so its locks of refs"
-                + " stay; once you are certain that it is dead, run: echo dead >> %s",
-            refs.paths.packedRefs.getParent(), file, file);
+        logger
+            .atWarning()
+            .per(file, BY_FILE)
+            .atMostEvery(1, TimeUnit.HOURS)
+            .log(
+                "%s: cannot determine whether the process that owns %s is alive, so its locks stay;"
+                    + " if certain that it is dead, run there: echo dead >> cache-chroniclemap/%s",
+                refs.paths.packedRefs.getParent(), file, file.getFileName());
       }
     } finally {
       if (!isDead) {

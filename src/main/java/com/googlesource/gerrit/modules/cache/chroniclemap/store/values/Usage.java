@@ -60,6 +60,9 @@ public final class Usage {
   /** The most keys in the sample of missed ones. */
   private static final int MAX_MISSED = 4096;
 
+  /** For so many missed keys of each value that fits, the sample begins anew. */
+  private static final int MAX_MISSED_PER_ENTRY = 8;
+
   private final LongSupplier clock;
   private final Predicate<Runnable> background;
   private final Disk disk;
@@ -122,25 +125,32 @@ public final class Usage {
     }
   }
 
-  /** Counts a read of a key, whether there was a value or not. */
-  public void asked(byte[] key) {
+  /**
+   * Counts a read of a key, once values may have to be evicted.
+   *
+   * @param isMiss whether it found no value
+   */
+  public void asked(byte[] key, boolean isMiss) {
     Frequencies counts = frequencies;
     if (counts != null) {
-      counts.increment(Frequencies.hash(key, key.length));
+      long hash = Frequencies.hash(key, key.length);
+      counts.increment(hash);
+      if (isMiss && hash % oneIn == 0) {
+        missed(hash, MAX_MISSED_PER_ENTRY * Math.max(MAX_MISSED, counts.entries));
+      }
     }
   }
 
-  /** Counts a read that found no value. */
-  public void missed(byte[] key) {
-    long hash = Frequencies.hash(key, key.length);
-    if (hash % oneIn != 0) {
-      return;
-    }
+  private void missed(long hash, long most) {
     synchronized (missed) {
       missedAgain.add(hash % oneIn == 0 && !missed.add(hash) ? oneIn : 0);
       if (missed.size() > MAX_MISSED) {
         oneIn *= 2;
         missed.removeIf(other -> other % oneIn != 0);
+      }
+      if (missed.size() * oneIn > most) {
+        oneIn = 1;
+        missed.clear();
       }
     }
   }

@@ -17,7 +17,7 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.lists;
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.Threads;
+import com.googlesource.gerrit.modules.cache.chroniclemap.Threads;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;

@@ -19,7 +19,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.google.common.base.Ticker;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.Threads;
+import com.googlesource.gerrit.modules.cache.chroniclemap.Threads;
 import java.lang.management.BufferPoolMXBean;
 import java.lang.management.ManagementFactory;
 import java.nio.ByteBuffer;

@@ -23,7 +23,7 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsParity;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsSide;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.Threads;
+import com.googlesource.gerrit.modules.cache.chroniclemap.Threads;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.Warnings;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
 import java.io.IOException;

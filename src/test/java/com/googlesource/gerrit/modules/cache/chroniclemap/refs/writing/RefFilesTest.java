@@ -661,7 +661,8 @@ class RefFilesTest {
       assertThat(values()).containsExactly(A, id(1).name());
       String said = warnings.texts.get(0);
       String command = said.substring(said.indexOf("echo dead >> "));
-      assertThat(new ProcessBuilder("sh", "-c", command).start().waitFor()).isEqualTo(0);
+      ProcessBuilder shell = new ProcessBuilder("sh", "-c", command);
+      assertThat(shell.directory(test.folder().toFile()).start().waitFor()).isEqualTo(0);
     }
     try (RandomAccessFile living = new RandomAccessFile(alive.toFile(), "rw")) {
       living.getChannel().lock();

@@ -12,7 +12,7 @@
 // See the License for the specific language governing permissions and
 // limitations under the License.
 
-package com.googlesource.gerrit.modules.cache.chroniclemap.refs;
+package com.googlesource.gerrit.modules.cache.chroniclemap;
 
 import com.sun.management.ThreadMXBean;
 import java.lang.management.ManagementFactory;
