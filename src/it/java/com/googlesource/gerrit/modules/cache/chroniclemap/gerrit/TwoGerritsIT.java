@@ -18,6 +18,7 @@ import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 
 import com.google.gson.JsonObject;
+import com.googlesource.gerrit.modules.cache.chroniclemap.Threads;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.AtOnce;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.Deadline;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.ErrorLog;
@@ -27,7 +28,6 @@ import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.GerritS
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.NativeGit;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.RestClient;
 import com.googlesource.gerrit.modules.cache.chroniclemap.gerrit.fixture.SiteTemplate;
-import com.googlesource.gerrit.modules.cache.chroniclemap.Threads;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -18,8 +18,8 @@ import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.Threads;
 import com.google.common.collect.Iterables;
+import com.googlesource.gerrit.modules.cache.chroniclemap.Threads;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.ChildJvm;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.MemoryLimit;

@@ -18,9 +18,9 @@ import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.Threads;
 import com.google.common.base.Splitter;
 import com.google.common.base.Throwables;
+import com.googlesource.gerrit.modules.cache.chroniclemap.Threads;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.UpdateSettings;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.ChildJvm;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.SoakRun;

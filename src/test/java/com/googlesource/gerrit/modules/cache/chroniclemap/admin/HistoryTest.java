@@ -17,8 +17,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.admin;
 import static com.google.common.truth.Truth.assertThat;
 
 import com.google.gson.JsonObject;
-import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.Threads;
+import com.googlesource.gerrit.modules.cache.chroniclemap.caches.CacheReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StartReport;
 import com.googlesource.gerrit.modules.cache.chroniclemap.store.StoreState;
 import java.time.Duration;

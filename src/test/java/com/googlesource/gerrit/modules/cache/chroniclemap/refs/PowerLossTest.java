@@ -17,9 +17,9 @@ import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.Threads;
 import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
+import com.googlesource.gerrit.modules.cache.chroniclemap.Threads;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.writing.RefDisk;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -18,8 +18,8 @@ import static com.google.common.truth.Truth.assertThat;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.google.common.base.Ticker;
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.Threads;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;

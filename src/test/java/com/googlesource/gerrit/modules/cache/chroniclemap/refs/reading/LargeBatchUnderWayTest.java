@@ -17,8 +17,8 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading;
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 
-import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.Threads;
+import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.LooseRefs;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.PackedRefsFile;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.current.RefName;

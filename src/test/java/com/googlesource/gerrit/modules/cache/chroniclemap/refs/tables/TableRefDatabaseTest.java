@@ -17,9 +17,9 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.refs.tables;
 import static com.google.common.truth.Truth.assertThat;
 import static com.google.common.truth.Truth.assertWithMessage;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.Threads;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.InMemory;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
-import com.googlesource.gerrit.modules.cache.chroniclemap.Threads;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
 import java.io.IOException;
 import java.nio.file.Files;

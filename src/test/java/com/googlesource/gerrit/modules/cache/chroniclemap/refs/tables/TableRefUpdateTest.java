@@ -19,11 +19,11 @@ import static com.google.common.truth.Truth.assertWithMessage;
 import static org.eclipse.jgit.lib.Ref.Storage.NEW;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import com.googlesource.gerrit.modules.cache.chroniclemap.Threads;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefObjects;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsParity;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.RefsSide;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.TestRefs;
-import com.googlesource.gerrit.modules.cache.chroniclemap.Threads;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.Warnings;
 import com.googlesource.gerrit.modules.cache.chroniclemap.refs.reading.JGitFallbacks;
 import java.io.IOException;
