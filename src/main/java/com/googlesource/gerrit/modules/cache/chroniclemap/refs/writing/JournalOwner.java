@@ -51,8 +51,8 @@ final class JournalOwner implements Closeable {
 
   static final String SUFFIX = ".alive";
 
-  /** The line by which an administrator says that the process is dead. */
-  static final String DEAD = "dead\n";
+  /** The start of a line by which an administrator says that the process is dead. */
+  static final String DEAD = "dead";
 
   /** The start of the names of all files of this process. */
   private static final String OWN =

@@ -157,7 +157,7 @@ record Recovery(RepositoryFiles refs, RepositoryWriter writes) {
       }
       isDead =
           !JournalOwner.isLiving(file)
-              && (text.endsWith(JournalOwner.DEAD)
+              && (text.lines().anyMatch(line -> line.startsWith(JournalOwner.DEAD))
                   || ProcessOrigin.isDead(origin, refs.paths.transactions));
       if (isDead) {
         dead.add(new Dead(owner, journals));
