@@ -668,9 +668,8 @@ class RefFilesTest {
       living.getChannel().lock();
       assertThat(update(B, 2)).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
     }
-    // The batch is completed, so the ref no longer has the value that this update is from.
-    assertThat(update(B, 2)).isEqualTo(RefUpdate.Result.LOCK_FAILURE);
-    assertThat(values()).containsExactly(A, id(1).name(), B, id(1).name());
+    assertThat(update(B, 2)).isEqualTo(RefUpdate.Result.FORCED); // from what the batch has set
+    assertThat(values()).containsExactly(A, id(1).name(), B, id(2).name());
     assertThat(files(".lock", ".durable")).isEmpty();
     assertThat(Files.exists(alive)).isFalse();
   }
