@@ -114,7 +114,6 @@ public final class CacheMetrics extends PublishedMetrics {
     t.count("heap_evicted", "evicted from memory", "entries", r -> r.heap().evictionCount());
     t.count("load_nanos", "time of loads of what was not in memory", NANOSECONDS, loadNanos);
     t.gauge("memory_limit", "memoryLimit of the cache", "weight", CacheReport::memoryLimit);
-    t.count("missed_again", "misses of keys missed before", "reads", r -> r.disk().missedAgain());
     t.gauge("keys_in_use", "keys read from the file three times lately", "keys", inUse);
     return t.all();
   }

@@ -45,10 +45,13 @@ final class Limits {
   private static final int MISSED = 10;
 
   /**
-   * The percentage from which it costs whatever is in use: what is read in turns of many times the
-   * limit is not read again while its usage is remembered.
+   * The percentage from which it costs whatever is in use, since what is read in turns of many
+   * times the limit is not read again while its usage is remembered.
    */
   private static final int MISSED_BY_FAR = 40;
+
+  /** How often what fits must have been missed before, as a first pass misses all of it too. */
+  private static final int PASSES = 8;
 
   /** The percentage of lookups below which the memory tier is of no use. */
   private static final int FOUND = 20;
@@ -173,15 +176,14 @@ final class Limits {
     return piece(first, last);
   }
 
-  /**
-   * Values are evicted, and many of the reads that find none are of what was evicted, and not of
-   * what is read for the first time.
-   */
-  private static boolean costsOnDisk(Piece piece, Piece unused) {
+  /** Many reads find no value, and values are evicted. */
+  private static boolean costsOnDisk(Piece piece, Piece before) {
     return piece.reads() >= MIN_READS
         && 2 * piece.rise("evicted") >= piece.rise("misses")
-        && 2 * piece.rise("missed_again") >= piece.rise("misses")
-        && piece.isShare(piece.lacksRoom() ? MISSED : MISSED_BY_FAR, "misses", "hits");
+        && (piece.lacksRoom()
+            ? piece.isShare(MISSED, "misses", "hits")
+            : piece.isShare(MISSED_BY_FAR, "misses", "hits")
+                && before.rise("misses") > PASSES * piece.to.get("entries"));
   }
 
   private static String onDisk(Piece shown) {

@@ -48,7 +48,7 @@ record Sample(
       ImmutableSet.copyOf(
           Splitter.on(' ')
               .split(
-                  "heap_hits heap_misses heap_evicted load_nanos missed_again keys_in_use entries"
+                  "heap_hits heap_misses heap_evicted load_nanos keys_in_use entries"
                       + " live_bytes disk_bytes limit_bytes failed hits misses puts"
                       + " read_latency_p99 put_latency_p99 evicted damaged unrepaired faults"
                       + " not_stored serializer_errors queued flushes"));

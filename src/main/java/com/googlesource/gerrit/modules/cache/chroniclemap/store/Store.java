@@ -111,7 +111,7 @@ public final class Store {
    */
   public Value read(byte[] key) {
     Value value = readUncounted(key);
-    context.usage.asked(key, value == null);
+    context.usage.asked(key);
     (value != null ? context.counts.hits : context.counts.misses).increment();
     return value;
   }
@@ -425,7 +425,7 @@ public final class Store {
 
   /** Notes that a value is in use, though nobody has to read it from this store. */
   public void used(byte[] key) {
-    context.usage.asked(key, false);
+    context.usage.asked(key);
   }
 
   /** Whether there is a value, for a caller whom a wrong answer would cost some work only. */
@@ -672,7 +672,6 @@ public final class Store {
         context.settings.maxBytes(),
         context.pending.count(),
         file == null ? 0 : file.unrepaired(),
-        context.usage.keysInUse(),
-        context.usage.missedAgain.sum());
+        context.usage.keysInUse());
   }
 }

@@ -28,7 +28,6 @@ package com.googlesource.gerrit.modules.cache.chroniclemap.store;
  * @param unrepaired damaged entries that the last check found and that are still in the file
  * @param keysInUse about how many keys were read three times or more lately; 0 until values may
  *     soon be evicted
- * @param missedAgain about how many reads found nothing, like an earlier one of the same key
  */
 public record StoreStats(
     StoreState state,
@@ -40,5 +39,4 @@ public record StoreStats(
     long maxBytes,
     long queued,
     long unrepaired,
-    long keysInUse,
-    long missedAgain) {}
+    long keysInUse) {}

@@ -56,7 +56,7 @@ class CachesShownTest {
     counts.all().forEach(count -> count.add(figure));
     StoreStats disk =
         new StoreStats(
-            state, start, counts, figure, figure, figure, figure, figure, figure, figure, figure);
+            state, start, counts, figure, figure, figure, figure, figure, figure, figure);
     return new CacheReport(
         name,
         figure,
@@ -266,7 +266,6 @@ class CachesShownTest {
             "heap_evicted",
             "load_nanos",
             "memory_limit",
-            "missed_again",
             "keys_in_use")) {
       assertWithMessage(name).that(cache.get(name).getAsLong()).isEqualTo(7);
     }

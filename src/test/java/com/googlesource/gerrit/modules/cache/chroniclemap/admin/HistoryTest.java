@@ -66,7 +66,6 @@ class HistoryTest {
             "heap_misses",
             "heap_evicted",
             "load_nanos",
-            "missed_again",
             "keys_in_use",
             "entries",
             "live_bytes",

@@ -162,7 +162,6 @@ class ProblemsTest {
     long heapMisses;
     long heapEvicted;
     long loadNanos;
-    long missedAgain;
     long keysInUse;
     long entries = 1000;
     long memoryLimit = 1024;
@@ -177,17 +176,7 @@ class ProblemsTest {
       StartReport start = new StartReport(StartReport.Kind.CLEAN, "", 1, 1);
       StoreStats disk =
           new StoreStats(
-              StoreState.READY,
-              start,
-              counts,
-              entries,
-              20,
-              30,
-              128 << 20,
-              0,
-              0,
-              keysInUse,
-              missedAgain);
+              StoreState.READY, start, counts, entries, 20, 30, 128 << 20, 0, 0, keysInUse);
       Latency latency = new Latency(1, 2, readNanos, 4, 5);
       return new CacheReport(
           "diff",
@@ -218,7 +207,6 @@ class ProblemsTest {
         each -> {
           each.hits += hits;
           each.misses += misses;
-          each.missedAgain += misses;
           each.evicted += evicted;
         });
   }
@@ -237,7 +225,6 @@ class ProblemsTest {
   private static void losesTwoOfFive(Used used) {
     used.hits += 180;
     used.misses += 120;
-    used.missedAgain += 120;
     used.evicted += 120;
     used.loadNanos += 120 * 20_000_000L;
     used.keysInUse = 1700;
@@ -301,13 +288,8 @@ class ProblemsTest {
   @Test
   void aLimitThatCostsLittleIsNoProblem() {
     idle(1);
-    // More than fits, all read for the first time.
-    use(
-        30,
-        each -> {
-          each.misses += 500;
-          each.evicted += 500;
-        });
+    // Eight times what fits, all read for the first time.
+    use(20, 0, 400, 400);
     idle(20);
     // A new cache.
     use(30, 0, 500, 0);

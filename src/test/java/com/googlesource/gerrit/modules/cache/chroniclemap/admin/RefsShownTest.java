@@ -139,7 +139,7 @@ class RefsShownTest {
 
   private static long memoryOnly(StoreState state) {
     StartReport start = new StartReport(StartReport.Kind.CLEAN, "", 0, 0);
-    StoreStats disk = new StoreStats(state, start, new StoreCounts(), 0, 0, 0, 0, 0, 0, 0, 0);
+    StoreStats disk = new StoreStats(state, start, new StoreCounts(), 0, 0, 0, 0, 0, 0, 0);
     return memoryOnly(totals(0, 0, Optional.of(disk), Optional.empty()));
   }
 

@@ -70,7 +70,7 @@ record TestCaches(
     String detail = kind == StartReport.Kind.RECOVERED ? "killed" : "";
     StoreStats disk =
         new StoreStats(
-            state, new StartReport(kind, detail, 1, 2), counts, 10, 20, 30, 40, 0, damaged, 0, 0);
+            state, new StartReport(kind, detail, 1, 2), counts, 10, 20, 30, 40, 0, damaged, 0);
     Latency latency = new Latency(1, 2, hits, 4, 5);
     return new CacheReport(
         name,

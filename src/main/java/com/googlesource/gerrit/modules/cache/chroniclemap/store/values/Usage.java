@@ -27,10 +27,8 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
-import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 
@@ -57,12 +55,6 @@ public final class Usage {
 
   private static final int PIECE_BYTES = 1 << 20;
 
-  /** The most keys in the sample of missed ones. */
-  private static final int MAX_MISSED = 4096;
-
-  /** For so many missed keys of each value that fits, the sample begins anew. */
-  private static final int MAX_MISSED_PER_ENTRY = 8;
-
   private final LongSupplier clock;
   private final Predicate<Runnable> background;
   private final Disk disk;
@@ -72,18 +64,6 @@ public final class Usage {
 
   /** Since when reads are counted, in milliseconds since the epoch; 0 if by earlier processes. */
   private volatile long countedSince;
-
-  /**
-   * About how many reads found no value though the key was read before in vain, and so its value
-   * was likely evicted: a first pass over new keys adds nothing.
-   */
-  public final LongAdder missedAgain = new LongAdder();
-
-  /** A sample of the missed keys: the hashes that {@link #oneIn} divides. Guarded by itself. */
-  private final Set<Long> missed = new HashSet<>();
-
-  /** A power of two. Changed under the lock of {@link #missed}, and read without it. */
-  private volatile long oneIn = 1;
 
   /** The requests in {@link #frequencies} when they were last saved or loaded, or -1. */
   private long requestsSaved = -1;
@@ -125,33 +105,11 @@ public final class Usage {
     }
   }
 
-  /**
-   * Counts a read of a key, once values may have to be evicted.
-   *
-   * @param isMiss whether it found no value
-   */
-  public void asked(byte[] key, boolean isMiss) {
+  /** Counts a read of a key, once values may have to be evicted. */
+  public void asked(byte[] key) {
     Frequencies counts = frequencies;
     if (counts != null) {
-      long hash = Frequencies.hash(key, key.length);
-      counts.increment(hash);
-      if (isMiss && hash % oneIn == 0) {
-        missed(hash, MAX_MISSED_PER_ENTRY * Math.max(MAX_MISSED, counts.entries));
-      }
-    }
-  }
-
-  private void missed(long hash, long most) {
-    synchronized (missed) {
-      missedAgain.add(hash % oneIn == 0 && !missed.add(hash) ? oneIn : 0);
-      if (missed.size() > MAX_MISSED) {
-        oneIn *= 2;
-        missed.removeIf(other -> other % oneIn != 0);
-      }
-      if (missed.size() * oneIn > most) {
-        oneIn = 1;
-        missed.clear();
-      }
+      counts.increment(Frequencies.hash(key, key.length));
     }
   }
 

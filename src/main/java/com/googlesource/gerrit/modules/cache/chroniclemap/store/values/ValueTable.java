@@ -261,7 +261,7 @@ public final class ValueTable {
     ContentChunks chunks = new ContentChunks(value, salt, map.geometry.maxPayload());
     byte[] head = chunks.root.encode();
     // To be put is a use: the parts that stay look old, and would be evicted before others.
-    rules.usage().asked(key, false);
+    rules.usage().asked(key);
     inWriting = storedKey -> Arrays.equals(StoredKey.keyOf(storedKey), key);
     List<byte[]> added = new ArrayList<>();
     try {

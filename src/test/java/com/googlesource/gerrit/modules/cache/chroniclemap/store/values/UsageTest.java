@@ -66,7 +66,7 @@ class UsageTest {
 
   private static void ask(Usage usage, int times) {
     for (int i = 0; i < times; i++) {
-      usage.asked(("key " + i).getBytes(UTF_8), false);
+      usage.asked(("key " + i).getBytes(UTF_8));
     }
   }
 
@@ -81,17 +81,6 @@ class UsageTest {
     }
     usage.save(storeBytes, closing);
     return Files.exists(saved) && !Files.getLastModifiedTime(saved).equals(LONG_AGO);
-  }
-
-  /** It is known of a sample of them. */
-  @Test
-  void aFirstPassOverNewKeysMissesNoneAgain() {
-    Usage usage = usage();
-    for (int i = 0; i < 2 * VALUES; i++) {
-      usage.asked(("key " + i % VALUES).getBytes(UTF_8), true);
-      assertThat(i < VALUES && usage.missedAgain.sum() > 0).isFalse();
-    }
-    assertThat((double) usage.missedAgain.sum()).isWithin(1000).of(VALUES);
   }
 
   /** Memory for many is allocated on another thread. */
@@ -134,7 +123,7 @@ class UsageTest {
     for (int round = 0; round < 20; round++) {
       // Other keys each time, as a counter at its maximum stays.
       for (int i = 0; i < VALUES; i++) {
-        usage.asked(("key " + round + " " + i).getBytes(UTF_8), false);
+        usage.asked(("key " + round + " " + i).getBytes(UTF_8));
       }
       assertThat(writes(usage, STORE_BYTES)).isTrue();
     }
@@ -146,7 +135,7 @@ class UsageTest {
     ask(usage, VALUES);
     assertThat(writes(usage, STORE_BYTES)).isTrue();
     assertThat(writes(usage, STORE_BYTES, /* closing= */ true)).isFalse();
-    usage.asked("one more".getBytes(UTF_8), false);
+    usage.asked("one more".getBytes(UTF_8));
     assertThat(writes(usage, STORE_BYTES)).isFalse();
     assertThat(writes(usage, STORE_BYTES, /* closing= */ true)).isTrue();
   }
