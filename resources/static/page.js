@@ -73,11 +73,21 @@
     return all === 0 ? '' : `${Math.floor((100 * part) / all)}%`;
   }
 
+  // As in gerrit.config, for some caches in bytes, for others in values.
+  function setting(value) {
+    const units = ['', 'k', 'm', 'g'];
+    const unit = value < 10240 ? 0 : units.findLastIndex((_, i) => value % 1024 ** i === 0);
+    return unit === 0 ? whole(value) : value / 1024 ** unit + units[unit];
+  }
+
   // The names of figures end in their units.
   function text(name, value) {
+    if (name === 'memory_limit') {
+      return setting(value);
+    }
     const unit = /(bytes|millis|micros|nanos)$/.exec(name)?.[1];
     const factor = {millis: 1e6, micros: 1e3, nanos: 1}[unit];
-    return unit === 'bytes' ? bytes(value) : factor ? nanos(value * factor) : whole(value);
+    return unit === 'bytes' ? bytes(value) : factor && value ? nanos(value * factor) : whole(value);
   }
 
   function figure(name, value) {

@@ -63,17 +63,25 @@ final class Limits {
   private static final int MOST_IN_MEMORY = 4;
 
   /** From here on, limits are shown in KiB and more. */
-  private static final int MIN_IN_UNITS = 32 << 10;
+  private static final int MIN_IN_UNITS = 10 << 10;
 
   /** The samples of a piece. */
   private static final int SAMPLES =
       (int) (Problems.RECENT.toMillis() / History.INTERVAL.toMillis());
 
-  /** What happened between two moments. */
-  private record Piece(Sample first, Sample last, Figures from, Figures to) {
+  /** What happened to a cache from the first to the last of some samples. */
+  private record Piece(String cache, List<Sample> samples) {
+    Figures at(Sample sample) {
+      return sample.caches().get(cache);
+    }
+
+    Figures to() {
+      return at(samples.getLast());
+    }
+
     /** By how much a count rose; 0 if it started again, as that of a plugin does. */
     long rise(String count) {
-      return Math.max(0, to.get(count) - from.get(count));
+      return Math.max(0, to().get(count) - at(samples.getFirst()).get(count));
     }
 
     long reads() {
@@ -88,13 +96,20 @@ final class Limits {
       return Units.percent(rise(of), rise(of) + rise(others));
     }
 
-    /** Whether more keys are in use than the file has values. */
+    /** The most values that the file had, which is what fits if some were evicted. */
+    long fit() {
+      return samples.stream().mapToLong(sample -> at(sample).get("entries")).max().orElse(0);
+    }
+
+    /** Whether more keys are in use than fit. */
     boolean lacksRoom() {
-      return to.get("keys_in_use") > to.get("entries");
+      return to().get("keys_in_use") > fit();
     }
 
     String length() {
-      long minutes = Math.max(1, Math.round((last.millis() - first.millis()) / 60_000.0));
+      long minutes =
+          Math.max(
+              1, Math.round((samples.getLast().millis() - samples.getFirst().millis()) / 60_000.0));
       return minutes < 100
           ? Units.counted(minutes, "minute", "minutes")
           : Units.counted(Math.round(minutes / 60.0), "hour", "hours");
@@ -119,10 +134,7 @@ final class Limits {
   }
 
   private Piece piece(int from, int to) {
-    Sample first = samples.get(from);
-    Sample last = samples.get(to);
-    String name = report.name();
-    return new Piece(first, last, first.caches().get(name), last.caches().get(name));
+    return new Piece(report.name(), samples.subList(from, to + 1));
   }
 
   /** Finds what costs too much now, or did within the history. */
@@ -157,7 +169,7 @@ final class Limits {
                 meaning.apply(piece),
                 paragraph,
                 false,
-                end == now ? Problems.UNKNOWN : shown.last.millis()));
+                end == now ? Problems.UNKNOWN : shown.samples.getLast().millis()));
         return;
       }
     }
@@ -183,7 +195,7 @@ final class Limits {
         && (piece.lacksRoom()
             ? piece.isShare(MISSED, "misses", "hits")
             : piece.isShare(MISSED_BY_FAR, "misses", "hits")
-                && before.rise("misses") > PASSES * piece.to.get("entries"));
+                && before.rise("misses") > PASSES * piece.fit());
   }
 
   private static String onDisk(Piece shown) {
@@ -200,14 +212,14 @@ final class Limits {
   }
 
   private String moreDisk(Piece piece) {
-    long inUse = piece.to.get("keys_in_use");
-    long entries = piece.to.get("entries");
+    long inUse = piece.to().get("keys_in_use");
+    long fit = piece.fit();
     long limit = report.disk().maxBytes();
     String inUseAndFit = "About %s keys are in use, and %s fit.";
     return (piece.lacksRoom()
-            ? lenientFormat(inUseAndFit, Units.count(inUse), Units.count(entries))
+            ? lenientFormat(inUseAndFit, Units.count(inUse), Units.count(fit))
             : "What is missed is read again seldom, or only after many others.")
-        + raise("diskLimit", limit, inUse, entries, MOST_ON_DISK * limit);
+        + raise("diskLimit", limit, inUse, fit, MOST_ON_DISK * limit);
   }
 
   /**
@@ -220,7 +232,7 @@ final class Limits {
         && !piece.isShare(FOUND, "heap_hits", "heap_misses")
         && 2 * piece.rise("heap_evicted") >= missed
         && 2 * piece.rise("hits") >= missed
-        && before.rise("hits") > piece.to.get("entries");
+        && before.rise("hits") > piece.to().get("entries");
   }
 
   private static String inMemory(Piece shown) {
@@ -230,11 +242,11 @@ final class Limits {
         shown.length(),
         shown.percent("heap_misses", "heap_hits"),
         Units.count(shown.rise("heap_hits") + shown.rise("heap_misses")),
-        shown.to.get("read_latency_p99") == 0 ? "" : shown.to.fill(latency));
+        shown.to().get("read_latency_p99") == 0 ? "" : shown.to().fill(latency));
   }
 
   private String moreMemory(Piece piece) {
-    long entries = piece.to.get("entries");
+    long entries = piece.to().get("entries");
     long held = report.heapEntries();
     long limit = report.memoryLimit();
     long most = Math.max(MOST_IN_MEMORY * limit, report.defaultMemoryLimit());

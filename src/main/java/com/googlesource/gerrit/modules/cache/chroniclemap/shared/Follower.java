@@ -416,9 +416,8 @@ final class Follower implements Runnable {
       ignore(counts.missed, entry.position() + " is larger than any record of this module");
       return;
     }
-    if (seal.isOwn(record)
-        && rereadOwnUpTo != null
-        && entry.position().compareTo(rereadOwnUpTo) > 0) {
+    boolean isOwn = seal.isOwn(record);
+    if (isOwn && rereadOwnUpTo != null && entry.position().compareTo(rereadOwnUpTo) > 0) {
       return;
     }
     Optional<byte[]> content = seal.open(record);
@@ -438,8 +437,10 @@ final class Follower implements Runnable {
       ignore(counts.missed, entry.position() + " can't be read: " + e.getMessage());
       return;
     }
+    if (!isOwn) {
+      counts.received.add(values.size());
+    }
     for (SharedValue value : values) {
-      counts.received.increment();
       take(value);
     }
   }

@@ -159,6 +159,11 @@ final class RedisLog implements RecordLog {
                 + " vouched for by Java's trust store: see several.md of the documentation)";
       } else if (text.contains("last possible ID")) {
         advice = " (delete the key " + key + ")";
+      } else if (text.startsWith("WRONGPASS")) {
+        advice = " (set sharedUser and sharedPassword, and restart)";
+      } else if (text.equals("Connection reset") || text.equals("Read timed out")) {
+        advice =
+            " (if this lasts: does sharedUrl begin with rediss:// for TLS, redis:// for none?)";
       }
       String message = lenientFormat("Redis at %s: %s%s", settings.server(), text, advice);
       // The server's words for want of memory.
@@ -363,11 +368,10 @@ final class RedisLog implements RecordLog {
     } catch (IOException e) {
       report.bad(
           "rights",
-          "%s. The user needs: ~%s* +xread +xinfo|stream +info +ping +client, and on servers that"
+          "%s. The user needs: ~cache-chroniclemap:* +xread +xinfo|stream +info +ping +client, and on servers that"
               + " publish +xadd +xlen +xtrim +expire +memory|usage; for another database"
               + " +select",
-          e.getMessage(),
-          key);
+          e.getMessage());
     }
   }
 

@@ -157,12 +157,12 @@ public final class SharedValues {
     if (follower.isRefusing()) {
       report.bad(
           "secret",
-          "records were refused within the last hour, %s since the start, also of a log that is"
-              + " deleted by now: set sharedSecret to the same on all servers of the site, and"
-              + " sharedSite to another name on other sites",
+          "records were refused within the last hour, %s since the start: set sharedSecret to the"
+              + " same on all servers of the site (other sites need another sharedSite), stop all,"
+              + " delete the log (see several.md of the documentation), and start them",
           counts.refused.sum());
     } else if (counts.received.sum() > 0) {
-      report.good("secret", "it opens what is in the log");
+      report.good("secret", "it opens what others, or earlier runs, have published");
     } else {
       report.good("secret", "not compared yet: no record of another server was read");
     }

@@ -243,6 +243,10 @@ class ProblemsTest {
     assertThat(problems.all().get(0).meaning())
         .isEqualTo(
             "About 1700 keys are in use, and 1000 fit. cache.diff.diskLimit is 128m: try 256m.");
+    // After a flush, as many fit as before.
+    used.entries = 100;
+    assertThat(problems(used.report()).all().get(0).meaning()).contains("and 1000 fit");
+    used.entries = 1000;
     assertThat(problems.all().get(0).paragraph()).isEqualTo("full-caches");
     assertThat(pageOfDocumentation()).contains("\n### Full caches\n");
   }
@@ -324,7 +328,7 @@ class ProblemsTest {
     assertThat(problems.all().get(0).meaning())
         .isEqualTo(
             "1000 values are in the file, 100 in memory. cache.diff.memoryLimit is 1024: try"
-                + " 10240.");
+                + " 10k.");
     assertThat(problems.all().get(0).paragraph()).isEqualTo("small-memory");
     assertThat(pageOfDocumentation()).contains("\n### Small memory\n");
     long last = now - History.INTERVAL.toMillis();
@@ -352,9 +356,9 @@ class ProblemsTest {
   void aMemoryLimitIsProposedThatHelpsInOneStep() {
     idle(1);
     use(20, ProblemsTest::readsFromDisk);
-    assertThat(proposal(100, 0)).isEqualTo("memoryLimit is 100: try 10240.");
+    assertThat(proposal(100, 0)).isEqualTo("memoryLimit is 100: try 10k.");
     assertThat(proposal(1000, 200)).isEqualTo("memoryLimit is 1000: try 8192.");
-    assertThat(proposal(4096, 2)).isEqualTo("memoryLimit is 4096: try 16384.");
+    assertThat(proposal(4096, 2)).isEqualTo("memoryLimit is 4096: try 16k.");
     assertThat(proposal(200 << 10, 500)).isEqualTo("memoryLimit is 200k: try 512k.");
     assertThat(proposal(5 << 20, 10)).isEqualTo("memoryLimit is 5m: try 20m.");
   }

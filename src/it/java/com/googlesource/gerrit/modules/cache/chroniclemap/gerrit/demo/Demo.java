@@ -538,7 +538,8 @@ final class Demo {
         """
 
         Gerrit is still running (pid %d):
-          URL    %s  REST, Git; user admin, password secret. There are no web pages.
+          URL    %s  REST, Git; user admin, password secret. Gerrit's own pages are missing.
+          page   %2$splugins/cache-chroniclemap/ after %2$slogin/?account_id=1000000
           SSH    ssh -p %d -i %s -o IdentitiesOnly=yes -o UserKnownHostsFile=/dev/null \\
                    -o StrictHostKeyChecking=no admin@127.0.0.1 cache-chroniclemap show
           site   %s
