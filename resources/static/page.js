@@ -77,7 +77,7 @@
   function setting(value) {
     const units = ['', 'k', 'm', 'g'];
     const unit = value < 10240 ? 0 : units.findLastIndex((_, i) => value % 1024 ** i === 0);
-    return unit === 0 ? whole(value) : value / 1024 ** unit + units[unit];
+    return value / 1024 ** unit + units[unit];
   }
 
   // The names of figures end in their units.

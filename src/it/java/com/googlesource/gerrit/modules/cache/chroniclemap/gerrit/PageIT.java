@@ -179,6 +179,8 @@ class PageIT extends OneGerrit {
           return figures("persisted_projects").equals(expected);
         },
         "the figures of REST on the page");
+    // Limits are shown as they are set.
+    assertThat(browser.one("#caches").getText()).contains(" / 10m");
     assertThat(text(rest("caches/persisted_projects"), "entries")).isNotEqualTo("0");
     assertThat(browser.one("#refs").getText()).contains(PROJECT);
     assertThat(browser.one("#refs").getText()).contains("hidden");

@@ -108,7 +108,6 @@ class SharedValuesIT {
       b.cache.replace();
       b.awaitAll(0, 300);
       b.await("of b", "too");
-      assertThat(b.counts().received.sum()).isEqualTo(600);
     }
   }
 
@@ -487,6 +486,9 @@ class SharedValuesIT {
         Node b = Node.start(folder("b"), config)) {
       a.computeAll(0, 10);
       b.awaitAll(0, 10);
+      // It reads its own records once more.
+      a.cache.replace();
+      a.awaitAll(0, 10);
       CheckReport good = a.shared.check();
       assertWithMessage("%s", good.lines()).that(good.isGood()).isTrue();
       assertThat(line(good, "secret").text()).contains("of another server");

@@ -119,6 +119,9 @@ final class Follower implements Runnable {
 
   private volatile long refusedAt;
 
+  /** Whether a record of another server was opened, or one of an earlier run of this one. */
+  private volatile boolean hasOpenedOthers;
+
   private volatile String ignored = "";
 
   /** By which state the index was last set. */
@@ -190,6 +193,11 @@ final class Follower implements Runnable {
   /** Whether a record had a wrong seal lately. */
   boolean isRefusing() {
     return counts.refused.sum() > 0 && System.nanoTime() - refusedAt < REFUSAL_NANOS;
+  }
+
+  /** Whether the secret of others, or of an earlier run, is this one. */
+  boolean hasOpenedOthers() {
+    return hasOpenedOthers;
   }
 
   /** The place of the record that was ignored last, and why, for people; empty if none was. */
@@ -437,10 +445,9 @@ final class Follower implements Runnable {
       ignore(counts.missed, entry.position() + " can't be read: " + e.getMessage());
       return;
     }
-    if (!isOwn) {
-      counts.received.add(values.size());
-    }
+    hasOpenedOthers |= !isOwn;
     for (SharedValue value : values) {
+      counts.received.increment();
       take(value);
     }
   }

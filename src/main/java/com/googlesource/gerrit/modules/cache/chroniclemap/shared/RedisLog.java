@@ -85,6 +85,9 @@ final class RedisLog implements RecordLog {
   private final byte[] keyBytes;
   private final RedisClient client;
 
+  /** Whether the server has answered on this connection. */
+  private boolean hasAnswered;
+
   /** The number of entries that the stream may have. */
   private long maxRecords;
 
@@ -139,7 +142,9 @@ final class RedisLog implements RecordLog {
 
   private <T> T call(Callable<T> call) throws IOException {
     try {
-      return call.call();
+      T answer = call.call();
+      hasAnswered = client != null;
+      return answer;
     } catch (IOException e) {
       throw e;
     } catch (Exception | LinkageError e) {
@@ -161,7 +166,8 @@ final class RedisLog implements RecordLog {
         advice = " (delete the key " + key + ")";
       } else if (text.startsWith("WRONGPASS")) {
         advice = " (set sharedUser and sharedPassword, and restart)";
-      } else if (text.equals("Connection reset") || text.equals("Read timed out")) {
+      } else if (!hasAnswered
+          && (text.equals("Connection reset") || text.equals("Read timed out"))) {
         advice =
             " (if this lasts: does sharedUrl begin with rediss:// for TLS, redis:// for none?)";
       }

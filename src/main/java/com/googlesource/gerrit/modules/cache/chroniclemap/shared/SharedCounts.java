@@ -26,15 +26,16 @@ public final class SharedCounts extends Counters {
   /** Values that were computed while the queue or the server was full. */
   public final Counter dropped = counter("dropped", "computed values not published", "values");
 
-  public final Counter received = counter("received", "values of other servers read", "values");
+  public final Counter received = counter("received", "values read from the log", "values");
   public final Counter receivedBytes =
       counter("received_bytes", "size of all records read, own ones too", "bytes");
-  public final Counter takenIn = counter("taken_in", "values of others put into a store", "values");
+  public final Counter takenIn =
+      counter("taken_in", "values of the log put into a store", "values");
 
   /** Values that the store had already, or that another version of the cache wrote. */
-  public final Counter skipped = counter("skipped", "values of others not needed here", "values");
+  public final Counter skipped = counter("skipped", "values of the log not needed here", "values");
 
-  public final Counter noRoom = counter("no_room", "values of others without room", "values");
+  public final Counter noRoom = counter("no_room", "values of the log without room", "values");
   public final Counter refused = counter("refused", "records with a wrong seal", "records");
 
   /** Records that the server dropped before they were read, or that can't be read. */

@@ -161,7 +161,7 @@ public final class SharedValues {
               + " same on all servers of the site (other sites need another sharedSite), stop all,"
               + " delete the log (see several.md of the documentation), and start them",
           counts.refused.sum());
-    } else if (counts.received.sum() > 0) {
+    } else if (follower.hasOpenedOthers()) {
       report.good("secret", "it opens what others, or earlier runs, have published");
     } else {
       report.good("secret", "not compared yet: no record of another server was read");
